@@ -1,0 +1,94 @@
+"""The small interface that a runtime is behind, and how one is found by name."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tconv.errors import BackendMissing, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from tconv.call import Call
+    from tconv.outcome import Outcome
+
+GROUP = "tconv.backends"
+"""The entry-point group in which a distribution names its backends."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendInfo:
+    """What a backend says of itself.
+
+    Attributes:
+        name: as it stands in records and waiver files.
+        version: of the runtime.
+        dialects: those it speaks, the default first.
+        environment: what else a result may depend on: libraries, threads, processor.
+    """
+
+    name: str
+    version: str
+    dialects: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Backend(Protocol):
+    """A runtime. It lives in a worker process of its own, so it may die, hang and print."""
+
+    def info(self) -> BackendInfo:
+        """Return what the backend is."""
+
+    def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
+        """Run one call.
+
+        Args:
+            call: in the words of one of the backend's dialects.
+            arrays: the operands by role, x, w and perhaps b, in the call's layouts.
+
+        Returns:
+            What came of it. An exception that leaves is recorded as broke.
+        """
+
+
+def names() -> list[str]:
+    """Return the names of the installed backends."""
+    return sorted(entry.name for entry in entry_points(group=GROUP))
+
+
+def create(spec: str) -> Backend:
+    """Return the backend of an installed name, or of `package.module:attribute`.
+
+    Raises:
+        BackendMissing: there is no such backend, or its runtime is not installed.
+    """
+    try:
+        return _factory(spec)()
+    except BackendMissing:
+        raise
+    except ImportError as error:
+        raise BackendMissing(f"backend {spec!r} must have its runtime installed (got: {error})") from error
+    except Exception as error:  # a backend of anyone's may raise anything
+        raise BackendMissing(f"backend {spec!r} must start (got {type(error).__name__}: {error})") from error
+
+
+def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that gives a Backend
+    if ":" in spec:
+        module, _, attribute = spec.partition(":")
+        if "" not in sys.path:
+            # As `python -m` does: a module beside the caller can be named.
+            sys.path.insert(0, "")
+        return getattr(import_module(module), attribute)
+    found = [entry for entry in entry_points(group=GROUP) if entry.name == spec]
+    if not found:
+        known = names()
+        raise BackendMissing(
+            f"backend must be one of {', '.join(known)} or package.module:attribute (got {spec!r}){nearest(spec, known)}"
+        )
+    return found[0].load()

@@ -1,0 +1,85 @@
+"""The ONNX model of a call: one ConvTranspose, and Transpose nodes where a layout is not ONNX's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from onnx import TensorProto, helper
+
+from tconv.layouts import inverse, permutation
+from tconv.vocabulary import DataFormat, DType, FilterFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from tconv.call import Call, Input
+
+ELEMENT_TYPES = {
+    DType.F32: TensorProto.FLOAT,
+    DType.F16: TensorProto.FLOAT16,
+    DType.BF16: TensorProto.BFLOAT16,
+    DType.F64: TensorProto.DOUBLE,
+}
+
+OPSETS = {"onnx/ConvTranspose-1": 7, "onnx/ConvTranspose-11": 11, "onnx/ConvTranspose-22": 22}
+"""The lowest opset that runtimes take for each version of the operator."""
+
+# Before IR 4 an initializer is an input that may be overridden, and so no constant.
+_CONSTANTS_SINCE = 4
+_IR_VERSIONS = {
+    name: max(_CONSTANTS_SINCE, helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
+    for name, opset in OPSETS.items()
+}
+
+
+def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> onnx.ModelProto:
+    """Return the model of a call in an ONNX dialect.
+
+    Constant inputs are initializers, the others are fed in their order. The output is declared by its rank alone:
+    its shape is the runtime's to find.
+
+    Args:
+        call: in the words of `onnx/ConvTranspose-*`.
+        arrays: the operands by role, in the call's layouts.
+    """
+    nodes, names = [], []
+    for one in call.inputs:
+        transpose = _transpose(one, call)
+        nodes += transpose
+        names.append(transpose[0].output[0] if transpose else one.name)
+    plain = call.data_format is DataFormat.NCX
+    nodes.append(helper.make_node("ConvTranspose", names, ["Y" if plain else "Y_ncx"], **call.attributes))
+    if not plain:
+        back = inverse(permutation(call.rank, call.data_format))
+        nodes.append(helper.make_node("Transpose", ["Y_ncx"], ["Y"], perm=back))
+    fed = [_declared(one, symbolic=call.symbolic) for one in call.inputs if not one.constant]
+    constants = [_constant(one, arrays[one.role]) for one in call.inputs if one.constant]
+    output = helper.make_tensor_value_info("Y", ELEMENT_TYPES[call.dtype], [None] * len(call.inputs[0].shape))
+    graph = helper.make_graph(nodes, "tconv", fed, [output], constants)
+    opset = helper.make_opsetid("", OPSETS[call.dialect])
+    return helper.make_model(graph, opset_imports=[opset], ir_version=_IR_VERSIONS[call.dialect], producer_name="tconv")
+
+
+def _transpose(one: Input, call: Call) -> list[onnx.NodeProto]:
+    if one.role == "x" and call.data_format is not DataFormat.NCX:
+        axes = permutation(call.rank, call.data_format)
+    elif one.role == "w" and call.filter_format is FilterFormat.XOI:
+        taps = len(one.shape) - 2
+        axes = [taps + 1, taps, *range(taps)]
+    else:
+        return []
+    return [helper.make_node("Transpose", [one.name], [f"{one.name}_canonical"], perm=axes)]
+
+
+def _declared(one: Input, *, symbolic: bool) -> onnx.ValueInfoProto:
+    shape = [f"{one.name}{axis}" for axis in range(len(one.shape))] if symbolic else list(one.shape)
+    return helper.make_tensor_value_info(one.name, ELEMENT_TYPES[one.dtype or DType.F32], shape)
+
+
+def _constant(one: Input, array: np.ndarray[Any, np.dtype[Any]]) -> onnx.TensorProto:
+    return TensorProto(
+        name=one.name, data_type=ELEMENT_TYPES[one.dtype or DType.F32], dims=one.shape, raw_data=array.tobytes()
+    )

@@ -1,0 +1,100 @@
+"""A case: what to ask of any dialect. It knows no dialect, no layout's shape and no array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from tconv.vocabulary import Attributes, DType, Ints  # noqa: TC001 - the file boundary reads these annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Data = Literal[
+    "integers",
+    "normal",
+    "wide",
+    "ones",
+    "impulse",
+    "special",
+    "nan",
+    "infinity",
+    "negative-zero",
+    "subnormal",
+    "values",
+]
+"""What an operand is filled with; `special` is nan, infinity and negative-zero among integers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A recipe for an array, data in NCX and filter in IOX.
+
+    Attributes:
+        shape: its shape.
+        dtype: its element type.
+        data: what it is filled with.
+        seed: another seed gives other elements.
+        values: the elements in row-major order, for data `values`.
+    """
+
+    shape: Ints
+    dtype: DType
+    data: Data = "integers"
+    seed: int = 0
+    values: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A clause of a dialect's text."""
+
+    dialect: str
+    clause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An output that is written in the case file: dialects that owe it, spatial sizes, elements in NCX order."""
+
+    dialects: tuple[str, ...]
+    spatial: Ints
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question to every dialect.
+
+    Attributes:
+        id: readable, stable: `topic/file/name[axis=label,...]`.
+        attributes: what the case mentions.
+        x, w, b: recipes of data, filter and bias.
+        shapes: whether the model declares sizes or symbols.
+        filter_source: whether the filter is a constant of the model or an input.
+        breaks: the one constraint that the case breaks on purpose.
+        omit: attributes that stay away even where a dialect would have them written.
+        expected: literal outputs, held against the reference by `tconv check`.
+        smoke: whether it is in the smoke tier whatever its coverage.
+        facts: attribute, axis and size values as text, for patterns.
+    """
+
+    id: str
+    attributes: Attributes
+    x: Operand
+    w: Operand
+    b: Operand | None = None
+    shapes: Literal["static", "symbolic"] = "static"
+    filter_source: Literal["initializer", "input"] = "initializer"
+    breaks: str | None = None
+    omit: tuple[str, ...] = ()
+    expected: tuple[Expected, ...] = ()
+    smoke: bool = False
+    about: str = ""
+    cites: tuple[Cite, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+
+    @property
+    def topic(self) -> str:
+        """The first segment of the id."""
+        return self.id.split("/", 1)[0]

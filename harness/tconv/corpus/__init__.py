@@ -1,0 +1,7 @@
+"""The corpus: from case files to cases, in tiers."""
+
+from __future__ import annotations
+
+from tconv.corpus.corpus import Corpus, Tier
+
+__all__ = ["Corpus", "Tier"]

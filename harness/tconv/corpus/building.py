@@ -1,0 +1,197 @@
+"""One case from its settings: sizes by meaning become shapes, a scalar becomes a list, `full` becomes a number."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from tconv.case import Case, Operand
+from tconv.constraints import CONSTRAINTS
+from tconv.geometry import reach
+from tconv.patterns import label
+from tconv.vocabulary import Attributes, DType, Signature, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tconv.case import Cite, Expected
+    from tconv.vocabulary import Ints
+
+LARGEST_TENSOR = 2**25
+"""Elements; at 8 bytes each a quarter of a gibibyte. Refused before anything is allocated."""
+
+_DEFAULTS: dict[str, Any] = {
+    "batch": 1,
+    "channels": 1,
+    "out_channels": 1,
+    "spatial": [4],
+    "kernel": [3],
+    "bias": False,
+    "dtype": DType.F32,
+    "data": "integers",
+    "seed": 0,
+    "shapes": "static",
+    "filter_source": "initializer",
+}
+_PER_AXIS = ("strides", "dilations", "pads_begin", "pads_end", "output_padding")
+_OPERANDS = ("x", "w", "b")
+
+
+class ImpossibleCase(ValueError):  # noqa: N818 - the case is impossible; its file's loader makes an error of it
+    """The settings make no case; the message says what must be."""
+
+
+def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of all layers, later ones winning; what they say of an operand is merged key by key."""
+    result: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            if key in _OPERANDS and isinstance(value, dict) and isinstance(result.get(key), dict):
+                result[key] = result[key] | value
+            else:
+                result[key] = value
+    return result
+
+
+def build(
+    case_id: str,
+    settings: Mapping[str, Any],
+    labels: Mapping[str, str],
+    *,
+    about: str = "",
+    cites: Sequence[Cite] = (),
+    expected: Sequence[Expected] = (),
+    smoke: bool = False,
+) -> Case:
+    """Return the case of these settings.
+
+    Raises:
+        ImpossibleCase: no tensor has such a shape, or one would be too large.
+    """
+    full = _DEFAULTS | {key: value for key, value in settings.items() if value is not None}
+    spatial = tuple(full["spatial"])
+    kernel = _per_axis(full["kernel"], len(spatial))
+    attributes = _attributes(full, spatial, kernel)
+    operands = _operands(full, spatial, kernel)
+    case = Case(
+        case_id,
+        attributes,
+        operands["x"],
+        operands["w"],
+        operands.get("b"),
+        full["shapes"],
+        full["filter_source"],
+        full.get("breaks"),
+        tuple(full.get("omit", ())),
+        tuple(expected),
+        smoke,
+        about,
+        tuple(cites),
+        {key: label(_plain(value)) for key, value in full.items() if key not in _OPERANDS}
+        | {"rank": str(len(spatial))}
+        | labels,
+    )
+    _possible(case)
+    return case
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
+    return value["raw"] if isinstance(value, dict) else value
+
+
+def _per_axis(value: int | Sequence[int], rank: int) -> Ints:
+    return (value,) * rank if isinstance(value, int) else tuple(value)
+
+
+def _attributes(full: Mapping[str, Any], spatial: Ints, kernel: Ints) -> Attributes:
+    omitted = full.get("omit", ())
+    given: dict[str, Any] = {
+        name: _per_axis(full[name], len(spatial)) for name in _PER_AXIS if name in full and name not in omitted
+    }
+    for name in ("auto_pad", "data_format", "filter_format"):
+        if name in full and name not in omitted:
+            given[name] = str(_plain(full[name]))
+    if "groups" in full and "groups" not in omitted:
+        given["groups"] = full["groups"]
+    if "kernel_shape" in full:
+        given["kernel_shape"] = kernel if full["kernel_shape"] == "kernel" else tuple(full["kernel_shape"])
+    if "output_shape" in full:
+        given["output_shape"] = _output_shape(full["output_shape"], given, spatial, kernel)
+    return Attributes(**given)
+
+
+def _output_shape(value: Any, given: Mapping[str, Any], spatial: Ints, kernel: Ints) -> Ints:  # noqa: ANN401
+    rank = len(spatial)
+    ones = (1,) * rank
+    wanted = list(value) if isinstance(value, list | tuple) else [value] * rank
+    reached = [
+        reach(*axis) for axis in zip(spatial, kernel, given.get("strides", ones), given.get("dilations", ones), strict=False)
+    ]
+    # A list of another length breaks output-shape-length, perhaps on purpose: the last axis's reach stands in.
+    reached += reached[-1:] * (len(wanted) - len(reached))
+    return tuple(_size(one, full) for one, full in zip(wanted, reached, strict=False))
+
+
+def _size(value: int | str, full: int) -> int:
+    """Return an integer, or `full`, `full+n`, `full-n` with full = (X-1)*stride + (K-1)*dilation + 1."""
+    return value if isinstance(value, int) else full + int(value.removeprefix("full") or 0)
+
+
+def _operands(full: Mapping[str, Any], spatial: Ints, kernel: Ints) -> dict[str, Operand]:
+    own = {role: {k: v for k, v in (full.get(role) or {}).items() if v is not None} for role in _OPERANDS}
+    groups = max(full.get("groups", 1), 1)
+    out_channels = own["w"].get("out_channels", full["out_channels"])
+    if out_channels % groups and "shape" not in own["w"] and full.get("breaks") != "channels-divisible":
+        raise ImpossibleCase(f"out_channels must be divisible by groups {groups} (got {out_channels})")
+    shapes = {
+        "x": (
+            own["x"].get("batch", full["batch"]),
+            own["x"].get("channels", full["channels"]),
+            *own["x"].get("spatial", spatial),
+        ),
+        "w": (
+            own["w"].get("channels", full["channels"]),
+            out_channels // groups,
+            *own["w"].get("kernel", kernel),
+        ),
+        "b": (own["b"].get("out_channels", full["out_channels"]),),
+    }
+    roles = _OPERANDS if full["bias"] else _OPERANDS[:2]
+    return {role: _operand(role, own[role], shapes[role], full) for role in roles}
+
+
+def _operand(role: str, own: Mapping[str, Any], shape: Ints, full: Mapping[str, Any]) -> Operand:
+    shape = tuple(own.get("shape", shape))
+    if prod(shape) > LARGEST_TENSOR:
+        raise ImpossibleCase(f"{role} must have at most {LARGEST_TENSOR} elements (got shape {list(shape)})")
+    dtype, seed = DType(own.get("dtype", full["dtype"])), own.get("seed", full["seed"])
+    if "values" not in own:
+        return Operand(shape, dtype, own.get("data", full["data"]), seed)
+    if len(own["values"]) != prod(shape):
+        raise ImpossibleCase(f"{role} must have {prod(shape)} values for shape {list(shape)} (got {len(own['values'])})")
+    return Operand(shape, dtype, "values", seed, tuple(own["values"]))
+
+
+def _possible(case: Case) -> None:
+    """Refuse what no dialect can give a value to, unless the case breaks it on purpose, and outputs too large."""
+    written = Signature(
+        case.attributes,
+        TensorType(case.x.shape, case.x.dtype),
+        TensorType(case.w.shape, case.w.dtype),
+        TensorType(case.b.shape, case.b.dtype) if case.b else None,
+    )
+    if case.breaks is not None:
+        return
+    for constraint in _NEEDED:
+        if found := constraint.check(written):
+            raise ImpossibleCase(f"{found.attribute} {found.must} (got {found.got}), or say breaks: {constraint.name}")
+    ones = (1,) * written.rank
+    axes = zip(written.spatial, written.kernel, case.attributes.strides or ones, case.attributes.dilations or ones, strict=True)
+    largest = [reach(*axis) for axis in axes]
+    asked = case.attributes.output_shape or largest
+    elements = case.x.shape[0] * case.w.shape[1] * written.groups * prod(map(max, largest, asked))
+    if elements > LARGEST_TENSOR:
+        raise ImpossibleCase(f"the output must have at most {LARGEST_TENSOR} elements (got about {elements})")
+
+
+_NEEDED = tuple(constraint for constraint in CONSTRAINTS.values() if constraint.needed)

@@ -1,0 +1,179 @@
+"""What a case file may say: typed models at the file boundary, and nothing behind it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from tconv.constraints import CONSTRAINTS
+from tconv.dialects import DIALECTS
+from tconv.errors import nearest
+from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, DType, FilterFormat
+
+_LIMIT = 2**31
+_Number = Annotated[int, Field(ge=-_LIMIT, le=_LIMIT)]
+_Count = Annotated[int, Field(ge=0, le=_LIMIT)]
+_FULL = re.compile(r"full(?:[+-][0-9]{1,6})?")
+
+
+def _is_size(text: str) -> str:
+    if not _FULL.fullmatch(text):
+        raise ValueError(f"must be an integer or full, full+n, full-n (got {text!r})")
+    return text
+
+
+def _is_constraint(text: str) -> str:
+    if text not in CONSTRAINTS:
+        raise ValueError(f"must be a constraint's name (got {text!r}){nearest(text, CONSTRAINTS)}")
+    return text
+
+
+def _is_attribute(text: str) -> str:
+    if text not in ATTRIBUTES:
+        raise ValueError(f"must be an attribute's name (got {text!r}){nearest(text, ATTRIBUTES)}")
+    return text
+
+
+def _is_dialect(text: str) -> str:
+    if text not in DIALECTS:
+        raise ValueError(f"must be a dialect (got {text!r}){nearest(text, DIALECTS)}")
+    return text
+
+
+_Size = _Number | Annotated[str, AfterValidator(_is_size)]
+_PerAxis = _Number | list[_Number]
+_DialectName = Annotated[str, AfterValidator(_is_dialect)]
+_Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.+-]*$", max_length=80)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Raw(_Part):
+    """A word that is written as it is, known to the dialect or not."""
+
+    raw: str
+
+
+class OperandSettings(_Part):
+    """What is different about one operand: sizes by their meaning, or a shape where meaning ends.
+
+    The filter's out_channels are those of all groups together, as everywhere.
+    """
+
+    batch: _Count | None = None
+    channels: _Count | None = None
+    out_channels: _Count | None = None
+    spatial: list[_Count] | None = None
+    kernel: list[_Count] | None = None
+    shape: list[_Count] | None = None
+    dtype: DType | None = Field(None, strict=False)
+    data: (
+        Literal[
+            "integers", "normal", "wide", "ones", "impulse", "special", "nan", "infinity", "negative-zero", "subnormal"
+        ]
+        | None
+    ) = None
+    seed: _Count | None = None
+    values: list[float] | None = None
+
+
+class Settings(_Part):
+    """Sizes, attributes, operands and presentation; every key is optional, null takes an earlier value back."""
+
+    batch: _Count | None = None
+    channels: _Count | None = None
+    out_channels: _Count | None = None
+    spatial: list[_Count] | None = None
+    kernel: _Count | list[_Count] | None = None
+    strides: _PerAxis | None = None
+    dilations: _PerAxis | None = None
+    pads_begin: _PerAxis | None = None
+    pads_end: _PerAxis | None = None
+    auto_pad: Annotated[AutoPad, Field(strict=False)] | Raw | None = None
+    output_padding: _PerAxis | None = None
+    output_shape: _Size | list[_Size] | None = None
+    groups: _Number | None = None
+    kernel_shape: Literal["kernel"] | list[_Number] | None = None
+    data_format: Annotated[DataFormat, Field(strict=False)] | Raw | None = None
+    filter_format: Annotated[FilterFormat, Field(strict=False)] | Raw | None = None
+    bias: bool | None = None
+    dtype: DType | None = Field(None, strict=False)
+    data: (
+        Literal[
+            "integers", "normal", "wide", "ones", "impulse", "special", "nan", "infinity", "negative-zero", "subnormal"
+        ]
+        | None
+    ) = None
+    seed: _Count | None = None
+    x: OperandSettings | None = None
+    w: OperandSettings | None = None
+    b: OperandSettings | None = None
+    shapes: Literal["static", "symbolic"] | None = None
+    filter_source: Literal["initializer", "input"] | None = None
+    breaks: Annotated[str, AfterValidator(_is_constraint)] | None = None
+    omit: list[Annotated[str, AfterValidator(_is_attribute)]] | None = None
+
+    def written(self) -> dict[str, Any]:
+        """Return the keys that the file has, null included, as plain values."""
+        return self.model_dump(mode="python", exclude_unset=True)
+
+
+class Citation(_Part):
+    """A clause of a dialect's text."""
+
+    dialect: _DialectName
+    clause: Annotated[str, Field(min_length=1)]
+
+
+class Skip(_Part):
+    """Combinations that a sweep leaves out: axis values, a list meaning any of them, and why."""
+
+    when: Annotated[dict[str, Any], Field(min_length=1)]
+    because: Annotated[str, Field(min_length=1)]
+
+
+class Sweep(_Part):
+    """The product of its axes. A list gives an attribute's values; a mapping gives labels, each setting several keys."""
+
+    name: _Name
+    about: str = ""
+    with_: Settings = Field(default=Settings(), alias="with")
+    axes: Annotated[
+        dict[str, Annotated[list[Any], Field(min_length=1)] | Annotated[dict[_Name, Settings], Field(min_length=1)]],
+        Field(min_length=1),
+    ]
+    skip: list[Skip] = []
+    smoke: bool = False
+
+
+class Literally(_Part):
+    """An output written out: the dialects that owe it, spatial sizes, elements in NCX order."""
+
+    dialects: Annotated[list[_DialectName], Field(min_length=1)]
+    spatial: list[_Count]
+    values: list[float]
+
+
+class Single(_Part):
+    """One case."""
+
+    name: _Name
+    about: str = ""
+    with_: Settings = Field(default=Settings(), alias="with")
+    expected: list[Literally] = []
+    smoke: bool = False
+
+
+class CaseFile(_Part):
+    """A case file."""
+
+    format: Annotated[int, Field(ge=1, le=1)]
+    about: Annotated[str, Field(min_length=1)]
+    cites: Annotated[list[Citation], Field(min_length=1)]
+    base: Settings = Settings()
+    sweeps: list[Sweep] = []
+    cases: list[Single] = []

@@ -1,0 +1,180 @@
+"""A corpus: a folder of case files, or one file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal
+
+from tconv import yaml_file
+from tconv.case import Cite, Expected
+from tconv.corpus import tiers
+from tconv.corpus.building import ImpossibleCase, build, merged
+from tconv.corpus.case_file import CaseFile
+from tconv.corpus.sweep import Sweep, read_sweep
+from tconv.datafiles import data_folder
+from tconv.errors import FileError, UsageError
+from tconv.patterns import facts_of, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from tconv.case import Case
+    from tconv.corpus.case_file import Single
+    from tconv.yaml_file import Document
+
+Tier = Literal["smoke", "gate", "full"]
+TIERS: tuple[Tier, ...] = ("smoke", "gate", "full")
+_SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Sweeps and single cases in the order of their paths.
+
+    Attributes:
+        digest: a digest of all files.
+        sweeps: every sweep by the id that its cases share.
+        singles: every case that stands alone by its id.
+        tiers: which rows of a sweep are in which tier.
+        folder: where the corpus is.
+    """
+
+    digest: str
+    sweeps: Mapping[str, Sweep]
+    singles: Mapping[str, Case]
+    tiers: tiers.Tiers
+    folder: Path
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Corpus:
+        """Read a corpus; without a path, the one that ships with tconv.
+
+        Raises:
+            FileError: a file is not there, or something in it is not as it must be.
+        """
+        path = data_folder("cases") if path is None else path
+        folder = path if path.is_dir() else path.parent
+        sweeps: list[Sweep] = []
+        singles: list[Case] = []
+        digest = sha256()
+        for file in _files(path):
+            name = file.relative_to(folder).with_suffix("").as_posix()
+            model, document = yaml_file.load(file, CaseFile)
+            digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
+            _refuse_duplicates(model, document)
+            cites = tuple(Cite(cite.dialect, cite.clause) for cite in model.cites)
+            sweeps += [read_sweep(s, name, model.base, cites, document, i) for i, s in enumerate(model.sweeps)]
+            singles += [_single(s, name, model, cites, document, i) for i, s in enumerate(model.cases)]
+        return cls(
+            f"sha256:{digest.hexdigest()[:16]}",
+            {sweep.id: sweep for sweep in sweeps},
+            {case.id: case for case in singles},
+            tiers.read(folder),
+            folder,
+        )
+
+    def cases(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[Case]:
+        """Yield the cases of a tier that match any of the patterns, all of them without patterns."""
+        wanted = [parse(text) for text in patterns]
+
+        def means(case_id: str, facts: Mapping[str, str]) -> bool:
+            return not wanted or any(pattern.matches(case_id, facts) for pattern in wanted)
+
+        for case in self.singles.values():
+            if (tier != "smoke" or case.smoke) and means(case.id, case.facts):
+                yield case
+        for sweep in self.sweeps.values():
+            if wanted and not any(pattern.path.fullmatch(sweep.id) for pattern in wanted):
+                continue
+            rows = self.tiers.rows(sweep, "full" if sweep.smoke else tier)
+            for row in rows.tolist():
+                case = sweep.case(row)
+                if means(case.id, case.facts):
+                    yield case
+
+    def find(self, case_id: str) -> Case | None:
+        """Return the case of that id, or None."""
+        if case_id in self.singles:
+            return self.singles[case_id]
+        sweep = self.sweeps.get(case_id.partition("[")[0])
+        row = None if sweep is None else sweep.number(facts_of(case_id))
+        return None if sweep is None or row is None else sweep.case(row[0].tolist())
+
+    def one(self, text: str) -> Case:
+        """Return the case of that id, or the only one that a pattern matches.
+
+        Raises:
+            UsageError: no case matches, or several do.
+        """
+        if (case := self.find(text)) is not None:
+            return case
+        found = []
+        for case in self.cases("full", [text]):
+            found.append(case)
+            if len(found) > _NAMED:
+                break
+        if not found:
+            raise UsageError(f"a pattern must match a case (got {text!r}, which matches none); see 'tconv list'")
+        if len(found) > 1:
+            some = "\n  ".join(case.id for case in found[:_NAMED])
+            raise UsageError(f"must be one case (got {text!r}, which matches several); for example\n  {some}")
+        return found[0]
+
+    def facts(self, case_id: str) -> Mapping[str, str] | None:
+        """Return the facts of the case of that id, or None where there is none."""
+        case = self.find(case_id)
+        return None if case is None else case.facts
+
+
+_NAMED = 5
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise FileError(path, "must be a case file or a folder of case files (got nothing there)")
+    files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+    if not files:
+        raise FileError(path, "must have a case file, *.yaml (got none)")
+    stems = [file.with_suffix("") for file in files]
+    for number, stem in enumerate(stems):
+        if stem in stems[:number]:
+            raise FileError(files[number], "a case file must have a name of its own, suffix aside (got it twice)")
+    return files
+
+
+def _refuse_duplicates(model: CaseFile, document: Document) -> None:
+    seen: set[str] = set()
+    for key, parts in (("sweeps", model.sweeps), ("cases", model.cases)):
+        for index, part in enumerate(parts):
+            if part.name in seen:
+                raise yaml_file.error_at(
+                    document, (key, index, "name"), f"a name must be unique in its file (got the id {part.name!r} again)"
+                )
+            seen.add(part.name)
+    if not seen:
+        raise FileError(document.path, "a case file must have sweeps or cases (got neither)")
+
+
+def _single(
+    single: Single, path: str, model: CaseFile, cites: tuple[Cite, ...], document: Document, index: int
+) -> Case:
+    expected = tuple(
+        Expected(tuple(one.dialects), tuple(one.spatial), tuple(one.values)) for one in single.expected
+    )
+    settings = merged(model.base.written(), single.with_.written())
+    try:
+        return build(
+            f"{path}/{single.name}",
+            settings,
+            {},
+            about=single.about,
+            cites=cites,
+            expected=expected,
+            smoke=single.smoke,
+        )
+    except ImpossibleCase as error:
+        raise yaml_file.error_at(document, ("cases", index), f"{error}; correct it") from None

@@ -1,0 +1,77 @@
+"""Covering arrays over what occurs: few rows that hold every tuple of axis values that any dialect can say.
+
+The libraries of the field build rows from axes and declared constraints. Here the rows exist already, and which tuples
+are reachable follows from skips and from seven texts: so rows are chosen from those that there are, greedily, the row
+with the most new tuples first.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tconv.corpus.sweep import Mask, Rows
+
+_CANDIDATES = 512
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def tuple_numbers(rows: Rows, radix: Sequence[int], strength: int) -> tuple[Numbers, int]:
+    """Return, for each row, the numbers of the tuples of `strength` values that it holds, and how many there may be.
+
+    Returns:
+        (n, combinations of axes) numbers, each in 0..count-1; and count.
+    """
+    chosen = list(combinations(range(len(radix)), strength))
+    numbers = np.empty((len(rows), len(chosen)), dtype=np.int64)
+    offset = 0
+    for column, axes in enumerate(chosen):
+        sizes = [radix[axis] for axis in axes]
+        numbers[:, column] = offset + np.ravel_multi_index(tuple(rows[:, axis] for axis in axes), sizes)
+        offset += prod(sizes)
+    return numbers, offset
+
+
+def cover(rows: Rows, radix: Sequence[int], strength: int, sayable: Sequence[Mask]) -> list[int]:
+    """Return the numbers, ascending, of rows that hold every reachable tuple for every mask.
+
+    Args:
+        rows: (n, axes) label numbers.
+        radix: labels of each axis.
+        strength: how many values a tuple has; with no more axes than that, every row is needed.
+        sayable: for each dialect, which rows it can say. A tuple is reachable where a row of the mask holds it.
+    """
+    if len(radix) <= strength:
+        return list(range(len(rows)))
+    masks = list({mask.tobytes(): mask for mask in sayable if mask.any()}.values())
+    numbers, count = tuple_numbers(rows, radix, strength)
+    missing = np.zeros((len(masks), count), dtype=bool)
+    for tuples, mask in zip(missing, masks, strict=True):
+        tuples[numbers[mask].ravel()] = True
+    member = np.array(masks).T
+    chosen: list[int] = []
+    generator = np.random.Generator(np.random.Philox(key=strength))
+    while missing.any():
+        candidates = _candidates(numbers, missing, member, generator)
+        gain = sum(
+            missing[m][numbers[candidates]].sum(axis=1) * member[candidates, m] for m in range(len(masks))
+        )
+        best = int(candidates[np.argmax(gain)])
+        chosen.append(best)
+        for m in np.flatnonzero(member[best]):
+            missing[m, numbers[best]] = False
+    return sorted(chosen)
+
+
+def _candidates(numbers: Numbers, missing: Mask, member: Mask, generator: np.random.Generator) -> Numbers:
+    """Return rows worth a look: some at random, and those that hold the first missing tuple."""
+    mask, first = (int(i) for i in np.argwhere(missing)[0])
+    column = int(np.searchsorted(numbers.min(axis=0), first, side="right")) - 1
+    holding = np.flatnonzero((numbers[:, column] == first) & member[:, mask])
+    return np.concatenate([holding[:_CANDIDATES], generator.integers(0, len(numbers), _CANDIDATES)])

@@ -1,0 +1,38 @@
+"""geometry/1: what is left when a dialect's rules have been applied. Runtimes without a text of their own speak it.
+
+It has plain pads, which may be negative, and neither a padding mode nor output_shape. Its text is `geometry.Geometry`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tconv.dialects.onnx import CONV_TRANSPOSE_22
+from tconv.dialects.row import Absent, ConstraintAnswer, Dialect, Spelling, Stated
+
+_TEXT = "Geometry"
+
+
+def _answer(name: str, onnx: ConstraintAnswer) -> ConstraintAnswer:
+    """Follow ONNX's structure; what geometry/1 does not have is stated, what it allows is absent."""
+    if name in {"without-auto-pad", "without-output-shape", "without-kernel-shape"}:
+        return Stated(f"{_TEXT}: plain pads only")
+    if name in {"pads-non-negative", "output-padding-below-stride-or-dilation", "output-padding-below-stride"}:
+        return Absent(f"{_TEXT}: any integer")
+    return Stated(f"{_TEXT}: {name}") if isinstance(onnx, Stated) else Absent(f"{_TEXT}: {name}")
+
+
+GEOMETRY_1 = replace(
+    CONV_TRANSPOSE_22,
+    name="geometry/1",
+    text="tconv.geometry.Geometry",
+    disputed=(),
+    constraints={name: _answer(name, onnx) for name, onnx in CONV_TRANSPOSE_22.constraints.items()}
+    | {name: Stated(f"{_TEXT}: {name}") for name in ("strides-positive", "dilations-positive")},
+    spelling=Spelling(
+        attributes={
+            name: name for name in ("strides", "dilations", "pads_begin", "pads_end", "output_padding", "groups")
+        },
+        inputs={"x": "data", "w": "filter", "b": "bias"},
+    ),
+)

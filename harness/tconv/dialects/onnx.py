@@ -1,0 +1,240 @@
+"""ONNX ConvTranspose at opsets 1, 11 and 22. Text: `onnx.defs.get_schema("ConvTranspose", version)`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from tconv.dialects.row import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
+from tconv.readings import AnswerOtherwise, Reading
+from tconv.rules import Negative, Odd, Rules, Same, Sized
+
+_SIZE = "doc, the equation 'output_shape[i] = stride[i] * (input_size[i] - 1) + ...'"
+_TOTAL = "doc, the equation 'total_padding[i] = stride[i] * (input_size[i] - 1) + output_padding[i] + ...'"
+_SPLIT_11 = "doc, 'If (auto_pads == SAME_UPPER): pads[start_i] = total_padding[i]/2; ... Else: ...'"
+_SPLIT_1 = "doc, 'If (auto_pads != SAME_UPPER): pads[start_i] = total_padding[i]/2; ... Else: ...'"
+_AUTO_PAD_11 = "attribute auto_pad, 'output_shape[i] = input_shape[i] * strides[i]' for each axis"
+_AUTO_PAD_1 = "attribute auto_pad, 'pad the input so that the output spatial size match the input'"
+_EXTRA_11 = (
+    "attribute auto_pad, 'the extra padding is added at the end for SAME_UPPER and at the beginning for SAME_LOWER'"
+)
+_EXTRA_1 = (
+    "attribute auto_pad, 'In case of odd number add the extra padding at the end for SAME_UPPER and at the beginning'"
+)
+_OUTPUT_SHAPE = "attribute output_shape, 'If output_shape is specified pads values are ignored'"
+_VALID = "attribute auto_pad, 'VALID mean no padding'"
+_HALF = "doc, 'total_padding[i]/2': '/' names no rounding"
+
+_NEGATIVE = tuple(
+    Reading(f"{question.replace('_', '-')}-{name}", says, cites, AnswerOtherwise(question, answer))
+    for question, answers in {
+        "negative_sized": ("truncated", "appended", "refused"),
+        "negative_same": ("truncated", "appended", "shrunk", "refused"),
+    }.items()
+    for name, (says, cites, answer) in {
+        "truncated": ("A negative total is halved towards zero.", _HALF, Negative.TRUNCATE),
+        "appended": (
+            "A negative total is appended at the end.",
+            "attribute pads, 'greater than or equal to 0', against the total that the equation gives",
+            Negative.APPEND,
+        ),
+        "shrunk": (
+            "Nothing is cropped and the output stays smaller than input * stride.",
+            "attribute pads, 'greater than or equal to 0', against attribute auto_pad's size",
+            Negative.SHRINK,
+        ),
+        "refused": (
+            "An output that needs padding below zero is refused.",
+            "attribute pads, 'greater than or equal to 0'",
+            Negative.REFUSE,
+        ),
+    }.items()
+    if name in answers
+)
+
+_RULES_11 = Rules(
+    same=Same.INPUT_TIMES_STRIDE,
+    sized_explicit=Sized.RECOMPUTED,
+    sized_valid=Sized.RECOMPUTED,
+    odd_upper=Odd.END,
+    odd_lower=Odd.BEGIN,
+    odd_sized_upper=Odd.END,
+    odd_sized_lower=Odd.BEGIN,
+    odd_sized=Odd.BEGIN,
+    negative_same=Negative.FLOOR,
+    negative_sized=Negative.FLOOR,
+)
+
+_CITES_11 = MappingProxyType(
+    {
+        "same": _AUTO_PAD_11,
+        "sized_explicit": _OUTPUT_SHAPE,
+        "sized_valid": _OUTPUT_SHAPE,
+        "odd_upper": _EXTRA_11,
+        "odd_lower": _EXTRA_11,
+        "odd_sized_upper": _SPLIT_11,
+        "odd_sized_lower": _SPLIT_11,
+        "odd_sized": _SPLIT_11,
+        "negative_same": _HALF,
+        "negative_sized": _HALF,
+    }
+)
+
+_DISPUTED_11 = (
+    Reading(
+        "same-output-padding-added",
+        "Under SAME_* output_padding is added to input * stride, so that the total is the kernel's reach less the stride.",
+        f"{_SIZE} adds output_padding[i]; attribute output_padding, 'Additional elements added to the side with higher "
+        "coordinate indices'",
+        AnswerOtherwise("same", Same.KERNEL_LESS_STRIDE),
+    ),
+    *_NEGATIVE,
+)
+
+_CONSTRAINTS_11: dict[str, ConstraintAnswer] = {
+    "strides-length": Stated("attribute strides, 'Stride along each spatial axis'"),
+    "dilations-length": Stated("attribute dilations, 'dilation value along each spatial axis of the filter'"),
+    "pads-length": Stated("attribute pads, '[x1_begin, x2_begin...x1_end, x2_end,...]'"),
+    "output-padding-length": Stated(f"{_SIZE}: output_padding[i]"),
+    "output-shape-length": Stated(
+        "attribute output_shape, 'should not include dimensions for batch size and channels'"
+    ),
+    "kernel-shape-length": Stated(
+        "doc, kernel_shape[i]; attribute kernel_shape, 'The shape of the convolution kernel'"
+    ),
+    "strides-positive": Open("no range is given for strides"),
+    "dilations-positive": Open("no range is given for dilations"),
+    "pads-non-negative": Stated("attribute pads, 'it can take any value greater than or equal to 0'"),
+    "output-padding-non-negative": Open("attribute output_padding, 'Additional elements': no lower bound is given"),
+    "output-shape-non-negative": Stated(f"{_SIZE}: a size is a count of elements"),
+    "groups-positive": Stated(
+        "attribute group, 'number of groups input channels and output channels are divided into'"
+    ),
+    "output-padding-below-stride-or-dilation": Stated(
+        "attribute output_padding, 'must be less than the corresponding stride/dilation dimension'"
+    ),
+    "output-padding-below-stride": Open(
+        "attribute output_padding, 'less than the corresponding stride/dilation dimension': the slash names no operator"
+    ),
+    "pads-without-auto-pad": Stated("attribute pads, 'This attribute cannot be used simultaneously with auto_pad'"),
+    "kernel-shape-matches": Stated("attribute kernel_shape, 'If not present, should be inferred from input W'"),
+    "channels-divisible": Stated("attribute group, 'input channels and output channels are divided into'"),
+    "filter-channels-match": Stated("input W, '(C x M/group x kH x kW), where C is the number of channels'"),
+    "filter-rank-matches": Stated("input W, '(C x M/group x k1 x k2 x ... x kn)'"),
+    "bias-rank": Stated("input B, 'Optional 1D bias'"),
+    "bias-length": Stated("input B, 'has size of M'"),
+    "one-type": Stated("inputs X, W, B and output Y share the type parameter T"),
+    "auto-pad-known": Stated("attribute auto_pad, 'must be either NOTSET, SAME_UPPER, SAME_LOWER or VALID'"),
+    "data-format-known": Stated("input X, 'has size (N x C x H x W)': there is one layout"),
+    "filter-format-known": Stated("input W, 'has size (C x M/group x kH x kW)': there is one layout"),
+    "strides-given": Absent("attribute strides, 'If not present, the stride defaults to 1'"),
+    "dilations-given": Absent("attribute dilations, 'If not present, the dilation defaults to 1'"),
+    "pads-given": Absent("attribute pads, 'If not present, the padding defaults to 0'"),
+    "without-auto-pad": Absent("attribute auto_pad"),
+    "without-output-shape": Absent("attribute output_shape"),
+    "without-kernel-shape": Absent("attribute kernel_shape"),
+    "without-groups": Absent("attribute group"),
+    "without-bias": Absent("input B, 'Optional'"),
+    "without-bf16": Stated("type constraint T, tensor(float16), tensor(float), tensor(double)"),
+    "without-f64": Absent("type constraint T, tensor(double)"),
+    "at-least-one-spatial-axis": Open("input X, '(N x C x D1 x D2 ... x Dn)': n = 0 is neither allowed nor excluded"),
+    "two-or-three-spatial-axes": Absent("input X, 'Otherwise the size is (N x C x D1 x D2 ... x Dn)'"),
+    "batch-not-empty": Open("input X, 'N is the batch size': 0 is not spoken of"),
+    "channels-not-empty": Open("input X, 'C is the number of channels': 0 is not spoken of"),
+    "spatial-not-empty": Open(f"{_SIZE} gives a size for input_size 0 that no element reaches"),
+    "kernel-not-empty": Open(f"{_SIZE} gives a size for kernel_shape 0 that no element reaches"),
+    "output-not-empty": Open(f"{_SIZE} may give 0"),
+    "output-size-non-negative": Stated(f"{_SIZE}: a size below 0 is no tensor's"),
+}
+
+_SPELLING = Spelling(
+    attributes={
+        "strides": "strides",
+        "dilations": "dilations",
+        "pads_begin": "pads",
+        "pads_end": "pads",
+        "auto_pad": "auto_pad",
+        "output_padding": "output_padding",
+        "output_shape": "output_shape",
+        "groups": "group",
+        "kernel_shape": "kernel_shape",
+    },
+    auto_pad={"explicit": "NOTSET", "valid": "VALID", "same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER"},
+    inputs={"x": "X", "w": "W", "b": "B"},
+)
+
+CONV_TRANSPOSE_11 = Dialect(
+    name="onnx/ConvTranspose-11",
+    text='onnx.defs.get_schema("ConvTranspose", 11)',
+    rules=_RULES_11,
+    cites=_CITES_11,
+    disputed=_DISPUTED_11,
+    constraints=_CONSTRAINTS_11,
+    spelling=_SPELLING,
+)
+
+CONV_TRANSPOSE_22 = replace(
+    CONV_TRANSPOSE_11,
+    name="onnx/ConvTranspose-22",
+    text='onnx.defs.get_schema("ConvTranspose", 22)',
+    constraints=_CONSTRAINTS_11 | {"without-bf16": Absent("type constraint T, tensor(bfloat16)")},
+)
+
+CONV_TRANSPOSE_1 = Dialect(
+    name="onnx/ConvTranspose-1",
+    text='onnx.defs.get_schema("ConvTranspose", 1)',
+    rules=replace(
+        _RULES_11, same=Same.INPUT_SIZE, odd_sized_upper=Odd.BEGIN, odd_sized_lower=Odd.END, odd_sized=Odd.END
+    ),
+    cites=_CITES_11
+    | {
+        "same": _AUTO_PAD_1,
+        "odd_upper": _EXTRA_1,
+        "odd_lower": _EXTRA_1,
+        "odd_sized_upper": _SPLIT_1,
+        "odd_sized_lower": _SPLIT_1,
+        "odd_sized": _SPLIT_1,
+    },
+    disputed=(
+        Reading(
+            "valid-keeps-pads",
+            "VALID pads nothing also beside output_shape, which then sets the size alone.",
+            _VALID,
+            AnswerOtherwise("sized_valid", Sized.KEPT),
+        ),
+        Reading(
+            "sized-upper-odd-end",
+            "Beside output_shape SAME_UPPER puts the odd unit at the end, as the prose says; the formula says the beginning.",
+            f"{_EXTRA_1} against {_SPLIT_1}",
+            AnswerOtherwise("odd_sized_upper", Odd.END),
+        ),
+        Reading(
+            "sized-lower-odd-begin",
+            "Beside output_shape SAME_LOWER puts the odd unit at the beginning, as the prose says; the formula says the end.",
+            f"{_EXTRA_1} against {_SPLIT_1}",
+            AnswerOtherwise("odd_sized_lower", Odd.BEGIN),
+        ),
+        Reading(
+            "same-upper-odd-begin",
+            "SAME_UPPER puts the odd unit at the beginning, as the formula says; the prose says the end.",
+            f"{_SPLIT_1} against {_EXTRA_1}",
+            AnswerOtherwise("odd_upper", Odd.BEGIN),
+        ),
+        Reading(
+            "same-lower-odd-end",
+            "SAME_LOWER puts the odd unit at the end, as the formula says; the prose says the beginning.",
+            f"{_SPLIT_1} against {_EXTRA_1}",
+            AnswerOtherwise("odd_lower", Odd.END),
+        ),
+        *_NEGATIVE,
+    ),
+    constraints=_CONSTRAINTS_11
+    | {
+        "output-padding-below-stride-or-dilation": Absent("attribute output_padding gives no bound"),
+        "output-padding-below-stride": Absent("attribute output_padding gives no bound"),
+        "output-shape-length": Stated(f"{_TOTAL}: output_shape[i] for each spatial axis"),
+        "strides-given": Open("attribute strides is optional and no default is given"),
+        "dilations-given": Open("attribute dilations is optional and no default is given"),
+    },
+    spelling=replace(_SPELLING, written=("strides", "dilations")),
+)

@@ -1,0 +1,74 @@
+"""What goes wrong, said so that its reader can act: what must be, what it got, what to do.
+
+Every error that a user can cause is a `TconvError`; it carries the exit code that the command ends with.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+class TconvError(Exception):
+    """An error with a message for a person; `exit_code` is the command's exit code."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class UsageError(TconvError):
+    """The command line, or an argument of the API, asks for something that cannot be."""
+
+
+class FileError(TconvError):
+    """Something is wrong at a place in a file.
+
+    Args:
+        path: the file.
+        message: what must be, what it got, what to do; one line.
+        line: 1-based; None where the whole file is meant.
+        column: 1-based; None where the whole line is meant.
+    """
+
+    def __init__(self, path: Path, message: str, line: int | None = None, column: int | None = None) -> None:
+        self.path = path
+        self.message = message
+        self.line = line
+        self.column = column
+        place = ":".join(str(part) for part in (path, line, column) if part is not None)
+        super().__init__(f"{place}: {message}")
+
+
+class BackendMissing(TconvError):  # noqa: N818 - it is a state of the machine, not a fault of the program
+    """A backend was asked for that is not there, or that does not start."""
+
+    exit_code = 3
+
+
+class Invalid(ValueError):  # noqa: N818 - the public name: `except Invalid` reads as what it is
+    """Attributes or shapes violate a constraint that the dialect states.
+
+    Attributes:
+        constraint: the constraint's name.
+        attribute: the attribute or input at fault.
+        must: what must hold.
+        got: what was given.
+        cites: the clause of the dialect's text.
+    """
+
+    def __init__(self, constraint: str, attribute: str, must: str, got: str, cites: str) -> None:
+        self.constraint = constraint
+        self.attribute = attribute
+        self.must = must
+        self.got = got
+        self.cites = cites
+        super().__init__(f"{attribute} {must} (got {got}) [{constraint}: {cites}]")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return '; did you mean X?' for the known word nearest to `word`, or an empty text where none is near."""
+    match = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {match[0]!r}?" if match else ""

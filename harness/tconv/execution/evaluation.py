@@ -1,0 +1,157 @@
+"""One case from expectation to record, in the worker, where the arrays are."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv import outcome as out
+from tconv import verdict as ver
+from tconv.bound import derivation
+from tconv.call import say
+from tconv.expectation import Inexpressible, Values, expectation
+from tconv.judge import Truth, judge
+from tconv.layouts import from_iox, from_ncx, to_ncx
+from tconv.operands import make
+from tconv.records import CallSummary, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tconv.backends import Backend
+    from tconv.call import Call
+    from tconv.case import Case
+    from tconv.dialects import Dialect
+    from tconv.expectation import Expectation
+    from tconv.vocabulary import DType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MOST_ARTIFACTS = 1000
+"""Files a worker; past them failures are recorded without their arrays."""
+LARGEST_ARTIFACT = 2**22
+"""Elements of all arrays of one artifact."""
+
+
+class Evaluator:
+    """A backend asked case by case in one dialect.
+
+    Args:
+        backend: the runtime.
+        name: the backend's name in records.
+        dialect: the dialect that cases are said in.
+        accumulates: what the backend accumulates f16 and bf16 in.
+        folder: where artifacts go, in `artifacts/`; None for nowhere.
+    """
+
+    def __init__(
+        self, backend: Backend, name: str, dialect: Dialect, accumulates: Mapping[str, str], folder: Path | None
+    ) -> None:
+        self._backend = backend
+        self._name = name
+        self._dialect = dialect
+        self._accumulates = accumulates
+        self._folder = folder
+        self._written = 0
+        # Neighbours in a sweep differ in layout alone and share operands and reference.
+        self._shared = lru_cache(maxsize=4)(self._operands)
+
+    def evaluate(self, case: Case) -> Record:
+        """Run and judge one case."""
+        expected = expectation(case, self._dialect)
+        if isinstance(expected, Inexpressible):
+            return self._record(case, ver.Inexpressible(expected.reason))
+        call = say(case, self._dialect)
+        operands, truth = self._shared(case)
+        arrays = in_layouts(operands, call)
+        started = perf_counter()
+        outcome = self._answer(call, arrays)
+        seconds = perf_counter() - started
+        verdict = judge(
+            expected, outcome, truth if isinstance(expected, Values) else None, call.data_format, self._accumulates
+        )
+        if isinstance(verdict, ver.Agreed):
+            return self._record(case, verdict, seconds)
+        artifact = self._artifact(case, expected, outcome, verdict, truth, operands, call)
+        return self._record(case, verdict, seconds, artifact, call)
+
+    def _operands(self, case: Case) -> tuple[dict[str, Array], Truth]:
+        operands = make(case)
+        return operands, Truth(operands, case.x.dtype)
+
+    def _answer(self, call: Call, arrays: Mapping[str, Array]) -> out.Outcome:
+        try:
+            outcome = self._backend.run(call, arrays)
+        except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is its answer
+            return out.Broke(f"{type(error).__name__}: {error}")
+        if isinstance(outcome, out.Produced) and not isinstance(outcome.array, np.ndarray):
+            return out.Broke(f"must produce an array (got {type(outcome.array).__name__})")
+        return outcome
+
+    def _record(
+        self,
+        case: Case,
+        verdict: ver.Verdict,
+        seconds: float = 0.0,
+        artifact: str | None = None,
+        call: Call | None = None,
+    ) -> Record:
+        told = isinstance(verdict, ver.Differed)
+        tolerance = _tolerance(verdict, case.x.dtype, self._accumulates) if told else None
+        summary = None if call is None else summarised(call)
+        return Record(case.id, self._name, self._dialect.name, verdict, seconds, artifact, summary, tolerance)
+
+    def _artifact(
+        self,
+        case: Case,
+        expected: Expectation,
+        outcome: out.Outcome,
+        verdict: ver.Verdict,
+        truth: Truth,
+        operands: Mapping[str, Array],
+        call: Call,
+    ) -> str | None:
+        """Write the arrays of a wrong output; return the path relative to the folder."""
+        wrong = isinstance(verdict, ver.Differed | ver.WrongShape | ver.WrongDtype)
+        produced = isinstance(outcome, out.Produced) and isinstance(expected, Values)
+        if self._folder is None or not wrong or not produced or self._written >= MOST_ARTIFACTS:
+            return None
+        assert isinstance(expected, Values)  # noqa: S101 - `produced` says so
+        assert isinstance(outcome, out.Produced)  # noqa: S101
+        arrays = dict(operands) | {"expected": truth.values(expected.primary.geometry)}
+        arrays["actual"] = to_ncx(outcome.array, call.data_format)
+        if sum(array.size for array in arrays.values()) > LARGEST_ARTIFACT:
+            return None
+        digest = blake2b(f"{self._name}|{self._dialect.name}|{case.id}".encode(), digest_size=8).hexdigest()
+        path = self._folder / "artifacts" / f"{digest}.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with np.errstate(invalid="ignore"):
+            np.savez_compressed(path, **{name: array.astype(np.float64) for name, array in arrays.items()})
+        self._written += 1
+        return f"artifacts/{path.name}"
+
+
+def in_layouts(operands: Mapping[str, Array], call: Call) -> dict[str, Array]:
+    """Return the operands in the call's layouts."""
+    arrays = dict(operands)
+    arrays["x"] = from_ncx(operands["x"], call.data_format)
+    arrays["w"] = from_iox(operands["w"], call.filter_format, call.groups)
+    return arrays
+
+
+def summarised(call: Call) -> CallSummary:
+    """Return a call as it stands in a record."""
+    attributes = {name: list(value) if isinstance(value, tuple) else value for name, value in call.attributes.items()}
+    inputs = [(one.name, list(one.shape), str(one.dtype or "integers")) for one in call.inputs]
+    return CallSummary(attributes, inputs, str(call.data_format), str(call.filter_format))
+
+
+def _tolerance(verdict: ver.Verdict, dtype: DType, accumulates: Mapping[str, str]) -> str:
+    if isinstance(verdict, ver.Differed) and verdict.rule == "bound":
+        return derivation(dtype, accumulates)
+    return f"exact: integers whose absolute terms add up to at most 2^p of {dtype}, so every order gives the same bits"

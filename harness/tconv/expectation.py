@@ -1,0 +1,129 @@
+"""What a dialect owes to a case: its value under the primary reading and the disputed ones, or a refusal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tconv.call import signature
+from tconv.constraints import CONSTRAINTS
+from tconv.dialects import DIALECTS, Absent, Open, Stated
+from tconv.geometry import Geometry, NoGeometry
+from tconv.readings import told_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.case import Case
+    from tconv.dialects import Dialect
+    from tconv.vocabulary import Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A constraint that does not hold, what must hold, what was found, and the clause of the dialect's answer."""
+
+    constraint: str
+    attribute: str
+    must: str
+    got: str
+    clause: str
+
+    def __str__(self) -> str:
+        return f"{self.attribute} {self.must} (got {self.got}) [{self.constraint}: {self.clause}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The output under some disputed readings; without readings, under the primary ones."""
+
+    readings: tuple[str, ...]
+    geometry: Geometry
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The dialect owes a value.
+
+    Attributes:
+        primary: the output under the primary readings.
+        disputed: outputs that other readings of the same text give.
+        refusals: readings under which the text refuses the case.
+    """
+
+    primary: Candidate
+    disputed: tuple[Candidate, ...] = ()
+    refusals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The dialect owes a refusal; where its text is open, only because there is no value."""
+
+    broken: Broken
+    stated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Inexpressible:
+    """The dialect cannot say the case, or a stated constraint besides the one on purpose forbids it."""
+
+    reason: str
+
+
+Expectation = Values | Refuse | Inexpressible
+
+
+def expectation(case: Case, dialect: Dialect) -> Expectation:
+    """Return what `dialect` owes to `case`.
+
+    A constraint that the case breaks on purpose: stated, the dialect owes a refusal; absent, the value; open, the
+    value, and a refusal is a disputed reading. Any other stated constraint that does not hold makes the case
+    inexpressible.
+    """
+    return owed(signature(case, dialect), dialect.name, case.breaks)
+
+
+@lru_cache(maxsize=4096)
+def owed(written: Signature, dialect_name: str, breaks: str | None = None) -> Expectation:
+    """Return what the dialect of that name owes to a signature that breaks `breaks` on purpose."""
+    row = DIALECTS[dialect_name]
+    refusal: Refuse | None = None
+    open_ones = []
+    for broken in violations(written, row):
+        stated = isinstance(row.constraints[broken.constraint], Stated)
+        if not stated and not CONSTRAINTS[broken.constraint].needed:
+            open_ones.append(broken.constraint)
+        elif broken.constraint == breaks:
+            refusal = Refuse(broken, stated)
+        else:
+            return Inexpressible(str(broken))
+    return refusal or _values(written, row, breaks, open_ones)
+
+
+def violations(written: Signature, row: Dialect) -> Iterator[Broken]:
+    """Yield every constraint that the dialect states or leaves open and that does not hold, geometry aside."""
+    for name, answer in row.constraints.items():
+        if not isinstance(answer, Absent) and (violation := CONSTRAINTS[name].check(written)):
+            yield Broken(name, violation.attribute, violation.must, violation.got, answer.clause)
+
+
+def _values(written: Signature, row: Dialect, breaks: str | None, open_ones: list[str]) -> Expectation:
+    """Return the values of a signature that can be resolved."""
+    primary, *others = told_apart(written, row.rules, row.disputed)
+    if isinstance(primary.result, NoGeometry):
+        found = primary.result
+        clause = row.constraints[found.constraint].clause
+        broken = Broken(found.constraint, found.attribute, found.must, found.got, clause)
+        return Refuse(broken, stated=True) if found.constraint == breaks else Inexpressible(str(broken))
+    if 0 in primary.result.output and isinstance(row.constraints["output-not-empty"], Open):
+        open_ones = [*open_ones, "output-not-empty"]
+    return Values(
+        Candidate((), primary.result),
+        tuple(Candidate(other.readings, other.result) for other in others if isinstance(other.result, Geometry)),
+        (
+            *(f"{name}-refused" for name in open_ones),
+            *(" + ".join(other.readings) for other in others if isinstance(other.result, NoGeometry)),
+        ),
+    )

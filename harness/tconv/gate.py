@@ -1,0 +1,167 @@
+"""The gate: what records and waivers come to, and whether that is green."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, assert_never
+
+from tconv import verdict as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tconv.records import Record, Run
+    from tconv.waivers import Waiver, WaiverFile
+
+
+class Status(StrEnum):
+    """What a record is to whoever reads a report."""
+
+    PASSED = "passed"
+    DISPUTED = "disputed"
+    WAIVED = "waived"
+    REPORTED = "reported"
+    UNSUPPORTED = "unsupported"
+    INEXPRESSIBLE = "inexpressible"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A record with its status, and the reason of a waiver or of a declaration."""
+
+    record: Record
+    status: Status
+    waiver: Waiver | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverUse:
+    """How a waiver fared: records that it waives, and those of its cases that agree."""
+
+    waiver: Waiver
+    waived: int
+    agreeing: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Assessment:
+    """A run through the gate.
+
+    Attributes:
+        run: the records.
+        judged: every record with its status, in the order of ids.
+        stale: waivers whose cases ran and none of which deviates any more.
+        void: waivers whose example is no case of theirs.
+        wide: waivers that also cover cases that agree.
+        red: why the gate is red, in sentences; none where it is green.
+    """
+
+    run: Run
+    judged: list[Judged] = field(default_factory=list)
+    stale: list[Waiver] = field(default_factory=list)
+    void: list[Waiver] = field(default_factory=list)
+    wide: list[WaiverUse] = field(default_factory=list)
+    red: list[str] = field(default_factory=list)
+
+    @property
+    def counts(self) -> Counter[Status]:
+        """The number of records of each status."""
+        return Counter(judged.status for judged in self.judged)
+
+
+def assess(
+    run: Run, waivers: WaiverFile | None, facts: Callable[[str], Mapping[str, str] | None], *, strict: bool = False
+) -> Assessment:
+    """Return what a run comes to.
+
+    Args:
+        run: header and records.
+        waivers: the backend's known deviations; None for none.
+        facts: a case's facts by its id; None where the corpus has no such case.
+        strict: whether accepting an invalid model is a failure.
+    """
+    active = [
+        w for w in (waivers.waivers if waivers else ()) if w.active(run.header.dialect, run.header.backend.version)
+    ]
+    assessment = Assessment(run)
+    known = {record.case: facts(record.case) or {} for record in run.records}
+    for record in run.records:
+        assessment.judged.append(_status(record, known[record.case], active, waivers, strict=strict))
+    _check_waivers(assessment, active, known, facts)
+    assessment.red = _reasons(assessment)
+    return assessment
+
+
+def _status(
+    record: Record, facts: Mapping[str, str], active: Sequence[Waiver], file: WaiverFile | None, *, strict: bool
+) -> Judged:
+    match record.verdict:
+        case ver.Agreed():
+            return Judged(record, Status.PASSED)
+        case ver.Disputed():
+            return Judged(record, Status.DISPUTED)
+        case ver.Inexpressible(reason):
+            return Judged(record, Status.INEXPRESSIBLE, reason=reason)
+        case ver.Unsupported(reason):
+            declared = next((u for u in (file.unsupported if file else ()) if u.covers(record.case, facts)), None)
+            if declared is None:
+                return Judged(record, Status.FAILED, reason=f"unsupported, and not declared so: {reason}")
+            return Judged(record, Status.UNSUPPORTED, reason=declared.because)
+        case (
+            ver.AcceptedInvalid()
+            | ver.Differed()
+            | ver.WrongShape()
+            | ver.WrongDtype()
+            | ver.RefusedValid()
+            | ver.Died()
+            | ver.TimedOut()
+            | ver.Unstable()
+            | ver.Broke()
+        ):
+            waiver = next((waiver for waiver in active if waiver.waives(record, facts)), None)
+            if waiver is not None:
+                return Judged(record, Status.WAIVED, waiver, waiver.because)
+            lenient = isinstance(record.verdict, ver.AcceptedInvalid) and not strict
+            return Judged(record, Status.REPORTED if lenient else Status.FAILED)
+        case _:
+            assert_never(record.verdict)
+
+
+def _check_waivers(
+    assessment: Assessment,
+    active: Sequence[Waiver],
+    known: Mapping[str, Mapping[str, str]],
+    facts: Callable[[str], Mapping[str, str] | None],
+) -> None:
+    for waiver in active:
+        example = facts(waiver.example)
+        if example is None or not waiver.covers(waiver.example, example):
+            assessment.void.append(waiver)
+            continue
+        covered = [j for j in assessment.judged if waiver.covers(j.record.case, known[j.record.case])]
+        waived = sum(j.waiver is waiver for j in covered)
+        agreeing = tuple(j.record.case for j in covered if j.status is Status.PASSED)
+        if covered and not waived:
+            assessment.stale.append(waiver)
+        elif agreeing:
+            assessment.wide.append(WaiverUse(waiver, waived, agreeing))
+
+
+def _reasons(assessment: Assessment) -> list[str]:
+    counts, reasons = assessment.counts, []
+    if failed := counts[Status.FAILED]:
+        reasons.append(f"{failed} {'case' if failed == 1 else 'cases'} failed without a waiver")
+    reasons += [
+        f"waiver {w.name!r} is stale: its cases ran and none deviates as it says; remove it" for w in assessment.stale
+    ]
+    reasons += [
+        f"waiver {w.name!r} is void: its example {w.example!r} is no case that it covers; correct it"
+        for w in assessment.void
+    ]
+    if not counts[Status.PASSED]:
+        reasons.append("not one case passed, so nothing was shown")
+    return reasons

@@ -1,0 +1,86 @@
+"""Patterns over cases: the command line and the waivers use the same one.
+
+A pattern is a glob over the path, `*` within a segment and `**` across segments, then optionally conditions on the
+case's facts, in any order: `padding/*/grow[auto_pad=same_upper,strides=2|3]`. A pattern that ends before the path does
+means everything below.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tconv.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SHAPE = re.compile(r"(?P<path>[^\[\]]+)(?:\[(?P<conditions>[^\[\]]*)\])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A parsed pattern.
+
+    Attributes:
+        text: as it was written.
+        path: what the path must match.
+        conditions: for each fact, the texts that it may have.
+    """
+
+    text: str
+    path: re.Pattern[str]
+    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def matches(self, case_id: str, facts: Mapping[str, str]) -> bool:
+        """Return whether the case of that id and those facts is meant."""
+        return bool(self.path.fullmatch(case_id.partition("[")[0])) and all(
+            facts.get(key) in allowed for key, allowed in self.conditions.items()
+        )
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> Pattern:
+    """Return the pattern.
+
+    Raises:
+        UsageError: the text is no pattern.
+    """
+    shape = _SHAPE.fullmatch(text)
+    if shape is None:
+        raise UsageError(f"a pattern must be PATH or PATH[key=value,...] (got {text!r})")
+    return Pattern(text, re.compile(_expression(shape["path"])), _conditions(text, shape["conditions"] or ""))
+
+
+def facts_of(case_id: str) -> dict[str, str]:
+    """Return the facts that an id itself tells: its labels."""
+    return dict(pair.split("=", 1) for pair in case_id.partition("[")[2].rstrip("]").split(",") if "=" in pair)
+
+
+def label(value: object) -> str:
+    """Return how a value stands in an id and in a fact: lists joined by `x`, truth in YAML's words."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "none"
+    if isinstance(value, list | tuple):
+        return "x".join(label(entry) for entry in value)
+    return str(value)
+
+
+def _expression(glob: str) -> str:
+    parts = re.split(r"(\*\*|\*|\?)", glob.rstrip("/"))
+    meanings = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(meanings.get(part, re.escape(part)) for part in parts) + "(?:/.*)?"
+
+
+def _conditions(text: str, conditions: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for condition in filter(None, (part.strip() for part in conditions.split(","))):
+        key, equals, value = condition.partition("=")
+        if not equals:
+            raise UsageError(f"a condition of a pattern must be key=value (got {condition!r} in {text!r})")
+        found[key.strip()] = tuple(one.strip() for one in value.split("|"))
+    return found

@@ -1,0 +1,182 @@
+"""Records: a header and a line a case, in JSON. Every report is derived from them, and from nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from tconv.errors import FileError
+from tconv.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FORMAT = 1
+"""The version of the format; a reader refuses others."""
+
+
+class BackendHeader(BaseModel):
+    """Who was judged."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    version: str
+    accumulates: dict[str, str] = {}
+    environment: dict[str, str] = {}
+
+
+class RunHeader(BaseModel):
+    """What a run was: two runs with equal headers, start aside, would say the same.
+
+    `resume` continues a file whose header is equal in all fields but `started`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tconv: str
+    backend: BackendHeader
+    dialect: str
+    tier: Literal["smoke", "gate", "full"]
+    patterns: tuple[str, ...] = ()
+    seed: int = 0
+    corpus: str
+    cases: int
+    timeout: float
+    platform: dict[str, str] = {}
+    started: str
+
+    def continues(self, other: RunHeader) -> bool:
+        """Return whether this run asks the same as `other` did."""
+        return self.model_copy(update={"started": ""}) == other.model_copy(update={"started": ""})
+
+
+class HeaderLine(BaseModel):
+    """The first line of a record file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1]
+    run: RunHeader
+
+
+@dataclass(frozen=True, slots=True)
+class CallSummary:
+    """The call as it was said, for the reader of a failure: the dialect's attributes, and each input as name, shape, type."""
+
+    attributes: dict[str, str | int | list[int]]
+    inputs: list[tuple[str, list[int], str]]
+    data_format: str
+    filter_format: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One case's line.
+
+    Attributes:
+        case: the case's id.
+        backend: the backend's name.
+        dialect: the dialect it was said in.
+        verdict: what came of it.
+        seconds: what the backend took, harness excluded.
+        artifact: the file with operands, expected and actual values, relative to the record file; None for a pass.
+        call: the call, where it is not a plain pass.
+        tolerance: how the allowed distance is derived, where values were compared and differ.
+    """
+
+    case: str
+    backend: str
+    dialect: str
+    verdict: Annotated[Verdict, Field(discriminator="kind")]
+    seconds: float = 0.0
+    artifact: str | None = None
+    call: CallSummary | None = None
+    tolerance: str | None = None
+
+
+RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
+
+
+@dataclass(slots=True)
+class Run:
+    """One record file: its path, its header and its records in the order of their ids."""
+
+    path: Path
+    header: RunHeader
+    records: list[Record] = field(default_factory=list)
+
+
+def header_line(header: RunHeader) -> str:
+    """Return the first line of a record file, without its newline."""
+    return json.dumps({"format": FORMAT, "run": header.model_dump(mode="json")}, separators=(",", ":"))
+
+
+def record_line(record: Record) -> str:
+    """Return a record's line, without its newline. Keys that say nothing are left out."""
+    verdict = {"kind": record.verdict.kind} | _plain(record.verdict)
+    line = _plain(record) | {"verdict": verdict, "seconds": round(record.seconds, 6)}
+    return json.dumps(line, separators=(",", ":"), allow_nan=False)
+
+
+def _plain(thing: object) -> dict[str, Any]:
+    """Return a dataclass's fields that say something as plain JSON values."""
+    named = ((f.name, getattr(thing, f.name)) for f in fields(thing))  # type: ignore[arg-type] - any dataclass
+    return {name: _value(value) for name, value in named if value is not None and value != ()}
+
+
+def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else _NON_FINITE.get(value, value)
+    if isinstance(value, CallSummary):
+        return _plain(value)
+    return value
+
+
+def read(path: Path) -> Run:
+    """Read a record file.
+
+    A last line without its newline is what an interrupted writer leaves: it is no record.
+
+    Raises:
+        FileError: the file is not there, or a line is not what the format says.
+    """
+    lines = _lines(path)
+    header = _header(path, next(lines, (1, b"")))
+    records = [_record(path, number, line) for number, line in lines]
+    return Run(path, header, sorted(records, key=lambda record: record.case))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(path, f"must be a readable file of records (got: {error.strerror})") from None
+    whole = data[: data.rfind(b"\n") + 1]
+    yield from enumerate(whole.splitlines(), start=1)
+
+
+def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
+    try:
+        return HeaderLine.model_validate_json(numbered[1]).run
+    except ValidationError as error:
+        raise FileError(path, f"must start with a header of format {FORMAT} (got: {_first(error)})", 1) from None
+
+
+def _record(path: Path, number: int, line: bytes) -> Record:
+    try:
+        return RECORD.validate_json(line)
+    except ValidationError as error:
+        raise FileError(path, f"must be a record (got: {_first(error)})", number) from None
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else str(first["msg"])

@@ -1,0 +1,196 @@
+"""The outcome judged against the expectation. This, and only this, is recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+Rule = Literal["exact", "bound", "shape", "refusal"]
+"""What was compared: values exactly, values within the derived bound, the shape alone, or a refusal that was owed."""
+
+
+_STRICT: dict[str, Any] = {"extra": "forbid"}
+"""What the file boundary makes of these classes: a record with an unknown key is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """The backend does what the dialect's text says.
+
+    Attributes:
+        rule: how it was compared.
+        notes: what is told and not failed: reduced-precision, flushed-subnormals, nan-from-inserted-zeros.
+    """
+
+    rule: Rule
+    notes: tuple[str, ...] = ()
+    kind: Literal["agreed"] = "agreed"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class Disputed:
+    """The backend follows readings that the text also allows."""
+
+    readings: tuple[str, ...]
+    rule: Rule
+    notes: tuple[str, ...] = ()
+    kind: Literal["disputed"] = "disputed"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class Differed:
+    """Values differ.
+
+    Attributes:
+        rule: how they were compared.
+        wrong: how many elements differ.
+        of: how many there are.
+        first: the index of the first that differs, in NCX order.
+        expected: the reference's value there.
+        actual: the backend's value there.
+        worst: the largest |actual - expected| in units of what was allowed there; None under the exact rule.
+        reading: the misreading that explains it, once one is known.
+    """
+
+    rule: Rule
+    wrong: int
+    of: int
+    first: tuple[int, ...]
+    expected: float
+    actual: float
+    worst: float | None = None
+    reading: str | None = None
+    kind: Literal["differed"] = "differed"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class WrongShape:
+    """The output has another shape, both in the call's layout."""
+
+    expected: tuple[int, ...]
+    actual: tuple[int, ...]
+    kind: Literal["wrong-shape"] = "wrong-shape"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class WrongDtype:
+    """The output has another element type."""
+
+    expected: str
+    actual: str
+    kind: Literal["wrong-dtype"] = "wrong-dtype"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedValid:
+    """A valid call was refused."""
+
+    message: str
+    kind: Literal["refused-valid"] = "refused-valid"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedInvalid:
+    """A call that breaks a constraint was answered with a value."""
+
+    constraint: str
+    kind: Literal["accepted-invalid"] = "accepted-invalid"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """The backend says that it does not implement the call."""
+
+    reason: str
+    kind: Literal["unsupported"] = "unsupported"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class Inexpressible:
+    """The dialect cannot say the case."""
+
+    reason: str
+    kind: Literal["inexpressible"] = "inexpressible"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The backend's process ended on this case."""
+
+    cause: str
+    stderr: str
+    kind: Literal["died"] = "died"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The backend did not answer in time."""
+
+    seconds: float
+    kind: Literal["timed-out"] = "timed-out"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class Unstable:
+    """The backend answered the same call differently."""
+
+    message: str
+    kind: Literal["unstable"] = "unstable"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """Something happened that is neither an answer nor a refusal."""
+
+    message: str
+    kind: Literal["broke"] = "broke"
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+Verdict = (
+    Agreed
+    | Disputed
+    | Differed
+    | WrongShape
+    | WrongDtype
+    | RefusedValid
+    | AcceptedInvalid
+    | Unsupported
+    | Inexpressible
+    | Died
+    | TimedOut
+    | Unstable
+    | Broke
+)
+
+KINDS: dict[str, type[Verdict]] = {
+    verdict.kind: verdict
+    for verdict in (
+        Agreed,
+        Disputed,
+        Differed,
+        WrongShape,
+        WrongDtype,
+        RefusedValid,
+        AcceptedInvalid,
+        Unsupported,
+        Inexpressible,
+        Died,
+        TimedOut,
+        Unstable,
+        Broke,
+    )
+}
+"""Every verdict by the word that stands for it in records and waivers."""

@@ -1,0 +1,125 @@
+"""The one canonical vocabulary that every dialect is translated from and to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+
+class AutoPad(StrEnum):
+    """How the padding is chosen; `explicit` uses pads_begin and pads_end."""
+
+    EXPLICIT = "explicit"
+    VALID = "valid"
+    SAME_UPPER = "same_upper"
+    SAME_LOWER = "same_lower"
+
+
+class DataFormat(StrEnum):
+    """The layout of data and output: N batch, C channels, X the spatial axes."""
+
+    NCX = "NCX"
+    NXC = "NXC"
+
+
+class FilterFormat(StrEnum):
+    """The layout of the filter: I input channels, O output channels of a group, X the taps, G groups."""
+
+    IOX = "IOX"
+    XOI = "XOI"
+    GIOX = "GIOX"
+
+
+class DType(StrEnum):
+    """An element type."""
+
+    F32 = "f32"
+    F16 = "f16"
+    BF16 = "bf16"
+    F64 = "f64"
+
+
+Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What the user of the operator writes; None means that it is not written.
+
+    Lists have one entry for each spatial axis where the case is valid. `auto_pad` is a word of `AutoPad`; any other
+    text is written as it is, which is how an unknown mode is said on purpose.
+    """
+
+    strides: Ints | None = None
+    dilations: Ints | None = None
+    pads_begin: Ints | None = None
+    pads_end: Ints | None = None
+    auto_pad: str | None = None
+    output_padding: Ints | None = None
+    output_shape: Ints | None = None
+    groups: int | None = None
+    kernel_shape: Ints | None = None
+    data_format: str | None = None
+    filter_format: str | None = None
+
+    def given(self) -> dict[str, Ints | int | str]:
+        """Return the attributes that are written, by name, in the order of the class."""
+        return {name: value for name in ATTRIBUTES if (value := getattr(self, name)) is not None}
+
+
+ATTRIBUTES = tuple(field.name for field in fields(Attributes))
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """A shape and an element type."""
+
+    shape: Ints
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """All that validity and geometry depend on: attributes and operand types, data in NCX and filter in IOX.
+
+    Attributes:
+        attributes: what is written.
+        x: data, (N, C, X...).
+        w: filter, (C, O/G, K...).
+        b: bias, (O,), or None.
+    """
+
+    attributes: Attributes
+    x: TensorType
+    w: TensorType
+    b: TensorType | None
+
+    @property
+    def rank(self) -> int:
+        """The number of spatial axes of the data."""
+        return len(self.x.shape) - 2
+
+    @property
+    def spatial(self) -> Ints:
+        """The data's spatial sizes."""
+        return self.x.shape[2:]
+
+    @property
+    def kernel(self) -> Ints:
+        """The filter's spatial sizes."""
+        return self.w.shape[2:]
+
+    @property
+    def groups(self) -> int:
+        """The number of groups, 1 where it is not written."""
+        return 1 if self.attributes.groups is None else self.attributes.groups
+
+    @property
+    def auto_pad(self) -> str:
+        """The padding mode, explicit where it is not written."""
+        return self.attributes.auto_pad or AutoPad.EXPLICIT
+
+    def per_axis(self, name: str, neutral: int) -> Ints:
+        """Return a list attribute, or `neutral` for every spatial axis where it is not written."""
+        value: Ints | None = getattr(self.attributes, name)
+        return (neutral,) * self.rank if value is None else value

@@ -1,0 +1,146 @@
+"""Waivers: known deviations of a backend, each with its exact verdict, its clause and a minimal example."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from tconv import yaml_file
+from tconv.dialects import DIALECTS
+from tconv.errors import TconvError, nearest
+from tconv.patterns import label, parse
+from tconv.verdict import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tconv.records import Record
+
+Scalar = str | int | bool | None
+NonEmpty = Annotated[str, Field(min_length=1)]
+
+
+def _is_pattern(text: str) -> str:
+    try:
+        parse(text)
+    except TconvError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _is_specifier(text: str) -> str:
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier:
+        raise ValueError(f"must be a version specifier such as '>=1.28' (got {text!r})") from None
+    return text
+
+
+def _is_dialect(text: str) -> str:
+    if text not in DIALECTS:
+        raise ValueError(f"must be a dialect (got {text!r}){nearest(text, DIALECTS)}")
+    return text
+
+
+def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
+    kind = verdict.get("kind")
+    if kind not in KINDS:
+        raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r})")
+    known = set(KINDS[kind].__dataclass_fields__)
+    for key in verdict:
+        if key not in known:
+            raise ValueError(f"must have only keys of the verdict {kind!r} (got {key!r}){nearest(key, known)}")
+    return verdict
+
+
+def _is_date(value: object) -> str:
+    try:
+        return date.fromisoformat(str(value)).isoformat()
+    except ValueError:
+        raise ValueError(f"must be a date such as '2026-11-20' (got {value!r})") from None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Scope(_Part):
+    """Which cases are meant: a pattern, and values that facts must have, a list meaning any of them."""
+
+    cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
+    where: dict[str, Scalar | list[Scalar]] = {}
+
+    def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
+        """Return whether the case is meant."""
+        return parse(self.cases).matches(case_id, facts) and all(
+            facts.get(key) in {label(one) for one in (value if isinstance(value, list) else [value])}
+            for key, value in self.where.items()
+        )
+
+
+class Unsupported(Scope):
+    """Cases that the backend says it does not implement."""
+
+    because: NonEmpty
+
+
+class Waiver(Scope):
+    """A known deviation."""
+
+    name: NonEmpty
+    dialect: Annotated[str, AfterValidator(_is_dialect)]
+    verdict: Annotated[dict[str, Any], AfterValidator(_is_verdict)]
+    versions: Annotated[str, AfterValidator(_is_specifier)]
+    clause: NonEmpty
+    because: NonEmpty
+    example: NonEmpty
+    link: str | None = None
+    date: Annotated[str, BeforeValidator(_is_date)]
+
+    def active(self, dialect: str, version: str) -> bool:
+        """Return whether the waiver speaks of this dialect and this version of the backend."""
+        try:
+            return self.dialect == dialect and SpecifierSet(self.versions).contains(Version(version), prereleases=True)
+        except InvalidVersion:
+            return False
+
+    def waives(self, record: Record, facts: Mapping[str, str]) -> bool:
+        """Return whether the record is this deviation: the case is meant and the verdict is the same in every key."""
+        return self.covers(record.case, facts) and all(
+            _json(getattr(record.verdict, key, None)) == value for key, value in self.verdict.items()
+        )
+
+
+class WaiverFile(_Part):
+    """One backend's known deviations."""
+
+    format: Annotated[int, Field(ge=1, le=1)]
+    backend: NonEmpty
+    unsupported: list[Unsupported] = []
+    waivers: list[Waiver] = []
+
+
+def load(path: Path) -> WaiverFile:
+    """Read a waiver file.
+
+    Raises:
+        FileError: it is not there, or something in it is not as it must be.
+    """
+    file, document = yaml_file.load(path, WaiverFile)
+    names: set[str] = set()
+    for index, waiver in enumerate(file.waivers):
+        if waiver.name in names:
+            raise yaml_file.error_at(
+                document, ("waivers", index, "name"), f"a waiver's name must be unique (got {waiver.name!r} again)"
+            )
+        names.add(waiver.name)
+    return file
+
+
+def _json(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
