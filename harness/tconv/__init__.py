@@ -1,3 +1,24 @@
-"""tconv: the conformance harness for transposed convolution."""
+"""tconv: the conformance harness for transposed convolution.
+
+    from tconv import conv_transpose, resolve
+    y = conv_transpose(x, w, bias, dialect="onnx/ConvTranspose-22", strides=2, auto_pad="same_upper")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tconv.api import Geometry, Invalid, conv_transpose, disputed, resolve
 
 __version__ = "0.1.0"
+__all__ = ["Geometry", "Invalid", "__version__", "conv_transpose", "disputed", "resolve"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type of the name that is asked for
+    """Import the interface when it is asked for: the command and its workers need only parts of it."""
+    if name in __all__:
+        from tconv import api  # noqa: PLC0415 - this is what is put off
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

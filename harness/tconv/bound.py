@@ -88,13 +88,13 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
     with np.errstate(over="ignore", invalid="ignore"):
         own = gamma(terms.count + 1, _F64) * terms.magnitude
         if dtype in (DType.F32, DType.F64):
-            allowed = _plain(terms, dtype) + own
+            allowed = before = _plain(terms, dtype) + own
         elif working:
             allowed = gamma(terms.count, UNIT_ROUNDOFF[dtype]) * terms.magnitude
-            allowed = allowed + terms.count * _SMALLEST[dtype] / 2 + own
+            allowed = before = allowed + terms.count * _SMALLEST[dtype] / 2 + own
         else:
-            allowed = _accumulated_in_f32(terms, dtype) + own
-        return Bound(allowed, _warning(terms, dtype) + own, np.abs(terms.y) + allowed >= _OVERFLOW[dtype])
+            allowed, before = (part + own for part in _accumulated_in_f32(terms, dtype))
+        return Bound(allowed, _warning(terms, dtype) + own, np.abs(terms.y) + before >= _OVERFLOW[dtype])
 
 
 def _plain(terms: Terms, dtype: DType) -> Float64s:
@@ -103,14 +103,15 @@ def _plain(terms: Terms, dtype: DType) -> Float64s:
     return gamma(terms.count, UNIT_ROUNDOFF[dtype]) * terms.magnitude + terms.count * underflow
 
 
-def _accumulated_in_f32(terms: Terms, dtype: DType) -> Float64s:
+def _accumulated_in_f32(terms: Terms, dtype: DType) -> tuple[Float64s, Float64s]:
+    """Return the bound, and its part before the last rounding, which alone decides about overflow."""
     u, eta = UNIT_ROUNDOFF[dtype], _SMALLEST[dtype]
     error = gamma(terms.count, UNIT_ROUNDOFF[DType.F32]) * terms.magnitude
-    allowed = error + u * (np.abs(terms.y) + error) + eta / 2 + terms.count * _UNDERFLOW_F32
-    if terms.bias is None:
-        return allowed
-    # A bias may be added after the sum was rounded, which rounds once more.
-    return allowed + u * (np.abs(terms.y - terms.bias) + error) + eta / 2
+    before = error + terms.count * _UNDERFLOW_F32
+    if terms.bias is not None:
+        # A bias may be added after the sum was rounded, which rounds once more.
+        before = before + u * (np.abs(terms.y - terms.bias) + error) + eta / 2
+    return before + u * (np.abs(terms.y) + error) + eta / 2, before
 
 
 def _warning(terms: Terms, dtype: DType) -> Float64s:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 - the file boundary reads these annotations
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tconv.vocabulary import Attributes, DType, Ints  # noqa: TC001 - the file boundary reads these annotations
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Data = Literal[
     "integers",

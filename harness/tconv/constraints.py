@@ -215,6 +215,8 @@ def _(signature: Signature) -> Violation | None:
 @_constraint("filter-channels-match", "the filter has as many input channels as the data", needed=True)
 def _(signature: Signature) -> Violation | None:
     data, filters = signature.x.shape[1:2], signature.w.shape[:1]
+    if not data:
+        return Violation("data", "must have a batch and channels", f"rank {len(signature.x.shape)}")
     if data == filters:
         return None
     return Violation("filter", f"must have {_show(data)} input channels, as the data", _show(filters))
@@ -355,7 +357,7 @@ def _(signature: Signature) -> Violation | None:
 
 @_constraint("batch-not-empty", "the batch is not empty")
 def _(signature: Signature) -> Violation | None:
-    return None if signature.x.shape[0] else Violation("data", "must have a batch that is not empty", "0")
+    return None if all(signature.x.shape[:1]) else Violation("data", "must have a batch that is not empty", "0")
 
 
 @_constraint("channels-not-empty", "there are input and output channels")

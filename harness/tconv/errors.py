@@ -70,5 +70,5 @@ class Invalid(ValueError):  # noqa: N818 - the public name: `except Invalid` rea
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return '; did you mean X?' for the known word nearest to `word`, or an empty text where none is near."""
-    match = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    match = get_close_matches(word, map(str, known), n=1, cutoff=0.6)
     return f"; did you mean {match[0]!r}?" if match else ""

@@ -67,9 +67,14 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Inexpressible:
-    """The dialect cannot say the case, or a stated constraint besides the one on purpose forbids it."""
+    """The dialect cannot say the case: a constraint forbids it that is not the one broken on purpose."""
 
-    reason: str
+    broken: Broken
+
+    @property
+    def reason(self) -> str:
+        """What stands in the way, in one line."""
+        return str(self.broken)
 
 
 Expectation = Values | Refuse | Inexpressible
@@ -98,7 +103,7 @@ def owed(written: Signature, dialect_name: str, breaks: str | None = None) -> Ex
         elif broken.constraint == breaks:
             refusal = Refuse(broken, stated)
         else:
-            return Inexpressible(str(broken))
+            return Inexpressible(broken)
     return refusal or _values(written, row, breaks, open_ones)
 
 
@@ -116,7 +121,7 @@ def _values(written: Signature, row: Dialect, breaks: str | None, open_ones: lis
         found = primary.result
         clause = row.constraints[found.constraint].clause
         broken = Broken(found.constraint, found.attribute, found.must, found.got, clause)
-        return Refuse(broken, stated=True) if found.constraint == breaks else Inexpressible(str(broken))
+        return Refuse(broken, stated=True) if found.constraint == breaks else Inexpressible(broken)
     if 0 in primary.result.output and isinstance(row.constraints["output-not-empty"], Open):
         open_ones = [*open_ones, "output-not-empty"]
     return Values(

@@ -31,7 +31,7 @@ class Geometry:
 
     @property
     def full(self) -> Ints:
-        """What the taps reach when nothing is cropped: (X-1)*s + (K-1)*d + 1, and 0 without input or taps."""
+        """What the taps reach when nothing is cropped: (X-1)*s + (K-1)*d + 1."""
         return tuple(map(reach, self.spatial, self.kernel, self.strides, self.dilations))
 
     @property
@@ -69,12 +69,12 @@ class _Axis:
 
 
 def reach(spatial: int, kernel: int, stride: int, dilation: int) -> int:
-    """Return (X-1)*s + (K-1)*d + 1, the size that the taps reach; 0 where there is no input or no tap.
+    """Return (X-1)*s + (K-1)*d + 1, the size that the taps reach.
 
-    Source: ONNX ConvTranspose-11, oneDNN and OpenVINO, the equation for output_shape[i] without pads. No text says
-    what it means for X = 0; with nothing to spread, nothing is reached.
+    Source: ONNX ConvTranspose-11, oneDNN and OpenVINO, the equation for output_shape[i] without pads. It is taken at
+    its word for X = 0 too, where it may be anything and no element is reached.
     """
-    return (spatial - 1) * stride + (kernel - 1) * dilation + 1 if spatial > 0 and kernel > 0 else 0
+    return (spatial - 1) * stride + (kernel - 1) * dilation + 1
 
 
 def resolve(signature: Signature, rules: Rules) -> Geometry | NoGeometry:

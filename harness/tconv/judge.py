@@ -79,7 +79,7 @@ class Truth:
 
         A runtime that inserts zeros between the data's elements multiplies them with every tap.
         """
-        finite = np.isfinite(self._w).reshape(groups, -1, *self._w.shape[1:])
+        finite = np.isfinite(self._w).reshape(groups, self._w.shape[0] // groups, *self._w.shape[1:])
         bad = ~finite.all(axis=(1, *range(3, finite.ndim)))
         mask: Mask = bad.reshape(-1, *(1,) * (self._w.ndim - 2))
         return mask
@@ -130,8 +130,8 @@ def judge(
         case _:
             assert_never(outcome)
     match expected:
-        case Inexpressible(reason):
-            return ver.Inexpressible(reason)
+        case Inexpressible():
+            return ver.Inexpressible(expected.reason)
         case Refuse():
             return _refusal_owed(expected, outcome)
         case Values():
@@ -211,7 +211,8 @@ def _within(
     # Comparing with NaN is false, so a NaN in distance or limits stays wrong unless it was equal.
     near = distance <= limits.allowed
     infinite = np.isinf(got) & limits.may_overflow & (np.sign(got) == np.sign(expected))
-    wrong = unequal & ~(near & np.isfinite(got)) & ~infinite
+    # Where infinity is owed everything finite is infinitely far, and the bound is infinite too.
+    wrong = unequal & ~(near & np.isfinite(got) & np.isfinite(expected)) & ~infinite
     inserted = wrong & np.isnan(got) & truth.poisoned(geometry.groups)
     if inserted.any():
         notes.append("nan-from-inserted-zeros")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
@@ -50,7 +51,7 @@ def to_iox(array: Array, filter_format: FilterFormat) -> Array:
         case FilterFormat.XOI:
             return np.moveaxis(array, (-1, -2), (0, 1))
         case FilterFormat.GIOX:
-            return array.reshape(-1, *array.shape[2:])
+            return array.reshape(prod(array.shape[:2]), *array.shape[2:])
         case _:
             assert_never(filter_format)
 

@@ -17,7 +17,7 @@ import numpy as np
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from tconv.case import Case, Operand
+    from tconv.case import Operand
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -45,12 +45,12 @@ _SPECIAL: dict[str, tuple[float, ...]] = {
 }
 
 
-def make(case: Case) -> dict[str, Array]:
+def make(x: Operand, w: Operand, b: Operand | None) -> dict[str, Array]:
     """Return the operands x, w and, where there is one, b, in NCX and IOX and in their own types."""
-    spans = _spans(case.x, case.w)
-    made = {"x": made_operand("x", case.x, spans.x), "w": made_operand("w", case.w, spans.w, spans.live)}
-    if case.b is not None:
-        made["b"] = made_operand("b", case.b, spans.b)
+    spans = _spans(x, w)
+    made = {"x": made_operand("x", x, spans.x), "w": made_operand("w", w, spans.w, spans.live)}
+    if b is not None:
+        made["b"] = made_operand("b", b, spans.b)
     return made
 
 

@@ -41,17 +41,22 @@ def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
     Source: oneDNN ConvTranspose-1 and OpenVINO ConvolutionBackpropData-1, short and detailed descriptions.
     """
     groups, batch = geometry.groups, x.shape[0]
-    points, out_channels = prod(geometry.spatial), w.shape[1]
-    data = x.reshape(batch, groups, -1, points)
-    taps = w.reshape(groups, -1, out_channels, *geometry.kernel)
-    reached = np.zeros((batch, groups, out_channels, *geometry.full))
-    if points and x.shape[1]:
+    in_channels, out_channels = x.shape[1] // groups, w.shape[1]
+    data = x.reshape(batch, groups, in_channels, prod(geometry.spatial))
+    taps = w.reshape(groups, in_channels, out_channels, *geometry.kernel)
+    # Without input the equation may give any number, and nothing is reached.
+    full = tuple(max(size, 0) for size in geometry.full)
+    reached = np.zeros((batch, groups, out_channels, *full))
+    if x.size:
         with np.errstate(invalid="ignore", over="ignore"):
             for k in np.ndindex(*geometry.kernel):
                 product = taps[(..., *k)].swapaxes(1, 2) @ data
                 reached[(..., *_window(k, geometry))] += product.reshape(*product.shape[:3], *geometry.spatial)
-    y = _cut(reached.reshape(batch, groups * out_channels, *geometry.full), geometry)
-    return y if b is None else y + b.reshape(-1, *(1,) * len(geometry.spatial))
+    y = _cut(reached.reshape(batch, groups * out_channels, *full), geometry)
+    if b is None:
+        return y
+    with np.errstate(invalid="ignore", over="ignore"):
+        return y + b.reshape(-1, *(1,) * len(geometry.spatial))
 
 
 def products(geometry: Geometry, channels: int) -> Float64s:
@@ -84,7 +89,7 @@ def _cut(reached: Float64s, geometry: Geometry) -> Float64s:
     """Return the output's part of what is reached, with zeros where the output goes beyond it."""
     y = np.zeros((*reached.shape[:2], *geometry.output))
     source, target = [], []
-    for full, begin, size in zip(geometry.full, geometry.pads_begin, geometry.output, strict=True):
+    for full, begin, size in zip(reached.shape[2:], geometry.pads_begin, geometry.output, strict=True):
         low, high = max(begin, 0), min(begin + size, full)
         source.append(slice(low, max(high, low)))
         target.append(slice(low - begin, max(high, low) - begin))

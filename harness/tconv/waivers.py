@@ -93,7 +93,7 @@ class Waiver(Scope):
     """A known deviation."""
 
     name: NonEmpty
-    dialect: Annotated[str, AfterValidator(_is_dialect)]
+    dialects: Annotated[list[Annotated[str, AfterValidator(_is_dialect)]], Field(min_length=1)]
     verdict: Annotated[dict[str, Any], AfterValidator(_is_verdict)]
     versions: Annotated[str, AfterValidator(_is_specifier)]
     clause: NonEmpty
@@ -105,7 +105,7 @@ class Waiver(Scope):
     def active(self, dialect: str, version: str) -> bool:
         """Return whether the waiver speaks of this dialect and this version of the backend."""
         try:
-            return self.dialect == dialect and SpecifierSet(self.versions).contains(Version(version), prereleases=True)
+            return dialect in self.dialects and SpecifierSet(self.versions).contains(Version(version), prereleases=True)
         except InvalidVersion:
             return False
 

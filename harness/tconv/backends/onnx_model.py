@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import onnx
-from onnx import TensorProto, helper
+from onnx import AttributeProto, TensorProto, helper
 
 from tconv.layouts import inverse, permutation
 from tconv.vocabulary import DataFormat, DType, FilterFormat
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tconv.call import Call, Input
+    from tconv.call import Call, Input, Value
 
 ELEMENT_TYPES = {
     DType.F32: TensorProto.FLOAT,
@@ -51,7 +51,9 @@ def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> o
         nodes += transpose
         names.append(transpose[0].output[0] if transpose else one.name)
     plain = call.data_format is DataFormat.NCX
-    nodes.append(helper.make_node("ConvTranspose", names, ["Y" if plain else "Y_ncx"], **call.attributes))
+    node = helper.make_node("ConvTranspose", names, ["Y" if plain else "Y_ncx"])
+    node.attribute.extend(_attribute(name, value) for name, value in call.attributes.items())
+    nodes.append(node)
     if not plain:
         back = inverse(permutation(call.rank, call.data_format))
         nodes.append(helper.make_node("Transpose", ["Y_ncx"], ["Y"], perm=back))
@@ -72,6 +74,14 @@ def _transpose(one: Input, call: Call) -> list[onnx.NodeProto]:
     else:
         return []
     return [helper.make_node("Transpose", [one.name], [f"{one.name}_canonical"], perm=axes)]
+
+
+def _attribute(name: str, value: Value) -> AttributeProto:
+    if isinstance(value, tuple):
+        return AttributeProto(name=name, type=AttributeProto.INTS, ints=value)
+    if isinstance(value, int):
+        return AttributeProto(name=name, type=AttributeProto.INT, i=value)
+    return AttributeProto(name=name, type=AttributeProto.STRING, s=value.encode())
 
 
 def _declared(one: Input, *, symbolic: bool) -> onnx.ValueInfoProto:

@@ -88,11 +88,16 @@ def build(
         about,
         tuple(cites),
         {key: label(_plain(value)) for key, value in full.items() if key not in _OPERANDS}
-        | {"rank": str(len(spatial))}
+        | {"rank": str(len(spatial)), "output_shape_below_spatial": label(_below(attributes.output_shape, spatial))}
         | labels,
     )
     _possible(case)
     return case
+
+
+def _below(output_shape: Ints | None, spatial: Ints) -> bool:
+    """Return whether an output size that is asked for is smaller than the input's."""
+    return any(asked < size for asked, size in zip(output_shape or (), spatial, strict=False))
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - settings are plain values

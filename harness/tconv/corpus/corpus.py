@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 Tier = Literal["smoke", "gate", "full"]
 TIERS: tuple[Tier, ...] = ("smoke", "gate", "full")
-_SUFFIXES = (".yaml", ".yml")
+SUFFIXES = (".yaml", ".yml")
+"""How the name of a case file ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +49,22 @@ class Corpus:
     folder: Path
 
     @classmethod
-    def load(cls, path: Path | None = None) -> Corpus:
+    def load(cls, path: Path | None = None, folder: Path | None = None) -> Corpus:
         """Read a corpus; without a path, the one that ships with tconv.
+
+        Args:
+            path: a folder of case files, or one file.
+            folder: what ids begin below; None for `path` itself, or the folder that the one file is in.
 
         Raises:
             FileError: a file is not there, or something in it is not as it must be.
         """
         path = data_folder("cases") if path is None else path
-        folder = path if path.is_dir() else path.parent
+        folder = folder or (path if path.is_dir() else path.parent)
         sweeps: list[Sweep] = []
         singles: list[Case] = []
         digest = sha256()
-        for file in _files(path):
+        for file in case_files(path):
             name = file.relative_to(folder).with_suffix("").as_posix()
             model, document = yaml_file.load(file, CaseFile)
             digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
@@ -131,12 +136,17 @@ class Corpus:
 _NAMED = 5
 
 
-def _files(path: Path) -> list[Path]:
+def case_files(path: Path) -> list[Path]:
+    """Return the case files that `path` is or holds, in the order of their names.
+
+    Raises:
+        FileError: there is none, or two differ in their suffix alone.
+    """
     if path.is_file():
         return [path]
     if not path.is_dir():
         raise FileError(path, "must be a case file or a folder of case files (got nothing there)")
-    files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+    files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
     if not files:
         raise FileError(path, "must have a case file, *.yaml (got none)")
     stems = [file.with_suffix("") for file in files]

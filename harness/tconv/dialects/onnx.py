@@ -28,16 +28,16 @@ _HALF = "doc, 'total_padding[i]/2': '/' names no rounding"
 _NEGATIVE = tuple(
     Reading(f"{question.replace('_', '-')}-{name}", says, cites, AnswerOtherwise(question, answer))
     for question, answers in {
-        "negative_sized": ("truncated", "appended", "refused"),
-        "negative_same": ("truncated", "appended", "shrunk", "refused"),
+        "negative_sized": ("appended", "truncated", "refused"),
+        "negative_same": ("appended", "truncated", "shrunk", "refused"),
     }.items()
     for name, (says, cites, answer) in {
-        "truncated": ("A negative total is halved towards zero.", _HALF, Negative.TRUNCATE),
         "appended": (
             "A negative total is appended at the end.",
             "attribute pads, 'greater than or equal to 0', against the total that the equation gives",
             Negative.APPEND,
         ),
+        "truncated": ("A negative total is halved towards zero.", _HALF, Negative.TRUNCATE),
         "shrunk": (
             "Nothing is cropped and the output stays smaller than input * stride.",
             "attribute pads, 'greater than or equal to 0', against attribute auto_pad's size",
@@ -230,6 +230,9 @@ CONV_TRANSPOSE_1 = Dialect(
     ),
     constraints=_CONSTRAINTS_11
     | {
+        "output-padding-non-negative": Open(
+            "attribute output_padding, 'The zero-padding added to one side': no lower bound is given"
+        ),
         "output-padding-below-stride-or-dilation": Absent("attribute output_padding gives no bound"),
         "output-padding-below-stride": Absent("attribute output_padding gives no bound"),
         "output-shape-length": Stated(f"{_TOTAL}: output_shape[i] for each spatial axis"),

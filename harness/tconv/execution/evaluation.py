@@ -15,7 +15,8 @@ from tconv.bound import derivation
 from tconv.call import say
 from tconv.expectation import Inexpressible, Values, expectation
 from tconv.judge import Truth, judge
-from tconv.layouts import from_iox, from_ncx, to_ncx
+from tconv.layouts import to_ncx
+from tconv.execution.arrays import in_layouts
 from tconv.operands import make
 from tconv.records import CallSummary, Record
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from tconv.backends import Backend
     from tconv.call import Call
-    from tconv.case import Case
+    from tconv.case import Case, Operand
     from tconv.dialects import Dialect
     from tconv.expectation import Expectation
     from tconv.vocabulary import DType
@@ -67,7 +68,7 @@ class Evaluator:
         if isinstance(expected, Inexpressible):
             return self._record(case, ver.Inexpressible(expected.reason))
         call = say(case, self._dialect)
-        operands, truth = self._shared(case)
+        operands, truth = self._shared(case.x, case.w, case.b)
         arrays = in_layouts(operands, call)
         started = perf_counter()
         outcome = self._answer(call, arrays)
@@ -80,9 +81,9 @@ class Evaluator:
         artifact = self._artifact(case, expected, outcome, verdict, truth, operands, call)
         return self._record(case, verdict, seconds, artifact, call)
 
-    def _operands(self, case: Case) -> tuple[dict[str, Array], Truth]:
-        operands = make(case)
-        return operands, Truth(operands, case.x.dtype)
+    def _operands(self, x: Operand, w: Operand, b: Operand | None) -> tuple[dict[str, Array], Truth]:
+        operands = make(x, w, b)
+        return operands, Truth(operands, x.dtype)
 
     def _answer(self, call: Call, arrays: Mapping[str, Array]) -> out.Outcome:
         try:
@@ -134,14 +135,6 @@ class Evaluator:
             np.savez_compressed(path, **{name: array.astype(np.float64) for name, array in arrays.items()})
         self._written += 1
         return f"artifacts/{path.name}"
-
-
-def in_layouts(operands: Mapping[str, Array], call: Call) -> dict[str, Array]:
-    """Return the operands in the call's layouts."""
-    arrays = dict(operands)
-    arrays["x"] = from_ncx(operands["x"], call.data_format)
-    arrays["w"] = from_iox(operands["w"], call.filter_format, call.groups)
-    return arrays
 
 
 def summarised(call: Call) -> CallSummary:

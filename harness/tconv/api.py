@@ -1,0 +1,240 @@
+"""The public Python interface: the reference and the resolver for one's own arrays and attributes."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from tconv.dialects import dialect as dialect_of
+from tconv.errors import Invalid, UsageError, nearest
+from tconv.expectation import Broken, Inexpressible, Refuse, owed
+from tconv.geometry import Geometry, NoGeometry
+from tconv.geometry import resolve as resolve_geometry
+from tconv.layouts import from_ncx, to_iox, to_ncx
+from tconv.readings import Reading, applied
+from tconv.reference import definition
+from tconv.vocabulary import Attributes, AutoPad, DataFormat, DType, FilterFormat, Signature, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tconv.dialects import Dialect
+    from tconv.layouts import Array
+
+DEFAULT_DIALECT = "onnx/ConvTranspose-22"
+
+
+def conv_transpose(
+    x: Array,
+    w: Array,
+    bias: Array | None = None,
+    *,
+    dialect: str = DEFAULT_DIALECT,
+    strides: int | Sequence[int] | None = None,
+    dilations: int | Sequence[int] | None = None,
+    pads_begin: int | Sequence[int] | None = None,
+    pads_end: int | Sequence[int] | None = None,
+    auto_pad: str | None = None,
+    output_padding: int | Sequence[int] | None = None,
+    output_shape: int | Sequence[int] | None = None,
+    groups: int | None = None,
+    data_format: str | None = None,
+    filter_format: str | None = None,
+    reading: str | Iterable[str] = (),
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the transposed convolution of a dialect, in float64.
+
+    Args:
+        x: data in `data_format`: (N, C, X...) for NCX, (N, X..., C) for NXC.
+        w: filter in `filter_format`: (C, O/G, K...) for IOX, (K..., O/G, C) for XOI, (G, C/G, O/G, K...) for GIOX.
+        bias: (O,), or None.
+        dialect: whose rules and defaults hold, such as `onnx/ConvTranspose-22`.
+        strides, dilations, pads_begin, pads_end, output_padding, output_shape: one integer for every spatial axis, or
+            one each; None where it is not written.
+        auto_pad: explicit, valid, same_upper or same_lower.
+        groups: the number of groups; with GIOX it follows from the filter.
+        data_format, filter_format: canonical words, whatever the dialect; None for the dialect's default.
+        reading: a disputed reading's name, or several, to follow instead of the primary ones; see `disputed`.
+
+    Returns:
+        (N, O, Y...) in `data_format`.
+
+    Raises:
+        Invalid: a constraint that the dialect states is violated.
+        UsageError: the dialect, a layout or a reading is not known.
+    """
+    row = dialect_of(dialect)
+    data, filters = _formats(row, data_format, filter_format)
+    x, w = to_ncx(np.asarray(x), data), np.asarray(w)
+    if filters is FilterFormat.GIOX:
+        groups = _grouped(w, groups)
+    w = to_iox(w, filters)
+    written = _signature(
+        row,
+        _rank(x.ndim),
+        {
+            "strides": strides,
+            "dilations": dilations,
+            "pads_begin": pads_begin,
+            "pads_end": pads_end,
+            "output_padding": output_padding,
+            "output_shape": output_shape,
+        },
+        auto_pad,
+        groups,
+        x.shape,
+        w.shape,
+        None if bias is None else np.shape(bias),
+    )
+    geometry = _resolved(written, row, reading)
+    b = None if bias is None else np.asarray(bias, dtype=np.float64)
+    return from_ncx(definition(x.astype(np.float64), w.astype(np.float64), b, geometry), data)
+
+
+def resolve(
+    *,
+    spatial: Sequence[int],
+    kernel: Sequence[int],
+    dialect: str = DEFAULT_DIALECT,
+    strides: int | Sequence[int] | None = None,
+    dilations: int | Sequence[int] | None = None,
+    pads_begin: int | Sequence[int] | None = None,
+    pads_end: int | Sequence[int] | None = None,
+    auto_pad: str | None = None,
+    output_padding: int | Sequence[int] | None = None,
+    output_shape: int | Sequence[int] | None = None,
+    groups: int | None = None,
+    reading: str | Iterable[str] = (),
+) -> Geometry:
+    """Return the geometry that a dialect gives to sizes and attributes.
+
+    Args:
+        spatial: the data's spatial sizes.
+        kernel: the filter's spatial sizes, as many.
+        dialect, strides, dilations, pads_begin, pads_end, auto_pad, output_padding, output_shape, groups, reading: as
+            for `conv_transpose`.
+
+    Raises:
+        Invalid: a constraint that the dialect states is violated.
+        UsageError: the dialect or a reading is not known.
+    """
+    row = dialect_of(dialect)
+    count = groups or 1
+    written = _signature(
+        row,
+        len(spatial),
+        {
+            "strides": strides,
+            "dilations": dilations,
+            "pads_begin": pads_begin,
+            "pads_end": pads_end,
+            "output_padding": output_padding,
+            "output_shape": output_shape,
+        },
+        auto_pad,
+        groups,
+        (1, count, *spatial),
+        (count, 1, *kernel),
+        None,
+    )
+    return _resolved(written, row, reading)
+
+
+def disputed(dialect: str = DEFAULT_DIALECT) -> dict[str, str]:
+    """Return the disputed readings of a dialect: what each says, by its name.
+
+    Raises:
+        UsageError: the dialect is not known.
+    """
+    return {reading.name: reading.says for reading in dialect_of(dialect).disputed}
+
+
+def _formats(row: Dialect, data_format: str | None, filter_format: str | None) -> tuple[DataFormat, FilterFormat]:
+    return (
+        cast("DataFormat", _word(DataFormat, data_format, row.data_format, "data_format")),
+        cast("FilterFormat", _word(FilterFormat, filter_format, row.filter_format, "filter_format")),
+    )
+
+
+def _word(
+    words: type[DataFormat | FilterFormat], word: str | None, default: DataFormat | FilterFormat, name: str
+) -> DataFormat | FilterFormat:
+    if word is None:
+        return default
+    try:
+        return words(word)
+    except ValueError:
+        raise UsageError(f"{name} must be one of {', '.join(words)} (got {word!r}){nearest(word, words)}") from None
+
+
+def _grouped(w: Array, groups: int | None) -> int:
+    if groups not in (None, w.shape[0]):
+        raise UsageError(f"groups must be {w.shape[0]}, the filter's first size in GIOX (got {groups})")
+    return int(w.shape[0])
+
+
+def _rank(dimensions: int) -> int:
+    return max(dimensions - 2, 0)
+
+
+def _signature(
+    row: Dialect,
+    rank: int,
+    lists: dict[str, int | Sequence[int] | None],
+    auto_pad: str | None,
+    groups: int | None,
+    x: Sequence[int],
+    w: Sequence[int],
+    b: Sequence[int] | None,
+) -> Signature:
+    """Return what is written; what the dialect requires and the caller leaves out is written at its neutral value."""
+    if auto_pad is not None and auto_pad not in set(AutoPad):
+        raise UsageError(f"auto_pad must be one of {', '.join(AutoPad)} (got {auto_pad!r}){nearest(auto_pad, AutoPad)}")
+    given: dict[str, Any] = {}
+    for name, value in lists.items():
+        neutral = 1 if name in {"strides", "dilations"} else 0
+        chosen = neutral if value is None and name in row.spelling.written else value
+        if chosen is not None:
+            given[name] = (int(chosen),) * rank if isinstance(chosen, int | np.integer) else tuple(map(index, chosen))
+    return Signature(
+        Attributes(auto_pad=auto_pad, groups=groups, **given),
+        # The reference computes in float64 whatever the dialect's types are; f32 is a type of every dialect.
+        TensorType(tuple(int(n) for n in x), DType.F32),
+        TensorType(tuple(int(n) for n in w), DType.F32),
+        None if b is None else TensorType(tuple(int(n) for n in b), DType.F32),
+    )
+
+
+def _resolved(written: Signature, row: Dialect, names: str | Iterable[str]) -> Geometry:
+    expected = owed(written, row.name)
+    chosen = list(_readings(row, (names,) if isinstance(names, str) else names))
+    if isinstance(expected, Refuse | Inexpressible):
+        broken = expected.broken
+        if not (chosen and broken.constraint in _FOUND_BY_THE_RESOLVER):
+            raise _invalid(broken)
+    result = resolve_geometry(written, applied(row.rules, chosen))
+    if isinstance(result, NoGeometry):
+        clause = chosen[-1].cites if chosen else row.constraints[result.constraint].clause
+        raise Invalid(result.constraint, result.attribute, result.must, result.got, clause)
+    return result
+
+
+_FOUND_BY_THE_RESOLVER = ("output-size-non-negative",)
+
+
+def _readings(row: Dialect, names: Iterable[str]) -> Iterable[Reading]:
+    known = {reading.name: reading for reading in row.disputed}
+    for name in names:
+        if name not in known:
+            some = ", ".join(known) or "none"
+            raise UsageError(f"reading must be a disputed one of {row.name}: {some} (got {name!r}){nearest(name, known)}")
+        yield known[name]
+
+
+def _invalid(broken: Broken) -> Invalid:
+    return Invalid(broken.constraint, broken.attribute, broken.must, broken.got, broken.clause)
+
+
+__all__ = ["Geometry", "Invalid", "conv_transpose", "disputed", "resolve"]

@@ -1,0 +1,101 @@
+"""The command `tconv`: one thin file for each of its commands."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from tconv import __version__
+from tconv.errors import FileError, Invalid, TconvError, nearest
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+COMMANDS = ("run", "list", "show", "check", "coverage", "backends", "resolve", "report", "gate")
+_INTERNAL_FAILURE = 4
+_INTERRUPTED, _TERMINATED = 130, 143
+
+
+class _Terminated(BaseException):
+    """SIGTERM came."""
+
+
+class _Commands(click.Group):
+    """Commands that are imported when they are called, so that none waits for another's libraries."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"tconv.cli.{cmd_name}_command").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            known = ", ".join(COMMANDS)
+            raise click.UsageError(f"a command must be one of {known} (got {args[0]!r}){nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tconv")
+def _tconv() -> None:
+    """Tell whether a runtime computes transposed convolution as its specification says.
+
+    Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend could not be had; 4 tconv itself failed.
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with its code; no traceback reaches the terminal."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = _tconv.main(prog_name="tconv", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except (click.Abort, KeyboardInterrupt):
+        _end("tconv: interrupted; 'tconv run --resume' goes on from here", _INTERRUPTED)
+    except _Terminated:
+        _end("tconv: terminated; 'tconv run --resume' goes on from here", _TERMINATED)
+    except click.ClickException as error:
+        _end(f"tconv: {error.format_message()}; see 'tconv --help'", error.exit_code)
+    except FileError as error:
+        _end(str(error), error.exit_code)
+    except TconvError as error:
+        _end(f"tconv: {error}", error.exit_code)
+    except Invalid as error:
+        _end(f"tconv: {error}", 2)
+    except BrokenPipeError:
+        # The reader of our output has gone; Python must not try to flush into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:  # noqa: BLE001 - the last line of defence: a user gets a sentence, the trace a file
+        _end(f"tconv: failed by itself: {type(error).__name__}: {error}; the trace is in {_kept()}", _INTERNAL_FAILURE)
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    raise _Terminated
+
+
+def _end(message: str, code: int) -> NoReturn:
+    click.echo(message, err=True)
+    sys.exit(code)
+
+
+def _kept() -> str:
+    """Write the current traceback to a file of its own and return its path."""
+    descriptor, name = tempfile.mkstemp(prefix="tconv-failure-", suffix=".txt")
+    os.close(descriptor)
+    Path(name).write_text(traceback.format_exc(), encoding="utf-8")
+    return name

@@ -1,0 +1,23 @@
+"""`tconv backends`: whom there is to judge."""
+
+from __future__ import annotations
+
+import click
+
+from tconv.backends import names
+from tconv.errors import BackendMissing
+from tconv.execution.pool import Pool
+from tconv.execution.worker import Assignment
+
+
+@click.command(name="backends")
+def command() -> None:
+    """Print the installed backends, their versions and the dialects that they speak."""
+    for name in names():
+        try:
+            with Pool(Assignment(name, None, None, ""), 1, 60.0) as pool:
+                said = f"{pool.backend.version}  {pool.dialect}"
+                kept = ", ".join(f"{dtype} in {kept}" for dtype, kept in pool.backend.accumulates.items())
+                click.echo(f"{name}  {said}" + (f"  accumulates {kept}" if kept else ""))
+        except BackendMissing as error:
+            click.echo(f"{name}  not there: {error}")

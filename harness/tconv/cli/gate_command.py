@@ -1,0 +1,35 @@
+"""`tconv gate`: judge records again."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
+
+import click
+
+from tconv.cli import options
+from tconv.corpus import Corpus
+from tconv.gate import assess
+from tconv.records import read
+from tconv.reports import junit, terminal
+
+
+@click.command(name="gate")
+@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options.cases
+@options.waivers
+@options.strict
+@options.junit
+def command(
+    records: tuple[Path, ...], cases: Path | None, waivers: str | None, junit_file: Path | None, *, strict: bool
+) -> int:
+    """Hold RECORDS against the waivers; exit with 1 where that is red."""
+    corpus = Corpus.load(cases)
+    runs = [read(path) for path in records]
+    assessments = [
+        assess(run, options.waiver_file(waivers, run.header.backend.name), corpus.facts, strict=strict) for run in runs
+    ]
+    if junit_file is not None:
+        junit.write(assessments, junit_file)
+    for assessment in assessments:
+        terminal.show(assessment, assessment.run.path.parent)
+    return int(any(assessment.red for assessment in assessments))

@@ -1,0 +1,22 @@
+"""`tconv list`: the ids of cases."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
+
+import click
+
+from tconv.cli import options
+from tconv.corpus import Corpus
+from tconv.execution.run import Selection
+
+
+@click.command(name="list")
+@click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
+@options.tier
+@options.cases
+def command(patterns: tuple[str, ...], tier: str, cases: Path | None) -> None:
+    """Print the ids of a tier's cases that match any PATTERN."""
+    selection = Selection(Corpus.load(cases), tier, patterns)  # type: ignore[arg-type] - click has checked the choice
+    for case in selection.cases():
+        click.echo(case.id)

@@ -1,0 +1,62 @@
+"""Progress on standard error: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tconv.execution.pool import Line
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+@contextmanager
+def showing(backend: str) -> Iterator[Callable[[int, int, Line | None], None]]:
+    """Yield a function that shows how many cases of how many are done."""
+    if sys.stderr.isatty():
+        with _bar() as bar:
+            task = bar.add_task(backend, total=None, rate="")
+            started = monotonic()
+
+            def advance(done: int, total: int, line: Line | None) -> None:
+                rate = done / max(monotonic() - started, 1e-9) if line else 0.0
+                bar.update(task, completed=done, total=total, rate=f"{rate:,.0f}/s" if line else "")
+
+            yield advance
+    else:
+        yield _lines(backend)
+
+
+def _bar() -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+def _lines(backend: str) -> Callable[[int, int, Line | None], None]:
+    """Return a function that prints a line now and then."""
+    last = monotonic()
+
+    def advance(done: int, total: int, line: Line | None) -> None:
+        nonlocal last
+        now = monotonic()
+        if line is None or done == total or now - last >= _SECONDS_BETWEEN_LINES:
+            last = now
+            print(f"tconv: {backend}: {done} of {total} cases", file=sys.stderr, flush=True)  # noqa: T201
+
+    return advance

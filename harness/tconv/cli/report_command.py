@@ -1,0 +1,34 @@
+"""`tconv report`: the page of records, made again."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
+
+import click
+
+from tconv.cli import options
+from tconv.corpus import Corpus
+from tconv.gate import assess
+from tconv.records import read
+from tconv.reports import html, terminal
+
+
+@click.command(name="report")
+@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options.cases
+@options.waivers
+@options.strict
+@click.option("--page", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Default: beside the records.")
+def command(
+    records: tuple[Path, ...], cases: Path | None, waivers: str | None, page: Path | None, *, strict: bool
+) -> None:
+    """Make the HTML page of RECORDS and print their totals."""
+    corpus = Corpus.load(cases)
+    runs = [read(path) for path in records]
+    assessments = [
+        assess(run, options.waiver_file(waivers, run.header.backend.name), corpus.facts, strict=strict) for run in runs
+    ]
+    destination = page or records[0].parent / "index.html"
+    html.write(assessments, records[0].parent, destination)
+    for assessment in assessments:
+        terminal.show(assessment, destination.parent)

@@ -1,0 +1,79 @@
+"""`tconv resolve`: one's own attributes in every dialect, side by side."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+from rich import box
+from rich.table import Table
+
+from tconv import api
+from tconv.dialects import DIALECTS
+from tconv.errors import Invalid, UsageError
+from tconv.reports.terminal import console
+from tconv.vocabulary import AutoPad
+
+_LIST = re.compile(r"-?[0-9]{1,9}(?:[,x]-?[0-9]{1,9})*")
+
+
+class _Sizes(click.ParamType):
+    name = "N[,N...]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:  # noqa: ANN401
+        if isinstance(value, list):
+            return value
+        if not _LIST.fullmatch(str(value)):
+            self.fail(f"must be integers such as 2 or 2,3 (got {value!r})", param, ctx)
+        return [int(part) for part in re.split("[,x]", str(value))]
+
+
+def _sizes(name: str, text: str, *, required: bool = False) -> Any:  # noqa: ANN401 - click's decorator
+    return click.option(f"--{name.replace('_', '-')}", name, type=_Sizes(), required=required, help=text)
+
+
+@click.command(name="resolve")
+@_sizes("spatial", "The data's spatial sizes.", required=True)
+@_sizes("kernel", "The filter's spatial sizes.", required=True)
+@_sizes("strides", "Strides.")
+@_sizes("dilations", "Dilations.")
+@_sizes("pads_begin", "Padding at the beginning.")
+@_sizes("pads_end", "Padding at the end.")
+@_sizes("output_padding", "Output padding.")
+@_sizes("output_shape", "The output's spatial sizes.")
+@click.option("--auto-pad", type=click.Choice([mode.value for mode in AutoPad]), default=None, help="The padding mode.")
+@click.option("--groups", type=int, default=None, help="The number of groups.")
+@click.option("--dialect", "only", type=click.Choice(list(DIALECTS)), default=None, help="One dialect; default: all.")
+def command(only: str | None, auto_pad: str | None, groups: int | None, **lists: list[int] | None) -> None:
+    """Print what each dialect makes of sizes and attributes. A single number is meant for every axis."""
+    spatial, kernel = lists.pop("spatial") or [], lists.pop("kernel") or []
+    kernel = kernel * len(spatial) if len(kernel) == 1 else kernel
+    if len(kernel) != len(spatial):
+        raise UsageError(f"--kernel must have {len(spatial)} sizes, as --spatial (got {len(kernel)})")
+    given: dict[str, Any] = {
+        name: value[0] if len(value) == 1 else value for name, value in lists.items() if value is not None
+    }
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("dialect", "pads_begin", "pads_end", "output", "reading"):
+        table.add_column(column, overflow="fold")
+    for name in [only] if only else DIALECTS:
+        _rows(table, name, spatial, kernel, given | {"auto_pad": auto_pad, "groups": groups})
+    console().print(table)
+
+
+def _rows(table: Table, name: str, spatial: list[int], kernel: list[int], given: dict[str, Any]) -> None:
+    """Add the primary geometry, and every disputed reading that gives another one."""
+    seen = []
+    for reading in ("", *api.disputed(name)):
+        try:
+            geometry = api.resolve(
+                spatial=spatial, kernel=kernel, dialect=name, reading=(reading,) if reading else (), **given
+            )
+        except Invalid as error:
+            cells: tuple[str, ...] = ("", "", f"refused: {error}" if not reading else f"refused: {error.constraint}")
+        else:
+            cells = tuple(str(list(x)) for x in (geometry.pads_begin, geometry.pads_end, geometry.output))
+        if cells not in seen:
+            seen.append(cells)
+            table.add_row("" if reading else name, *cells, reading or "primary")

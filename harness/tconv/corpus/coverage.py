@@ -1,0 +1,106 @@
+"""What a tier covers: values, pairs, triples and quadruples of axis values, for each dialect, and what never occurs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.corpus.covering import tuple_numbers
+from tconv.corpus.tiers import sayable
+from tconv.dialects import DIALECTS
+from tconv.expectation import Inexpressible, expectation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.corpus.corpus import Corpus, Tier
+    from tconv.corpus.sweep import Mask, Rows, Sweep
+
+STRENGTHS = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """How many tuples of a strength a tier has, how many any case of the sweep has, and how many the axes would give."""
+
+    strength: int
+    covered: int
+    reachable: int
+    conceivable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """One sweep in one dialect.
+
+    Attributes:
+        cases: how many of the tier's cases the dialect can say.
+        counts: a line for each strength.
+        never: values and pairs that no case of the sweep has, with the reason.
+    """
+
+    sweep: str
+    dialect: str
+    cases: int
+    counts: tuple[Covered, ...]
+    never: tuple[tuple[str, str], ...]
+
+
+def coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
+    """Yield the coverage of every sweep in every dialect."""
+    for sweep in corpus.sweeps.values():
+        rows = sweep.rows()
+        chosen = _membership(rows, corpus.tiers.rows(sweep, "full" if sweep.smoke else tier))
+        for name, mask in sayable(sweep).items():
+            yield Coverage(
+                sweep.id,
+                name,
+                int((mask & chosen).sum()),
+                tuple(_counted(rows, sweep.radix, strength, mask, chosen) for strength in STRENGTHS),
+                tuple(_never(sweep, rows, mask, name)),
+            )
+
+
+def _membership(rows: Rows, chosen: Rows) -> Mask:
+    wanted = {row.tobytes() for row in np.ascontiguousarray(chosen)}
+    return np.array([row.tobytes() in wanted for row in np.ascontiguousarray(rows)], dtype=bool)
+
+
+def _counted(rows: Rows, radix: tuple[int, ...], strength: int, mask: Mask, chosen: Mask) -> Covered:
+    if strength > len(radix):
+        return Covered(strength, 0, 0, 0)
+    numbers, conceivable = tuple_numbers(rows, radix, strength)
+    covered, reachable = (len(np.unique(numbers[which])) for which in (mask & chosen, mask))
+    return Covered(strength, covered, reachable, conceivable)
+
+
+def _never(sweep: Sweep, rows: Rows, mask: Mask, dialect_name: str) -> Iterator[tuple[str, str]]:
+    """Yield the values that never occur, and the pairs whose values do occur but not together."""
+    said = rows[mask]
+    absent: set[tuple[int, int]] = set()
+    for axis, size in enumerate(sweep.radix):
+        present = set(said[:, axis].tolist())
+        for value in set(range(size)) - present:
+            absent.add((axis, value))
+            yield _told(sweep, rows, dialect_name, {axis: value})
+    for one, two in combinations(range(len(sweep.radix)), 2):
+        present_pairs = set(map(tuple, said[:, [one, two]].tolist()))
+        for pair in product(range(sweep.radix[one]), range(sweep.radix[two])):
+            if pair not in present_pairs and not absent & {(one, pair[0]), (two, pair[1])}:
+                yield _told(sweep, rows, dialect_name, {one: pair[0], two: pair[1]})
+
+
+def _told(sweep: Sweep, rows: Rows, dialect_name: str, values: dict[int, int]) -> tuple[str, str]:
+    """Return the values in words, and why no case of the sweep has them."""
+    words = ",".join(f"{sweep.axes[axis].name}={sweep.axes[axis].labels[value]}" for axis, value in values.items())
+    holding = rows[np.logical_and.reduce([rows[:, axis] == value for axis, value in values.items()])]
+    if len(holding):
+        expected = expectation(sweep.case(holding[0].tolist()), DIALECTS[dialect_name])
+        return words, expected.reason if isinstance(expected, Inexpressible) else "no reason was found"
+    everything = sweep.product()
+    meant = everything[np.logical_and.reduce([everything[:, axis] == value for axis, value in values.items()])]
+    reasons = dict.fromkeys(skip.because for skip in sweep.skips if skip.covers(meant).any())
+    return words, "skipped: " + "; ".join(reasons)

@@ -1,0 +1,106 @@
+"""The corpus's own lint: what a case file may say and should not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.corpus.tiers import FILE_NAME
+from tconv.dialects import DIALECTS, Stated
+from tconv.expectation import Inexpressible, Values, expectation
+from tconv.judge import Truth
+from tconv.operands import make
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.case import Case, Expected
+    from tconv.corpus.corpus import Corpus
+    from tconv.corpus.sweep import Sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that should not be so: where, and what."""
+
+    where: str
+    message: str
+
+
+def lint(corpus: Corpus) -> Iterator[Finding]:
+    """Yield what is wrong with a corpus whose files could be read.
+
+    Skips that never bite; sweeps of a shipped corpus whose tiers are not kept; cases that no dialect can say, that break
+    nothing or more than they say, or that say nothing new; literal values that the reference contradicts.
+    """
+    seen: dict[tuple[object, ...], str] = {}
+    for sweep in corpus.sweeps.values():
+        yield from _skips(sweep)
+        if corpus.tiers.kept and not corpus.tiers.fresh(sweep):
+            yield Finding(sweep.id, f"{FILE_NAME} must be of today (got another digest); run 'tconv check --write-tiers'")
+    for gone in set(corpus.tiers.kept) - set(corpus.sweeps):
+        yield Finding(gone, f"{FILE_NAME} must name sweeps that are there; run 'tconv check --write-tiers'")
+    for case in corpus.cases("full"):
+        yield from _sense(case)
+        yield from _literals(case)
+        content = (
+            case.attributes, case.x, case.w, case.b, case.shapes, case.filter_source, case.breaks, case.omit
+        )
+        if (first := seen.setdefault(content, case.id)) != case.id:
+            yield Finding(case.id, f"must say something new (got the same as {first}); remove one")
+
+
+def _skips(sweep: Sweep) -> Iterator[Finding]:
+    rows = sweep.product()
+    left = np.ones(len(rows), dtype=bool)
+    for number, skip in enumerate(sweep.skips, start=1):
+        bitten = skip.covers(rows) & left
+        left &= ~bitten
+        if not bitten.any():
+            yield Finding(sweep.id, f"skip {number} must leave something out (got nothing: {skip.because!r}); remove it")
+
+
+def _sense(case: Case) -> Iterator[Finding]:
+    """Yield cases that no dialect can say, or whose broken constraint nobody sees broken."""
+    expected = {name: expectation(case, row) for name, row in DIALECTS.items()}
+    reasons = {name: one for name, one in expected.items() if isinstance(one, Inexpressible)}
+    if len(reasons) == len(DIALECTS):
+        reason = next(iter(reasons.values())).reason
+        yield Finding(case.id, f"must be sayable in a dialect (got none; the first says: {reason}); skip it")
+    elif case.breaks is not None:
+        stating = [n for n, row in DIALECTS.items() if isinstance(row.constraints[case.breaks], Stated)]
+        owed = [n for n in stating if not isinstance(expected[n], Values | Inexpressible)]
+        alone = [n for n in expected if not isinstance(expected[n], Inexpressible)]
+        if stating and not owed and any(isinstance(expected[n], Values) for n in stating):
+            yield Finding(case.id, f"must break {case.breaks} (got a value owed in {stating[0]}); correct it")
+        if not alone:
+            yield Finding(case.id, f"must break {case.breaks} alone; correct it")
+
+
+def _literals(case: Case) -> Iterator[Finding]:
+    if not case.expected:
+        return
+    truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
+    for literal in case.expected:
+        for name in literal.dialects:
+            if message := _contradiction(case, literal, name, truth):
+                yield Finding(case.id, message)
+
+
+def _contradiction(case: Case, literal: Expected, name: str, truth: Truth) -> str | None:
+    expected = expectation(case, DIALECTS[name])
+    if not isinstance(expected, Values):
+        return f"expected values must be owed by {name} (got {type(expected).__name__.lower()})"
+    geometry = expected.primary.geometry
+    if geometry.output != literal.spatial:
+        return f"spatial must be what {name} gives, {list(geometry.output)} (got {list(literal.spatial)})"
+    values = truth.values(geometry).ravel()
+    if len(values) != len(literal.values):
+        return f"values must be {len(values)} elements for {name} (got {len(literal.values)})"
+    wrong = np.flatnonzero((values != literal.values) & ~(np.isnan(values) & np.isnan(literal.values)))
+    if not len(wrong):
+        return None
+    at = int(wrong[0])
+    return f"value {at} must be what the reference gives for {name}, {values[at]:g} (got {literal.values[at]:g})"

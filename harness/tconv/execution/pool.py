@@ -1,0 +1,282 @@
+"""The pool: workers that die or fall silent are replaced, and what they died of becomes one case's verdict."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import tempfile
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import ceil
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Self
+
+from tconv import verdict as ver
+from tconv.errors import BackendMissing, TconvError, UsageError
+from tconv.execution.probe import PROBED
+from tconv.execution.worker import CASES, Assignment, serve
+from tconv.records import BackendHeader, Record, record_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from multiprocessing.context import SpawnProcess
+
+    from tconv.case import Case
+
+CHUNK = 32
+"""Cases a message; few enough that the last chunks of several workers end together."""
+START_SECONDS = 120.0
+"""How long a backend may take to load."""
+_GRACE_SECONDS = 5.0
+_QUESTIONS = 2
+_TAIL = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record as it is to be written, and its verdict's kind for whoever counts."""
+
+    case: str
+    kind: str
+    text: str
+
+
+@dataclass(slots=True)
+class _Worker:
+    """A worker process and what it is doing."""
+
+    process: SpawnProcess
+    connection: Connection
+    log: Path
+    deadline: float
+    pending: deque[Case]
+    introduced: bool = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is awaited."""
+        return bool(self.pending) or not self.introduced
+
+    def tail(self) -> str:
+        """Return the end of what the worker printed."""
+        with suppress(OSError), self.log.open("rb") as file:
+            # A runtime may have printed more than fits into memory.
+            file.seek(max(0, self.log.stat().st_size - _TAIL))
+            return file.read().decode("utf-8", "replace").strip()
+        return ""
+
+    def kill(self) -> None:
+        """End the worker and whatever it started."""
+        if hasattr(os, "killpg") and self.process.pid:
+            with suppress(ProcessLookupError, PermissionError):
+                # Only a worker that already leads its own group is reached this way, never the caller's group.
+                if os.getpgid(self.process.pid) == self.process.pid:
+                    os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+class Pool:
+    """Workers of one backend in one dialect.
+
+    Args:
+        assignment: what each worker is started for; its log is replaced by a file of the worker's own.
+        jobs: how many workers.
+        timeout: seconds that one case may take.
+
+    Attributes:
+        backend: what the backend says of itself.
+        dialect: the dialect that is spoken.
+
+    Raises:
+        BackendMissing: the backend is not there or does not start.
+    """
+
+    def __init__(self, assignment: Assignment, jobs: int, timeout: float) -> None:
+        self._assignment = assignment
+        self._timeout = timeout
+        self._jobs = jobs
+        self._context = multiprocessing.get_context("spawn")
+        self._logs = tempfile.TemporaryDirectory(prefix="tconv-")
+        self._started = 0
+        self._workers: list[_Worker] = []
+        try:
+            self.dialect, self.backend = self._acquainted()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers."""
+        for worker in self._workers:
+            worker.kill()
+        self._workers.clear()
+        self._logs.cleanup()
+
+    def run(self, cases: Sequence[Case]) -> Iterator[Line]:
+        """Yield a line for every case, in the order in which they are done."""
+        waiting, left = iter(cases), len(cases)
+        while len(self._workers) < min(self._jobs, ceil(left / CHUNK)):
+            self._start()
+        for worker in self._workers:
+            if worker.introduced:
+                self._feed(worker, waiting)
+        while left:
+            for line in self._heard(waiting):
+                left -= 1
+                yield line
+
+    def _heard(self, waiting: Iterator[Case]) -> Iterator[Line]:
+        """Wait, and yield what the workers have said or failed to say."""
+        for worker in self._ready():
+            yield from self._answers(worker, waiting)
+        # An answer that lies unread, because whoever takes our lines was slow, is in time.
+        for worker in [w for w in self._workers if w.busy and monotonic() > w.deadline and not w.connection.poll()]:
+            if not worker.introduced:
+                raise BackendMissing(f"backend {self._assignment.backend!r} must start within {START_SECONDS:g} s")
+            yield from self._replaced(worker, ver.TimedOut(self._timeout), waiting)
+
+    def _acquainted(self) -> tuple[str, BackendHeader]:
+        """Start the first worker, and learn who its backend is and what it accumulates in.
+
+        Later workers are told the latter: a run is judged by one measure. A backend that dies or falls silent when it
+        is asked about a type is started again and not asked; the cases of that type will tell.
+        """
+        worker = self._start()
+        dialect, backend = self._introduced(worker)
+        known: dict[str, str | None] = {}
+        for dtype in PROBED:
+            try:
+                if not worker.connection.poll(_QUESTIONS * self._timeout):
+                    raise EOFError
+                known[dtype] = json.loads(worker.connection.recv_bytes())[1]
+            except (EOFError, OSError):
+                known[dtype] = None
+                worker.kill()
+                self._workers.remove(worker)
+                self._assignment = replace(self._assignment, accumulates=known)
+                worker = self._start()
+                self._introduced(worker)
+        self._assignment = replace(self._assignment, accumulates=known)
+        found = {dtype: kept for dtype, kept in known.items() if kept}
+        return dialect, backend.model_copy(update={"accumulates": found})
+
+    def _start(self, pending: Iterable[Case] = ()) -> _Worker:
+        log = Path(self._logs.name) / f"worker-{self._started}.log"
+        self._started += 1
+        ours, theirs = self._context.Pipe()
+        assignment = replace(self._assignment, log=str(log))
+        process = self._context.Process(target=serve, args=(theirs, assignment), daemon=True)
+        process.start()
+        theirs.close()
+        worker = _Worker(process, ours, log, monotonic() + START_SECONDS, deque(pending))
+        self._workers.append(worker)
+        return worker
+
+    def _introduced(self, worker: _Worker) -> tuple[str, BackendHeader]:
+        """Take a worker's first reply, which says who its backend is.
+
+        Raises:
+            BackendMissing: there is no backend, or it ended before it answered.
+        """
+        try:
+            if not worker.connection.poll(max(0.0, worker.deadline - monotonic())):
+                raise EOFError
+            message = json.loads(worker.connection.recv_bytes())
+        except (EOFError, OSError):
+            tail = worker.tail()
+            printed = f"; it printed: {tail.splitlines()[-1]}" if tail else ""
+            raise BackendMissing(
+                f"backend {self._assignment.backend!r} must start (it ended before it answered){printed}"
+            ) from None
+        match message:
+            case ["info", dialect, told]:
+                worker.introduced = True
+                return dialect, BackendHeader.model_validate(told)
+            case ["missing", text]:
+                raise BackendMissing(text)
+            case ["wrong", text]:
+                raise UsageError(text)
+            case _:
+                raise TconvError(f"a worker must introduce itself (got {message!r})")
+
+    def _feed(self, worker: _Worker, waiting: Iterator[Case]) -> None:
+        """Send a worker its unfinished cases, or a new chunk; no message when there is none."""
+        if not worker.pending:
+            worker.pending.extend(islice(waiting, CHUNK))
+        if worker.pending:
+            worker.deadline = monotonic() + self._timeout
+            # A worker that has just ended is noticed when its answer is awaited.
+            with suppress(OSError):
+                worker.connection.send_bytes(CASES.dump_json(list(worker.pending)))
+
+    def _ready(self) -> list[_Worker]:
+        """Wait until a worker says something, ends, or is late."""
+        busy = [worker for worker in self._workers if worker.busy]
+        left = max(0.0, min(worker.deadline for worker in busy) - monotonic())
+        ready = set(wait([worker.connection for worker in busy], timeout=left + 0.001))
+        return [worker for worker in busy if worker.connection in ready]
+
+    def _answers(self, worker: _Worker, waiting: Iterator[Case]) -> Iterator[Line]:
+        """Take what a worker has said so far."""
+        if not worker.introduced:
+            self._introduced(worker)
+            self._feed(worker, waiting)
+            return
+        try:
+            while worker.pending and worker.connection.poll():
+                yield from self._answer(worker, json.loads(worker.connection.recv_bytes()), waiting)
+        except (EOFError, OSError):
+            # Not `join`: a process that is no longer there cannot be asked for the group that it may leave behind.
+            ended = wait([worker.process.sentinel], timeout=_GRACE_SECONDS)
+            worker.kill()
+            cause = _cause(worker.process.exitcode) if ended else "closed its connection and went on"
+            yield from self._replaced(worker, ver.Died(cause, worker.tail()), waiting)
+
+    def _answer(self, worker: _Worker, message: list[Any], waiting: Iterator[Case]) -> Iterator[Line]:
+        worker.deadline = monotonic() + self._timeout
+        match message:
+            case ["begin", _]:
+                return
+            case ["record", case_id, kind, text]:
+                worker.pending.popleft()
+                if not worker.pending:
+                    self._feed(worker, waiting)
+                yield Line(case_id, kind, text)
+            case ["failed", case_id, trace]:
+                raise RuntimeError(f"judging {case_id} failed:\n{trace}")
+            case _:
+                raise TconvError(f"a worker must answer in the protocol (got {message!r})")
+
+    def _replaced(self, worker: _Worker, verdict: ver.Verdict, waiting: Iterator[Case]) -> Iterator[Line]:
+        """Give the case at hand its verdict and the others to a new worker."""
+        culprit = worker.pending.popleft()
+        record = Record(culprit.id, self.backend.name, self.dialect, verdict)
+        worker.kill()
+        self._workers.remove(worker)
+        if left := worker.pending or deque(islice(waiting, CHUNK)):
+            self._start(left)
+        yield Line(culprit.id, verdict.kind, record_line(record))
+
+
+def _cause(code: int | None) -> str:
+    """Return what a process ended of."""
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    with suppress(ValueError):
+        return signal.Signals(-code).name
+    # Real-time signals have no names.
+    return f"signal {-code}"

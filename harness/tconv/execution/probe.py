@@ -1,0 +1,62 @@
+"""What a backend accumulates 16-bit types in, found by asking it: along channels and along taps, the weaker taken.
+
+f32 is never probed. An accumulation below the type's own precision is a deviation, and excusing it would excuse TF32.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tconv import verdict as ver
+from tconv.call import say
+from tconv.case import Case, Operand
+from tconv.execution.arrays import in_layouts
+from tconv.expectation import Values, expectation
+from tconv.judge import Truth, judge
+from tconv.operands import make
+from tconv.outcome import Produced
+from tconv.vocabulary import Attributes, DType
+
+if TYPE_CHECKING:
+    from tconv.backends import Backend
+    from tconv.dialects import Dialect
+
+_TERMS = 512
+
+
+PROBED = (DType.F16, DType.BF16)
+"""The types that a backend is asked about."""
+
+
+def accumulates(backend: Backend, dialect: Dialect, dtype: DType) -> str | None:
+    """Return the type that a backend keeps sums of `dtype` in, or None where it does not compute them."""
+    verdicts = [_asked(backend, dialect, case) for case in _questions(dtype)]
+    if all(isinstance(verdict, ver.Agreed | ver.Disputed) for verdict in verdicts):
+        return str(DType.F32)
+    if any(isinstance(verdict, ver.Differed) for verdict in verdicts):
+        return str(dtype)
+    return None
+
+
+def _questions(dtype: DType) -> tuple[Case, Case]:
+    """Return two sums of as many real terms, over channels and over taps."""
+
+    def case(name: str, x: tuple[int, ...], w: tuple[int, ...]) -> Case:
+        return Case(f"probe/{name}", Attributes(), Operand(x, dtype, "normal"), Operand(w, dtype, "normal"))
+
+    # Along taps the input is as long as the kernel, so that all of them overlap in the middle.
+    return case("channels", (1, _TERMS, 4), (_TERMS, 8, 1)), case("taps", (1, 1, _TERMS), (1, 1, _TERMS))
+
+
+def _asked(backend: Backend, dialect: Dialect, case: Case) -> ver.Verdict | None:
+    expected = expectation(case, dialect)
+    if not isinstance(expected, Values):
+        return None
+    call, operands = say(case, dialect), make(case.x, case.w, case.b)
+    try:
+        outcome = backend.run(call, in_layouts(operands, call))
+    except Exception:  # noqa: BLE001 - what cannot be probed is judged by the f32 bound, which excuses nothing
+        return None
+    if not isinstance(outcome, Produced):
+        return None
+    return judge(expected, outcome, Truth(operands, case.x.dtype), call.data_format, {})

@@ -1,0 +1,183 @@
+"""A run: the cases of a selection on one backend, into one record file that a later run may resume."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from tconv import __version__
+from tconv.errors import FileError, UsageError
+from tconv.execution.pool import Line, Pool
+from tconv.execution.worker import Assignment
+from tconv.records import RunHeader, header_line, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from tconv.case import Case
+    from tconv.corpus import Corpus, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which cases of a corpus are run.
+
+    Attributes:
+        corpus: where they come from.
+        tier: smoke, gate or full.
+        patterns: any of which a case must match; none means all.
+    """
+
+    corpus: Corpus
+    tier: Tier = "gate"
+    patterns: tuple[str, ...] = ()
+
+    def cases(self) -> list[Case]:
+        """Return the cases.
+
+        Raises:
+            UsageError: a pattern matches none.
+        """
+        found = list(self.corpus.cases(self.tier, self.patterns))
+        if not found:
+            # A case that is named is meant, in whatever tier it is.
+            found = list(self.corpus.cases("full", self.patterns))
+        if not found:
+            named = " ".join(map(repr, self.patterns)) or "no pattern"
+            raise UsageError(f"a pattern must match a case (got {named}, which matches none); see 'tconv list'")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How cases are run.
+
+    Attributes:
+        backend: an installed name or `package.module:attribute`.
+        dialect: the dialect's name; None for the backend's first.
+        jobs: worker processes.
+        timeout: seconds that one case may take.
+        output: the folder of records and artifacts.
+        resume: whether to go on with a record file whose header is equal.
+    """
+
+    backend: str
+    dialect: str | None
+    jobs: int
+    timeout: float
+    output: Path
+    resume: bool = False
+
+
+def run(selection: Selection, settings: Settings, progress: Callable[[int, int, Line | None], None]) -> Path:
+    """Run a selection and return the record file, complete.
+
+    Args:
+        selection: the cases.
+        settings: how they are run.
+        progress: called with the number done, the number of all, and the last line (None at the start).
+
+    Raises:
+        BackendMissing: the backend is not there or does not start.
+        FileError: `resume` was asked and the record file is of another run.
+    """
+    cases = selection.cases()
+    folder = _folder(settings.output)
+    assignment = Assignment(settings.backend, settings.dialect, str(folder.resolve()), "")
+    with Pool(assignment, settings.jobs, settings.timeout) as pool:
+        header = _header(selection, settings, pool, len(cases))
+        path = folder / record_name(header)
+        done = _resumed(path, header) if settings.resume else frozenset()
+        left = [case for case in cases if case.id not in done]
+        progress(len(done), len(cases), None)
+        with path.open("a" if done or (settings.resume and path.exists()) else "w", encoding="utf-8", buffering=1) as file:
+            if file.tell() == 0:
+                file.write(header_line(header) + "\n")
+            for number, line in enumerate(_written(pool.run(left), file.write), start=len(done) + 1):
+                progress(number, len(cases), line)
+    return path
+
+
+def record_name(header: RunHeader) -> str:
+    """Return the name of the record file: backend, version and, but for the default, dialect."""
+    words = f"{header.backend.name}-{header.backend.version}-{header.dialect.replace('/', '-')}"
+    return re.sub(r"[^A-Za-z0-9._+-]", "_", words).lstrip(".") + ".jsonl"
+
+
+def _written(lines: Iterator[Line], write: Callable[[str], int]) -> Iterator[Line]:
+    for line in lines:
+        write(line.text + "\n")
+        yield line
+
+
+def _folder(output: Path) -> Path:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(output, f"must be a folder that can be written ({error.strerror})") from None
+    return output
+
+
+def _header(selection: Selection, settings: Settings, pool: Pool, cases: int) -> RunHeader:
+    return RunHeader(
+        tconv=__version__,
+        backend=pool.backend,
+        dialect=pool.dialect,
+        tier=selection.tier,
+        patterns=selection.patterns,
+        corpus=selection.corpus.digest,
+        cases=cases,
+        timeout=settings.timeout,
+        platform=_platform(),
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _platform() -> dict[str, str]:
+    flags = _cpu_flags()
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "processors": str(os.cpu_count()),
+        "numpy": np.__version__,
+        "onnx": onnx.__version__,
+    } | ({"simd": flags} if flags else {})
+
+
+def _cpu_flags() -> str:
+    """Return the vector extensions that Linux tells of; runtimes choose their kernels by them."""
+    with suppress(OSError):
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:  # noqa: PTH123 - a device, not a path
+            words = set(next((line for line in file if line.startswith("flags")), "").split())
+        return " ".join(sorted(word for word in words if re.match(r"avx|amx|fma|sse4_2|f16c", word)))
+    return ""
+
+
+def _resumed(path: Path, header: RunHeader) -> frozenset[str]:
+    """Return the ids that a record file holds already, after cutting off a line that was not finished."""
+    if not path.exists():
+        return frozenset()
+    data = path.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    if not whole:
+        path.write_bytes(b"")
+        return frozenset()
+    found = read(path)
+    if not found.header.continues(header):
+        raise FileError(path, "must be of the same run to be resumed (got another header); run without --resume")
+    if whole != len(data):
+        with path.open("r+b") as file:
+            file.truncate(whole)
+    return frozenset(record.case for record in found.records)
+
+

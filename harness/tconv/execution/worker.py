@@ -1,0 +1,112 @@
+"""The worker: one backend in a process of its own.
+
+The parent never imports a runtime. It sends chunks of cases as JSON; the worker answers `begin` before a case and its
+record after it, so that a death or a silence belongs to one case.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from tconv.backends import create
+from tconv.case import Case
+from tconv.dialects import dialect
+from tconv.errors import BackendMissing, TconvError
+from tconv.execution.evaluation import Evaluator
+from tconv.execution.probe import PROBED, accumulates
+from tconv.records import record_line
+from tconv.yaml_tree import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from multiprocessing.connection import Connection
+
+CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a worker is started for.
+
+    Attributes:
+        backend: an installed name or `package.module:attribute`.
+        dialect: the dialect's name; None for the backend's first.
+        folder: where artifacts go; None for nowhere.
+        log: the file that takes standard output and error.
+        accumulates: what is known of the types that sums are kept in, None for unknowable; the others are probed.
+    """
+
+    backend: str
+    dialect: str | None
+    folder: str | None
+    log: str
+    accumulates: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def serve(connection: Connection, assignment: Assignment) -> None:
+    """Answer chunks of cases until the parent closes the connection or sends an empty chunk."""
+    _detach(assignment.log)
+    try:
+        evaluator = _introduced(connection, assignment)
+    except TconvError as error:
+        # What a backend raises may have many lines; a person is told one.
+        _send(connection, ["missing" if isinstance(error, BackendMissing) else "wrong", one_line(str(error))])
+        return
+    try:
+        while cases := CASES.validate_json(connection.recv_bytes()):
+            for case in cases:
+                _send(connection, ["begin", case.id])
+                _send(connection, _answered(evaluator, case))
+    except EOFError:
+        return
+
+
+def _answered(evaluator: Evaluator, case: Case) -> list[Any]:
+    """Return the message with a case's record, or with our own failure, which is no verdict on a backend."""
+    try:
+        record = evaluator.evaluate(case)
+    except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is ours
+        return ["failed", case.id, traceback.format_exc()]
+    return ["record", case.id, record.verdict.kind, record_line(record)]
+
+
+def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:
+    """Start the backend, tell the parent who it is, return what evaluates cases on it."""
+    backend = create(assignment.backend)
+    info = backend.info()
+    name = assignment.dialect or info.dialects[0]
+    spoken = dialect(name)
+    if name not in info.dialects:
+        raise TconvError(f"dialect must be one that {info.name} speaks, {', '.join(info.dialects)} (got {name!r})")
+    _send(connection, ["info", name, {"name": info.name, "version": info.version, "environment": dict(info.environment)}])
+    known = dict(assignment.accumulates)
+    for dtype in PROBED:
+        if dtype not in known:
+            known[dtype] = accumulates(backend, spoken, dtype)
+            _send(connection, ["accumulates", known[dtype]])
+    folder = None if assignment.folder is None else Path(assignment.folder)
+    return Evaluator(backend, info.name, spoken, {dtype: kept for dtype, kept in known.items() if kept}, folder)
+
+
+def _detach(log: str) -> None:
+    """Leave the terminal's process group, and send what a runtime prints to a file."""
+    if hasattr(os, "setsid"):
+        os.setsid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+
+
+def _send(connection: Connection, message: list[Any]) -> None:
+    connection.send_bytes(json.dumps(message).encode())

@@ -1,0 +1,1 @@
+"""Reports: records and waivers, told to a person or to another program."""

@@ -1,0 +1,122 @@
+"""An account of one case: what is asked, what each dialect owes, and what distance from it is allowed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.bound import bound, derivation
+from tconv.call import say
+from tconv.dialects import dialect as dialect_of
+from tconv.expectation import Candidate, Inexpressible, Refuse, Values, expectation
+from tconv.judge import Truth
+from tconv.layouts import data_shape
+from tconv.operands import EXACT_BITS, make
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.call import Call
+    from tconv.case import Case, Operand
+    from tconv.dialects import Dialect
+    from tconv.geometry import Geometry
+
+_SHOWN = 24
+
+
+def of_case(case: Case) -> Iterator[str]:
+    """Yield lines about the case itself: id, words, citations, operands, attributes."""
+    yield case.id
+    if case.about:
+        yield f"  {case.about}"
+    for cite in case.cites:
+        yield f"  cites {cite.dialect}: {cite.clause}"
+    if case.breaks:
+        yield f"  breaks {case.breaks}, and nothing else"
+    for name, operand in (("x", case.x), ("w", case.w), ("b", case.b)):
+        if operand is not None:
+            yield f"  {name}  {_operand(operand)}"
+    given = ", ".join(f"{name}={_shown(value)}" for name, value in case.attributes.given().items())
+    yield f"  attributes  {given or 'none'}"
+    yield f"  sizes {case.shapes}, filter as {case.filter_source}"
+
+
+def in_dialect(case: Case, row: Dialect) -> Iterator[str]:
+    """Yield lines about the case in one dialect."""
+    yield row.name
+    expected = expectation(case, row)
+    if isinstance(expected, Inexpressible):
+        yield f"  inexpressible: {expected.reason}"
+        return
+    yield from _call(say(case, row))
+    if isinstance(expected, Refuse):
+        yield f"  owes a refusal: {expected.broken}" if expected.stated else f"  no value exists: {expected.broken}"
+        return
+    yield from _values(case, row, expected)
+
+
+def _operand(operand: Operand) -> str:
+    filled = f"seed {operand.seed}" if operand.data != "values" else _numbers(np.array(operand.values))
+    return f"{operand.dtype} {list(operand.shape)} {operand.data} {filled}"
+
+
+def _call(call: Call) -> Iterator[str]:
+    words = ", ".join(f"{name}={_shown(value)}" for name, value in call.attributes.items())
+    inputs = ", ".join(f"{one.name} {list(one.shape)}" + (" constant" if one.constant else "") for one in call.inputs)
+    yield f"  call        {words or 'no attribute'}"
+    yield f"  inputs      {inputs}, in {call.data_format} and {call.filter_format}"
+
+
+def _values(case: Case, row: Dialect, expected: Values) -> Iterator[str]:
+    operands = make(case.x, case.w, case.b)
+    truth, call = Truth(operands, case.x.dtype), say(case, row)
+    for candidate in (expected.primary, *expected.disputed):
+        yield f"  {_named(candidate)}"
+        yield from _geometry(candidate.geometry)
+        shape = data_shape(truth.shape(candidate.geometry), call.data_format)
+        yield f"    owes {list(shape)}  {_numbers(truth.values(candidate.geometry))} in NCX order"
+    says = {reading.name: reading for reading in dialect_of(row.name).disputed}
+    for name in dict.fromkeys(name for c in expected.disputed for name in c.readings):
+        yield f"  {name}: {says[name].says} [{says[name].cites}]"
+    for name in expected.refusals:
+        yield f"  a refusal is disputed: {name}"
+    yield from _tolerance(truth, expected.primary.geometry)
+
+
+def _named(candidate: Candidate) -> str:
+    return f"under {' + '.join(candidate.readings)}" if candidate.readings else "primary reading"
+
+
+def _geometry(geometry: Geometry) -> Iterator[str]:
+    begin, end = list(geometry.pads_begin), list(geometry.pads_end)
+    yield f"    full {list(geometry.full)}, pads_begin {begin}, pads_end {end}, output {list(geometry.output)}"
+
+
+def _tolerance(truth: Truth, geometry: Geometry) -> Iterator[str]:
+    if truth.exact(geometry):
+        yield f"  tolerance   none: integers, |x|*|w| + |b| adds up to at most 2^{EXACT_BITS[truth.dtype]} everywhere"
+        return
+    terms = truth.terms(geometry)
+    yield f"  tolerance   {derivation(truth.dtype, {})}"
+    if not terms.y.size:
+        return
+    limits = bound(terms, truth.dtype, {})
+    allowed = np.where(np.isfinite(limits.allowed), limits.allowed, -np.inf)
+    at = np.unravel_index(int(np.argmax(allowed)), allowed.shape)
+    place = ",".join(str(int(i)) for i in at)
+    n = int(terms.count[at[2:]])
+    yield (
+        f"              at [{place}], where it is largest: n = {n}, A = {terms.magnitude[at]:.6g}, "
+        f"|actual - {terms.y[at]:.6g}| <= {limits.allowed[at]:.3g}, remarkable above {limits.warning[at]:.3g}"
+    )
+
+
+def _numbers(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    flat = values.ravel()
+    some = ", ".join(f"{float(one):.7g}" for one in flat[:_SHOWN])
+    return f"[{some}{', ...' if flat.size > _SHOWN else ''}]"
+
+
+def _shown(value: object) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,78 @@
+"""JUnit XML, for the systems that read nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from junitparser import Failure, JUnitXml, Properties, Property, Skipped, TestCase, TestSuite
+
+from tconv.errors import FileError
+from tconv.gate import Status
+from tconv.reports.phrases import phrase, reproduce
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tconv.gate import Assessment, Judged
+
+# XML 1.0 has no place for most control characters, escaped or not; a runtime's message may hold any.
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write(assessments: Sequence[Assessment], path: Path) -> None:
+    """Write a suite for each run; what is waived, unsupported or inexpressible is skipped with its reason.
+
+    Raises:
+        FileError: the file cannot be written.
+    """
+    xml = JUnitXml("tconv")
+    for assessment in assessments:
+        xml.add_testsuite(_suite(assessment))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        xml.write(str(path), pretty=True)
+    except OSError as error:
+        raise FileError(path, f"must be a file that can be written ({error.strerror})") from None
+
+
+def _suite(assessment: Assessment) -> TestSuite:
+    header = assessment.run.header
+    suite = TestSuite(f"{header.backend.name} {header.backend.version} {header.dialect}")
+    properties = Properties()
+    for name, value in (header.platform | header.backend.environment).items():
+        properties.append(Property(name, _clean(value)))
+    suite.append(properties)
+    suite.add_testcases([_case(judged) for judged in assessment.judged] + [_gate(one) for one in assessment.red])
+    return suite
+
+
+def _case(judged: Judged) -> TestCase:
+    record = judged.record
+    path, _, labels = record.case.partition("[")
+    case = TestCase(
+        f"{path.rpartition('/')[2]}{'[' + labels if labels else ''}", path.replace("/", "."), record.seconds
+    )
+    said = _clean(phrase(record.verdict))
+    match judged.status:
+        case Status.PASSED | Status.DISPUTED | Status.REPORTED:
+            case.system_out = f"{judged.status}: {said}"
+        case Status.FAILED:
+            failure = Failure(f"{record.verdict.kind}: {said}", record.verdict.kind)
+            failure.text = reproduce(record)
+            case.result = [failure]
+        case _:
+            case.result = [Skipped(_clean(f"{judged.status}: {judged.reason}"))]
+    return case
+
+
+def _gate(reason: str) -> TestCase:
+    """Return a failing case for what no single case tells: a stale waiver, or a run without a pass."""
+    case = TestCase(_clean(reason), "gate", 0.0)
+    case.result = [Failure(_clean(reason), "gate")]
+    return case
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)

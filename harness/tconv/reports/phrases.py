@@ -1,0 +1,54 @@
+"""A verdict in one phrase, the same in every report."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, assert_never
+
+from tconv import verdict as ver
+
+if TYPE_CHECKING:
+    from tconv.records import Record
+
+
+def phrase(verdict: ver.Verdict) -> str:
+    """Return what a reader must know of a verdict, in one line."""
+    match verdict:
+        case ver.Agreed(rule, notes):
+            return ", ".join((rule, *notes))
+        case ver.Disputed(readings, rule, notes):
+            return f"follows {' + '.join(readings)}" + (f" ({', '.join(notes)})" if notes else "")
+        case ver.Differed():
+            place = ",".join(map(str, verdict.first))
+            worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
+            return (
+                f"{verdict.wrong} of {verdict.of} elements; [{place}] must be {verdict.expected:.9g} "
+                f"(got {verdict.actual:.9g}){worst}"
+            )
+        case ver.WrongShape(expected, actual) | ver.WrongDtype(expected, actual):
+            return f"must be {_shown(expected)} (got {_shown(actual)})"
+        case ver.RefusedValid(message) | ver.Broke(message) | ver.Unstable(message):
+            return message
+        case ver.AcceptedInvalid(constraint):
+            return f"breaks {constraint}, and was answered"
+        case ver.Unsupported(reason) | ver.Inexpressible(reason):
+            return reason
+        case ver.Died(cause, stderr):
+            last = stderr.strip().rpartition("\n")[2]
+            return f"{cause}: {last}" if last else cause
+        case ver.TimedOut(seconds):
+            return f"no answer within {seconds:g} s"
+        case _:
+            assert_never(verdict)
+
+
+def reproduce(record: Record) -> str:
+    """Return the command that runs one record's case again."""
+    return (
+        f"tconv run {shlex.quote(record.case)} --backend {shlex.quote(record.backend)} "
+        f"--dialect {shlex.quote(record.dialect)}"
+    )
+
+
+def _shown(value: str | tuple[int, ...]) -> str:
+    return value if isinstance(value, str) else str(list(value))

@@ -1,0 +1,128 @@
+"""The closing table: what a person can act on."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tconv.gate import Status
+from tconv.reports.phrases import phrase
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tconv.gate import Assessment, Judged
+
+_PIPED_WIDTH = 160
+_MOST_GROUPS = 20
+_STYLES = {
+    Status.PASSED: "green",
+    Status.DISPUTED: "cyan",
+    Status.WAIVED: "yellow",
+    Status.REPORTED: "magenta",
+    Status.UNSUPPORTED: "dim",
+    Status.INEXPRESSIBLE: "dim",
+    Status.FAILED: "bold red",
+}
+_MEANINGS = {
+    Status.PASSED: "as the text says",
+    Status.DISPUTED: "as another reading of the same text says",
+    Status.WAIVED: "known deviations",
+    Status.REPORTED: "invalid models that were answered; --strict makes them failures",
+    Status.UNSUPPORTED: "declared so",
+    Status.INEXPRESSIBLE: "this dialect cannot say them",
+    Status.FAILED: "deviations that nobody has waived",
+}
+
+
+def console() -> Console:
+    """Return a console for standard output: colours on a terminal alone, and wide lines into a pipe."""
+    return Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False, soft_wrap=False)
+
+
+def show(assessment: Assessment, folder: Path) -> None:
+    """Print what a run came to.
+
+    Args:
+        assessment: the run through the gate.
+        folder: where its page is.
+    """
+    out, header = console(), assessment.run.header
+    out.print()
+    out.print(
+        Text.assemble(
+            (f"{header.backend.name} {header.backend.version}", "bold"),
+            f"  {header.dialect}  {header.tier} tier  {len(assessment.judged)} cases",
+        )
+    )
+    out.print(_totals(assessment))
+    if assessment.counts[Status.DISPUTED]:
+        out.print(_grouped("disputed readings that it follows", assessment, Status.DISPUTED))
+    for status, title in (
+        (Status.WAIVED, "waived"),
+        (Status.REPORTED, "answered although invalid"),
+        (Status.FAILED, "failed"),
+    ):
+        if assessment.counts[status]:
+            out.print(_grouped(title, assessment, status))
+    for use in assessment.wide:
+        out.print(
+            f"note: waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}",
+            markup=False,
+        )
+    for reason in assessment.red:
+        out.print(Text(f"red: {reason}", style="bold red"))
+    if not assessment.red:
+        out.print(Text("green: every deviation is known", style="bold green"))
+    out.print(f"records {assessment.run.path}   page {folder / 'index.html'}", markup=False, style="dim")
+
+
+def _totals(assessment: Assessment) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(justify="right")
+    table.add_column()
+    table.add_column(style="dim")
+    counts = assessment.counts
+    for status in Status:
+        if counts[status] or status in (Status.PASSED, Status.FAILED):
+            style = _STYLES[status] if counts[status] else "dim"
+            table.add_row(Text(f"{counts[status]:,}", style=style), Text(status, style=style), _MEANINGS[status])
+    return table
+
+
+def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
+    """Return a table with a line for each cause: a waiver, a reading, or a kind of verdict in a sweep."""
+    groups: dict[str, list[Judged]] = defaultdict(list)
+    for judged in assessment.judged:
+        if judged.status is status:
+            groups[_cause(judged)].append(judged)
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("cases", justify="right", no_wrap=True)
+    table.add_column("what", overflow="fold", ratio=2)
+    table.add_column("for example: tconv show", overflow="fold", ratio=3)
+    largest = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    for cause, members in largest[:_MOST_GROUPS]:
+        table.add_row(
+            f"{len(members):,}", Text(cause), Text(shlex.quote(min((m.record.case for m in members), key=len)))
+        )
+    if len(largest) > _MOST_GROUPS:
+        rest = sum(len(members) for _, members in largest[_MOST_GROUPS:])
+        table.add_row(f"{rest:,}", f"in {len(largest) - _MOST_GROUPS} further groups; see the page", "")
+    return table
+
+
+def _cause(judged: Judged) -> str:
+    verdict = judged.record.verdict
+    if judged.waiver is not None:
+        return f"{judged.waiver.name}: {judged.waiver.because}"
+    if judged.status is Status.DISPUTED:
+        return phrase(verdict)
+    path = judged.record.case.partition("[")[0]
+    return f"{verdict.kind} in {path}" if judged.status is Status.FAILED else f"{verdict.kind}: {phrase(verdict)}"
