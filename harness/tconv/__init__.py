@@ -1,7 +1,7 @@
 """tconv: the conformance harness for transposed convolution.
 
-    from tconv import conv_transpose, resolve
-    y = conv_transpose(x, w, bias, dialect="onnx/ConvTranspose-22", strides=2, auto_pad="same_upper")
+from tconv import conv_transpose, resolve
+y = conv_transpose(x, w, bias, dialect="onnx/ConvTranspose-22", strides=2, auto_pad="same_upper")
 """
 
 from __future__ import annotations

@@ -229,7 +229,9 @@ def _readings(row: Dialect, names: Iterable[str]) -> Iterable[Reading]:
     for name in names:
         if name not in known:
             some = ", ".join(known) or "none"
-            raise UsageError(f"reading must be a disputed one of {row.name}: {some} (got {name!r}){nearest(name, known)}")
+            raise UsageError(
+                f"reading must be a disputed one of {row.name}: {some} (got {name!r}){nearest(name, known)}"
+            )
         yield known[name]
 
 

@@ -124,7 +124,8 @@ def _warning(terms: Terms, dtype: DType) -> Float64s:
 
 def is_subnormal(values: Float64s, dtype: DType) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return where `values` are subnormal numbers of `dtype`."""
-    return (values != 0) & (np.abs(values) < _SMALLEST_NORMAL[dtype])
+    where: np.ndarray[Any, np.dtype[np.bool_]] = (values != 0) & (np.abs(values) < _SMALLEST_NORMAL[dtype])
+    return where
 
 
 def derivation(dtype: DType, accumulates: Mapping[str, str]) -> str:

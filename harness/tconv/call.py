@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tconv.layouts import data_shape
 from tconv.vocabulary import DataFormat, DType, FilterFormat, Signature, TensorType
@@ -77,12 +77,12 @@ def signature(case: Case, dialect: Dialect) -> Signature:
     """Return what the case writes in the dialect: what it mentions, and neutral values where the dialect wants one."""
     mentioned = case.attributes
     rank = len(case.x.shape) - 2
-    neutral: dict[str, Ints] = {
+    neutral: dict[str, Any] = {
         name: ((1 if name in {"strides", "dilations"} else 0),) * rank
         for name in dialect.spelling.written
         if getattr(mentioned, name) is None and name not in case.omit
     }
-    attributes = replace(mentioned, **neutral)
+    attributes = replace(mentioned, **neutral) if neutral else mentioned
     return Signature(attributes, _type(case.x), _type(case.w), None if case.b is None else _type(case.b))
 
 
@@ -112,21 +112,21 @@ def _layout(word: str | None, default: _Format) -> _Format:
 
 def _written(attributes: Attributes, dialect: Dialect) -> dict[str, Value]:
     """Return the attributes in the dialect's spelling."""
-    spelling, words = dialect.spelling, {}
+    spelling = dialect.spelling
+    meanings = {
+        "auto_pad": spelling.auto_pad,
+        "data_format": spelling.data_formats,
+        "filter_format": spelling.filter_formats,
+    }
+    words: dict[str, Value] = {}
     for name, value in attributes.given().items():
         word = spelling.attributes.get(name)
         if word is None:
             continue
         if word == "pads":
             words[word] = _pads(attributes)
-        elif name == "auto_pad":
-            words[word] = spelling.auto_pad.get(str(value), value)
-        elif name == "data_format":
-            words[word] = spelling.data_formats.get(str(value), value)
-        elif name == "filter_format":
-            words[word] = spelling.filter_formats.get(str(value), value)
         else:
-            words[word] = value
+            words[word] = meanings[name].get(str(value), value) if name in meanings else value
     return words
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
-_SOURCE = {"cases": ("cases", _PACKAGE.parent.parent / "cases"), "waivers": ("waivers_data", _PACKAGE.parent.parent / "conformance" / "waivers")}
+_SOURCE = {
+    "cases": ("cases", _PACKAGE.parent.parent / "cases"),
+    "waivers": ("waivers_data", _PACKAGE.parent.parent / "conformance" / "waivers"),
+}
 
 
 def data_folder(name: str) -> Path:

@@ -11,6 +11,7 @@ from tconv.constraints import CONSTRAINTS
 from tconv.dialects import DIALECTS, Absent, Open, Stated
 from tconv.geometry import Geometry, NoGeometry
 from tconv.readings import told_apart
+from tconv.vocabulary import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,11 +101,17 @@ def owed(written: Signature, dialect_name: str, breaks: str | None = None) -> Ex
         stated = isinstance(row.constraints[broken.constraint], Stated)
         if not stated and not CONSTRAINTS[broken.constraint].needed:
             open_ones.append(broken.constraint)
-        elif broken.constraint == breaks:
+        elif broken.constraint == breaks and _writable(broken.attribute, row):
             refusal = Refuse(broken, stated)
         else:
             return Inexpressible(broken)
     return refusal or _values(written, row, breaks, open_ones)
+
+
+def _writable(attribute: str, row: Dialect) -> bool:
+    """Return whether the dialect has a word for what is wrong; without one, the call would not have it either."""
+    words = row.spelling
+    return attribute not in ATTRIBUTES or attribute in words.attributes or attribute in words.inputs
 
 
 def violations(written: Signature, row: Dialect) -> Iterator[Broken]:

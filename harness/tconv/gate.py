@@ -84,21 +84,28 @@ def assess(
         facts: a case's facts by its id; None where the corpus has no such case.
         strict: whether accepting an invalid model is a failure.
     """
-    active = [
-        w for w in (waivers.waivers if waivers else ()) if w.active(run.header.dialect, run.header.backend.version)
-    ]
+    version = run.header.backend.version
     assessment = Assessment(run)
     known = {record.case: facts(record.case) or {} for record in run.records}
     for record in run.records:
-        assessment.judged.append(_status(record, known[record.case], active, waivers, strict=strict))
-    _check_waivers(assessment, active, known, facts)
+        assessment.judged.append(judged(record, known[record.case], waivers, version, strict=strict))
+    _check_waivers(assessment, _active(waivers, run.header.dialect, version), known, facts)
     assessment.red = _reasons(assessment)
     return assessment
 
 
-def _status(
-    record: Record, facts: Mapping[str, str], active: Sequence[Waiver], file: WaiverFile | None, *, strict: bool
+def judged(
+    record: Record, facts: Mapping[str, str], waivers: WaiverFile | None, version: str, *, strict: bool = False
 ) -> Judged:
+    """Return a record with its status.
+
+    Args:
+        record: what came of a case.
+        facts: the case's facts.
+        waivers: the backend's known deviations; None for none.
+        version: the backend's version.
+        strict: whether accepting an invalid model is a failure.
+    """
     match record.verdict:
         case ver.Agreed():
             return Judged(record, Status.PASSED)
@@ -107,7 +114,7 @@ def _status(
         case ver.Inexpressible(reason):
             return Judged(record, Status.INEXPRESSIBLE, reason=reason)
         case ver.Unsupported(reason):
-            declared = next((u for u in (file.unsupported if file else ()) if u.covers(record.case, facts)), None)
+            declared = next((u for u in (waivers.unsupported if waivers else ()) if u.covers(record.case, facts)), None)
             if declared is None:
                 return Judged(record, Status.FAILED, reason=f"unsupported, and not declared so: {reason}")
             return Judged(record, Status.UNSUPPORTED, reason=declared.because)
@@ -122,6 +129,7 @@ def _status(
             | ver.Unstable()
             | ver.Broke()
         ):
+            active = _active(waivers, record.dialect, version)
             waiver = next((waiver for waiver in active if waiver.waives(record, facts)), None)
             if waiver is not None:
                 return Judged(record, Status.WAIVED, waiver, waiver.because)
@@ -129,6 +137,10 @@ def _status(
             return Judged(record, Status.REPORTED if lenient else Status.FAILED)
         case _:
             assert_never(record.verdict)
+
+
+def _active(waivers: WaiverFile | None, dialect: str, version: str) -> list[Waiver]:
+    return [waiver for waiver in (waivers.waivers if waivers else ()) if waiver.active(dialect, version)]
 
 
 def _check_waivers(
@@ -152,16 +164,20 @@ def _check_waivers(
 
 
 def _reasons(assessment: Assessment) -> list[str]:
-    counts, reasons = assessment.counts, []
-    if failed := counts[Status.FAILED]:
-        reasons.append(f"{failed} {'case' if failed == 1 else 'cases'} failed without a waiver")
-    reasons += [
+    failed = assessment.counts[Status.FAILED]
+    own = [f"{failed} {'case' if failed == 1 else 'cases'} failed without a waiver"] if failed else []
+    return [*own, *told_by_no_case(assessment)]
+
+
+def told_by_no_case(assessment: Assessment) -> list[str]:
+    """Return why the gate is red, in sentences, beyond the cases that failed."""
+    reasons = [
         f"waiver {w.name!r} is stale: its cases ran and none deviates as it says; remove it" for w in assessment.stale
     ]
     reasons += [
         f"waiver {w.name!r} is void: its example {w.example!r} is no case that it covers; correct it"
         for w in assessment.void
     ]
-    if not counts[Status.PASSED]:
+    if not assessment.counts[Status.PASSED]:
         reasons.append("not one case passed, so nothing was shown")
     return reasons

@@ -44,6 +44,9 @@ class Truth:
         self.values = lru_cache(maxsize=32)(self._values)
         self.terms = lru_cache(maxsize=2)(self._terms)
         self.integral = self._integral()
+        # More than any element's absolute terms: all products, each as large as can be.
+        terms = self._w.size // max(self._w.shape[1], 1) if self._w.ndim > 1 else 0
+        self._roughly = _largest(self._x) * _largest(self._w) * terms + _largest(self._b)
 
     def shape(self, geometry: Geometry) -> tuple[int, ...]:
         """Return the output's shape in NCX."""
@@ -65,9 +68,7 @@ class Truth:
         if not self.integral:
             return False
         limit = 2.0 ** EXACT_BITS[self.dtype]
-        taps = self._w[0, 0].size if self._w.size else 0
-        roughly = _largest(self._x) * _largest(self._w) * taps * (self._x.shape[1] // geometry.groups)
-        if roughly + _largest(self._b) <= limit:
+        if self._roughly <= limit:
             return True
         return _largest(self.terms(geometry).magnitude) <= limit
 
@@ -126,9 +127,18 @@ def judge(
         case out.Broke(message):
             return ver.Broke(message)
         case out.Refused() | out.Produced() | out.ShapeOnly():
-            pass
+            return _answered(expected, outcome, truth, data_format, accumulates)
         case _:
             assert_never(outcome)
+
+
+def _answered(
+    expected: Expectation,
+    outcome: out.Refused | out.Produced | out.ShapeOnly,
+    truth: Truth | None,
+    data_format: DataFormat,
+    accumulates: Mapping[str, str],
+) -> ver.Verdict:
     match expected:
         case Inexpressible():
             return ver.Inexpressible(expected.reason)
@@ -185,8 +195,11 @@ def _followed(candidate: Candidate, rule: ver.Rule, notes: tuple[str, ...]) -> v
     return ver.Disputed(candidate.readings, rule, notes) if candidate.readings else ver.Agreed(rule, notes)
 
 
+_WORDS = {dtype: word for word, dtype in NUMPY_TYPES.items()}
+
+
 def _dtype_word(array: Array) -> str:
-    return next((str(word) for word, dtype in NUMPY_TYPES.items() if dtype == array.dtype), str(array.dtype))
+    return str(_WORDS.get(array.dtype, array.dtype))
 
 
 def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Comparison:

@@ -113,6 +113,8 @@ def _elements(role: str, operand: Operand, span: int) -> Array:
         case _:
             values = _integers(_bits(role, operand, count), span)
             special = _SPECIAL.get(operand.data, ())
+            if not special:
+                return values
             places = np.argsort(_bits(role + "/places", operand, count), kind="stable")[: len(special)]
             values[places] = special[: len(places)]
             return values
@@ -140,7 +142,8 @@ def _wide(bits: np.ndarray[Any, np.dtype[np.uint64]], exponent: int) -> Array:
     """Return numbers of 7 mantissa bits whose binary exponents are uniform in -exponent..exponent."""
     mantissa = np.uint64(128) + (bits >> np.uint64(8)) % np.uint64(128)
     exponents = ((bits >> np.uint64(20)) % np.uint64(2 * exponent + 1)).astype(np.int32) - exponent - 7
-    return np.where(bits & np.uint64(1), -1.0, 1.0) * np.ldexp(mantissa.astype(np.float64), exponents)
+    values: Array = np.ldexp(np.where(bits & np.uint64(1), -1.0, 1.0) * mantissa.astype(np.float64), exponents)
+    return values
 
 
 def _impulse(role: str, operand: Operand) -> Array:

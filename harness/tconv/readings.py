@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tconv.geometry import resolve
 
@@ -67,7 +67,8 @@ class _Overheard:
 
 def applied(rules: Rules, readings: Iterable[Reading]) -> Rules:
     """Return `rules` with every reading's answer put in."""
-    return replace(rules, **{reading.change.question: reading.change.answer for reading in readings})
+    changes: dict[str, Any] = {reading.change.question: reading.change.answer for reading in readings}
+    return replace(rules, **changes)
 
 
 def told_apart(signature: Signature, rules: Rules, disputed: Sequence[Reading]) -> tuple[Resolved, ...]:
@@ -86,7 +87,7 @@ def _branches(
     signature: Signature, rules: Rules, open_readings: tuple[Reading, ...], chosen: tuple[Reading, ...]
 ) -> Iterator[Resolved]:
     overheard = _Overheard(applied(rules, chosen))
-    result = resolve(signature, overheard)  # type: ignore[arg-type] - it answers every question of Rules
+    result = resolve(signature, cast("Rules", overheard))
     asked = next((q for q in overheard.asked if any(r.change.question == q for r in open_readings)), None)
     if asked is None:
         yield Resolved(tuple(reading.name for reading in chosen), result)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tconv.errors import FileError
-from tconv.verdict import Verdict
+from tconv.verdict import Verdict  # noqa: TC001 - the file boundary reads the annotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ class HeaderLine(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CallSummary:
-    """The call as it was said, for the reader of a failure: the dialect's attributes, and each input as name, shape, type."""
+    """The call as it was said: the dialect's attributes, and each input as name, shape, type."""
 
     attributes: dict[str, str | int | list[int]]
     inputs: list[tuple[str, list[int], str]]
@@ -125,9 +125,9 @@ def record_line(record: Record) -> str:
     return json.dumps(line, separators=(",", ":"), allow_nan=False)
 
 
-def _plain(thing: object) -> dict[str, Any]:
+def _plain(thing: Record | Verdict | CallSummary) -> dict[str, Any]:
     """Return a dataclass's fields that say something as plain JSON values."""
-    named = ((f.name, getattr(thing, f.name)) for f in fields(thing))  # type: ignore[arg-type] - any dataclass
+    named = ((f.name, getattr(thing, f.name)) for f in fields(thing))
     return {name: _value(value) for name, value in named if value is not None and value != ()}
 
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from types import EllipsisType
+
     from tconv.geometry import Geometry
     from tconv.vocabulary import Ints
 
@@ -51,7 +53,7 @@ def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
         with np.errstate(invalid="ignore", over="ignore"):
             for k in np.ndindex(*geometry.kernel):
                 product = taps[(..., *k)].swapaxes(1, 2) @ data
-                reached[(..., *_window(k, geometry))] += product.reshape(*product.shape[:3], *geometry.spatial)
+                reached[_window(k, geometry)] += product.reshape(*product.shape[:3], *geometry.spatial)
     y = _cut(reached.reshape(batch, groups * out_channels, *full), geometry)
     if b is None:
         return y
@@ -77,21 +79,20 @@ def products(geometry: Geometry, channels: int) -> Float64s:
     return count
 
 
-def _window(k: Ints, geometry: Geometry) -> tuple[slice, ...]:
+def _window(k: Ints, geometry: Geometry) -> tuple[EllipsisType | slice, ...]:
     """Return where tap `k` puts the data: every s-th point from k*d on."""
-    return tuple(
-        slice(tap * d, tap * d + (x - 1) * s + 1, s)
-        for tap, x, s, d in zip(k, geometry.spatial, geometry.strides, geometry.dilations, strict=True)
-    )
+    axes = zip(k, geometry.spatial, geometry.strides, geometry.dilations, strict=True)
+    return (..., *(slice(tap * d, tap * d + (x - 1) * s + 1, s) for tap, x, s, d in axes))
 
 
 def _cut(reached: Float64s, geometry: Geometry) -> Float64s:
     """Return the output's part of what is reached, with zeros where the output goes beyond it."""
     y = np.zeros((*reached.shape[:2], *geometry.output))
-    source, target = [], []
+    source: list[EllipsisType | slice] = [...]
+    target: list[EllipsisType | slice] = [...]
     for full, begin, size in zip(reached.shape[2:], geometry.pads_begin, geometry.output, strict=True):
         low, high = max(begin, 0), min(begin + size, full)
         source.append(slice(low, max(high, low)))
         target.append(slice(low - begin, max(high, low) - begin))
-    y[(..., *target)] = reached[(..., *source)]
+    y[tuple(target)] = reached[tuple(source)]
     return y

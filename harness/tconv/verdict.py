@@ -176,7 +176,7 @@ Verdict = (
 )
 
 KINDS: dict[str, type[Verdict]] = {
-    verdict.__dataclass_fields__["kind"].default: verdict
+    str(verdict.__dataclass_fields__["kind"].default): verdict
     for verdict in (
         Agreed,
         Disputed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -10,6 +11,7 @@ from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tconv import yaml_file
+from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
 from tconv.errors import TconvError, nearest
 from tconv.patterns import label, parse
@@ -17,7 +19,6 @@ from tconv.verdict import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from tconv.records import Record
 
@@ -140,6 +141,20 @@ def load(path: Path) -> WaiverFile:
             )
         names.add(waiver.name)
     return file
+
+
+def chosen(option: str | None, backend: str) -> WaiverFile | None:
+    """Return the waivers that a user asks for: of a file, `none`, or those that ship for the backend of that name.
+
+    Raises:
+        FileError: the file is not there, or something in it is not as it must be.
+    """
+    if option == "none":
+        return None
+    if option is not None:
+        return load(Path(option))
+    shipped = data_folder("waivers") / f"{backend}.yaml"
+    return load(shipped) if shipped.is_file() else None
 
 
 def _json(value: object) -> object:

@@ -69,13 +69,14 @@ def create(spec: str) -> Backend:
         BackendMissing: there is no such backend, or its runtime is not installed.
     """
     try:
-        return _factory(spec)()
+        backend: Backend = _factory(spec)()
     except BackendMissing:
         raise
     except ImportError as error:
         raise BackendMissing(f"backend {spec!r} must have its runtime installed (got: {error})") from error
     except Exception as error:  # a backend of anyone's may raise anything
         raise BackendMissing(f"backend {spec!r} must start (got {type(error).__name__}: {error})") from error
+    return backend
 
 
 def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that gives a Backend
@@ -89,6 +90,7 @@ def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that gives a
     if not found:
         known = names()
         raise BackendMissing(
-            f"backend must be one of {', '.join(known)} or package.module:attribute (got {spec!r}){nearest(spec, known)}"
+            f"backend must be one of {', '.join(known)} or package.module:attribute "
+            f"(got {spec!r}){nearest(spec, known)}"
         )
     return found[0].load()

@@ -15,7 +15,9 @@ _SHOWN = 5
 
 @click.command(name="check")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--write-tiers", is_flag=True, help=f"First choose the tiers' rows anew and keep them in {tiers.FILE_NAME}.")
+@click.option(
+    "--write-tiers", is_flag=True, help=f"First choose the tiers' rows anew and keep them in {tiers.FILE_NAME}."
+)
 @click.option("--all", "everything", is_flag=True, help=f"Print every finding, not {_SHOWN} of each sweep.")
 def command(path: Path | None, *, write_tiers: bool, everything: bool) -> int:
     """Lint a case file, or a folder of them; without PATH, tconv's own corpus.

@@ -41,11 +41,14 @@ def command(tier: Tier, cases: Path | None, only: str | None) -> None:
 
 
 def _never(found: list[Coverage]) -> None:
-    """Print what never occurs, dialects with the same reason together."""
+    """Print what never occurs, dialects and values with the same reason together."""
     grouped: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for one in found:
         for words, reason in one.never:
-            grouped[one.sweep, words, reason].append(one.dialect)
+            grouped[one.dialect, reason, one.sweep].append(words)
     click.echo("never occurs:" if grouped else "everything that the axes can say occurs")
-    for (sweep, words, reason), dialects in grouped.items():
-        click.echo(f"  {sweep}[{words}] in {', '.join(dialects)}: {reason}")
+    heading = None
+    for (dialect, reason, sweep), words in sorted(grouped.items()):
+        if heading != (heading := (dialect, reason)):
+            click.echo(f"  in {dialect}, for {reason}")
+        click.echo(f"    {sweep}: {'; '.join(words)}")

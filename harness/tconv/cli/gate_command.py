@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
+from pathlib import Path
 
 import click
 
@@ -11,6 +11,7 @@ from tconv.corpus import Corpus
 from tconv.gate import assess
 from tconv.records import read
 from tconv.reports import junit, terminal
+from tconv.waivers import chosen
 
 
 @click.command(name="gate")
@@ -25,9 +26,7 @@ def command(
     """Hold RECORDS against the waivers; exit with 1 where that is red."""
     corpus = Corpus.load(cases)
     runs = [read(path) for path in records]
-    assessments = [
-        assess(run, options.waiver_file(waivers, run.header.backend.name), corpus.facts, strict=strict) for run in runs
-    ]
+    assessments = [assess(run, chosen(waivers, run.header.backend.name), corpus.facts, strict=strict) for run in runs]
     if junit_file is not None:
         junit.write(assessments, junit_file)
     for assessment in assessments:

@@ -7,7 +7,7 @@ from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 import click
 
 from tconv.cli import options
-from tconv.corpus import Corpus
+from tconv.corpus import Corpus, Tier
 from tconv.execution.run import Selection
 
 
@@ -15,8 +15,8 @@ from tconv.execution.run import Selection
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @options.tier
 @options.cases
-def command(patterns: tuple[str, ...], tier: str, cases: Path | None) -> None:
+def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None) -> None:
     """Print the ids of a tier's cases that match any PATTERN."""
-    selection = Selection(Corpus.load(cases), tier, patterns)  # type: ignore[arg-type] - click has checked the choice
+    selection = Selection(Corpus.load(cases), tier, patterns)
     for case in selection.cases():
         click.echo(case.id)

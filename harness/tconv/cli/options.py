@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from tconv.corpus.corpus import TIERS
-from tconv.datafiles import data_folder
-from tconv.waivers import WaiverFile, load
 
 cases = click.option(
-    "--cases", type=click.Path(path_type=Path), default=None, help="A case file or a folder of them; default: tconv's own."
+    "--cases",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="A case file or a folder of them; default: tconv's own.",
 )
 tier = click.option("--tier", type=click.Choice(TIERS), default="gate", show_default=True, help="How much is run.")
 waivers = click.option(
@@ -25,18 +26,6 @@ output = click.option(
     show_default=True,
     help="The folder of records, artifacts and the page.",
 )
-junit = click.option("--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too.")
-
-
-def waiver_file(option: str | None, backend: str) -> WaiverFile | None:
-    """Return the waivers that `--waivers` asks for, for the backend of that name.
-
-    Raises:
-        FileError: the file is not there or is not as it must be.
-    """
-    if option == "none":
-        return None
-    if option is not None:
-        return load(Path(option))
-    shipped = data_folder("waivers") / f"{backend}.yaml"
-    return load(shipped) if shipped.is_file() else None
+junit = click.option(
+    "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
+)

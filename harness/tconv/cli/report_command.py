@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
+from pathlib import Path
 
 import click
 
@@ -11,6 +11,7 @@ from tconv.corpus import Corpus
 from tconv.gate import assess
 from tconv.records import read
 from tconv.reports import html, terminal
+from tconv.waivers import chosen
 
 
 @click.command(name="report")
@@ -18,16 +19,16 @@ from tconv.reports import html, terminal
 @options.cases
 @options.waivers
 @options.strict
-@click.option("--page", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Default: beside the records.")
+@click.option(
+    "--page", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Default: beside the records."
+)
 def command(
     records: tuple[Path, ...], cases: Path | None, waivers: str | None, page: Path | None, *, strict: bool
 ) -> None:
     """Make the HTML page of RECORDS and print their totals."""
     corpus = Corpus.load(cases)
     runs = [read(path) for path in records]
-    assessments = [
-        assess(run, options.waiver_file(waivers, run.header.backend.name), corpus.facts, strict=strict) for run in runs
-    ]
+    assessments = [assess(run, chosen(waivers, run.header.backend.name), corpus.facts, strict=strict) for run in runs]
     destination = page or records[0].parent / "index.html"
     html.write(assessments, records[0].parent, destination)
     for assessment in assessments:

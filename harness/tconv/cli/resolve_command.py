@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich import box
@@ -15,10 +15,16 @@ from tconv.errors import Invalid, UsageError
 from tconv.reports.terminal import console
 from tconv.vocabulary import AutoPad
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _LIST = re.compile(r"-?[0-9]{1,9}(?:[,x]-?[0-9]{1,9})*")
 
 
-class _Sizes(click.ParamType):
+_Command = TypeVar("_Command", bound="Callable[..., Any]")
+
+
+class _Sizes(click.ParamType[list[int]]):
     name = "N[,N...]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:  # noqa: ANN401
@@ -29,7 +35,7 @@ class _Sizes(click.ParamType):
         return [int(part) for part in re.split("[,x]", str(value))]
 
 
-def _sizes(name: str, text: str, *, required: bool = False) -> Any:  # noqa: ANN401 - click's decorator
+def _sizes(name: str, text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
     return click.option(f"--{name.replace('_', '-')}", name, type=_Sizes(), required=required, help=text)
 
 

@@ -9,23 +9,30 @@ import click
 
 from tconv.cli import options
 from tconv.cli.progress import showing
-from tconv.corpus import Corpus
+from tconv.corpus import Corpus, Tier
 from tconv.errors import UsageError
 from tconv.execution.run import Selection, Settings, run
 from tconv.gate import assess
 from tconv.records import read
 from tconv.reports import html, junit, terminal
+from tconv.waivers import chosen
 
 
 @click.command(name="run")
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
-@click.option("--backend", "backends", multiple=True, default=("onnxruntime",), show_default=True, help="Whom to judge.")
+@click.option(
+    "--backend", "backends", multiple=True, default=("onnxruntime",), show_default=True, help="Whom to judge."
+)
 @click.option("--dialect", default=None, help="The dialect to speak; default: the backend's first.")
 @options.tier
 @options.cases
 @options.waivers
-@click.option("-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes.")
-@click.option("--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
+)
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
+)
 @options.output
 @click.option("--resume", is_flag=True, help="Go on with the records of the same run.")
 @options.strict
@@ -34,7 +41,7 @@ def command(
     patterns: tuple[str, ...],
     backends: tuple[str, ...],
     dialect: str | None,
-    tier: str,
+    tier: Tier,
     cases: Path | None,
     waivers: str | None,
     jobs: int,
@@ -53,16 +60,16 @@ def command(
     if len(set(backends)) != len(backends):
         raise UsageError(f"--backend must name each backend once (got {', '.join(backends)})")
     corpus = Corpus.load(cases)
-    selection = Selection(corpus, tier, patterns)  # type: ignore[arg-type] - click has checked the choice
+    selection = Selection(corpus, tier, patterns)
     # A bad waiver file is to be known before the run, not after it.
-    known = {backend: options.waiver_file(waivers, backend) for backend in backends}
+    known = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
     for backend in backends:
         settings = Settings(backend, dialect, jobs, timeout, output, resume)
         with showing(backend) as progress:
             path = run(selection, settings, progress)
         finished = read(path)
-        file = known[backend] or options.waiver_file(waivers, finished.header.backend.name)
+        file = known[backend] or chosen(waivers, finished.header.backend.name)
         assessments.append(assess(finished, file, corpus.facts, strict=strict))
     html.write(assessments, output, output / "index.html")
     if junit_file is not None:

@@ -17,7 +17,7 @@ from tconv.reports import account
 @click.option("--dialect", "only", default=None, help="One dialect; default: all.")
 @options.cases
 def command(case: str, only: str | None, cases: Path | None) -> None:
-    """Print CASE in each dialect: the call, the geometry, the readings, what is owed, and how the tolerance is derived."""
+    """Print CASE in each dialect: call, geometry, readings, what is owed, and how the tolerance is derived."""
     found = Corpus.load(cases).one(case)
     rows = [dialect(only)] if only else list(DIALECTS.values())
     for line in account.of_case(found):

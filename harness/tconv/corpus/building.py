@@ -89,7 +89,7 @@ def build(
         tuple(cites),
         {key: label(_plain(value)) for key, value in full.items() if key not in _OPERANDS}
         | {"rank": str(len(spatial)), "output_shape_below_spatial": label(_below(attributes.output_shape, spatial))}
-        | labels,
+        | dict(labels),
     )
     _possible(case)
     return case
@@ -130,7 +130,8 @@ def _output_shape(value: Any, given: Mapping[str, Any], spatial: Ints, kernel: I
     ones = (1,) * rank
     wanted = list(value) if isinstance(value, list | tuple) else [value] * rank
     reached = [
-        reach(*axis) for axis in zip(spatial, kernel, given.get("strides", ones), given.get("dilations", ones), strict=False)
+        reach(*axis)
+        for axis in zip(spatial, kernel, given.get("strides", ones), given.get("dilations", ones), strict=False)
     ]
     # A list of another length breaks output-shape-length, perhaps on purpose: the last axis's reach stands in.
     reached += reached[-1:] * (len(wanted) - len(reached))
@@ -173,7 +174,9 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, full: Mapping[str, 
     if "values" not in own:
         return Operand(shape, dtype, own.get("data", full["data"]), seed)
     if len(own["values"]) != prod(shape):
-        raise ImpossibleCase(f"{role} must have {prod(shape)} values for shape {list(shape)} (got {len(own['values'])})")
+        raise ImpossibleCase(
+            f"{role} must have {prod(shape)} values for shape {list(shape)} (got {len(own['values'])})"
+        )
     return Operand(shape, dtype, "values", seed, tuple(own["values"]))
 
 
@@ -191,7 +194,9 @@ def _possible(case: Case) -> None:
         if found := constraint.check(written):
             raise ImpossibleCase(f"{found.attribute} {found.must} (got {found.got}), or say breaks: {constraint.name}")
     ones = (1,) * written.rank
-    axes = zip(written.spatial, written.kernel, case.attributes.strides or ones, case.attributes.dilations or ones, strict=True)
+    axes = zip(
+        written.spatial, written.kernel, case.attributes.strides or ones, case.attributes.dilations or ones, strict=True
+    )
     largest = [reach(*axis) for axis in axes]
     asked = case.attributes.output_shape or largest
     elements = case.x.shape[0] * case.w.shape[1] * written.groups * prod(map(max, largest, asked))

@@ -44,6 +44,9 @@ def _is_dialect(text: str) -> str:
 
 _Size = _Number | Annotated[str, AfterValidator(_is_size)]
 _PerAxis = _Number | list[_Number]
+_Data = Literal[
+    "integers", "normal", "wide", "ones", "impulse", "special", "nan", "infinity", "negative-zero", "subnormal"
+]
 _DialectName = Annotated[str, AfterValidator(_is_dialect)]
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.+-]*$", max_length=80)]
 
@@ -70,13 +73,8 @@ class OperandSettings(_Part):
     spatial: list[_Count] | None = None
     kernel: list[_Count] | None = None
     shape: list[_Count] | None = None
-    dtype: DType | None = Field(None, strict=False)
-    data: (
-        Literal[
-            "integers", "normal", "wide", "ones", "impulse", "special", "nan", "infinity", "negative-zero", "subnormal"
-        ]
-        | None
-    ) = None
+    dtype: Annotated[DType, Field(strict=False)] | None = None
+    data: _Data | None = None
     seed: _Count | None = None
     values: list[float] | None = None
 
@@ -101,13 +99,8 @@ class Settings(_Part):
     data_format: Annotated[DataFormat, Field(strict=False)] | Raw | None = None
     filter_format: Annotated[FilterFormat, Field(strict=False)] | Raw | None = None
     bias: bool | None = None
-    dtype: DType | None = Field(None, strict=False)
-    data: (
-        Literal[
-            "integers", "normal", "wide", "ones", "impulse", "special", "nan", "infinity", "negative-zero", "subnormal"
-        ]
-        | None
-    ) = None
+    dtype: Annotated[DType, Field(strict=False)] | None = None
+    data: _Data | None = None
     seed: _Count | None = None
     x: OperandSettings | None = None
     w: OperandSettings | None = None
@@ -137,7 +130,7 @@ class Skip(_Part):
 
 
 class Sweep(_Part):
-    """The product of its axes. A list gives an attribute's values; a mapping gives labels, each setting several keys."""
+    """The product of its axes: a list gives an attribute's values, a mapping gives labels that set several keys."""
 
     name: _Name
     about: str = ""

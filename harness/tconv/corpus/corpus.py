@@ -158,13 +158,14 @@ def case_files(path: Path) -> list[Path]:
 
 def _refuse_duplicates(model: CaseFile, document: Document) -> None:
     seen: set[str] = set()
-    for key, parts in (("sweeps", model.sweeps), ("cases", model.cases)):
-        for index, part in enumerate(parts):
-            if part.name in seen:
-                raise yaml_file.error_at(
-                    document, (key, index, "name"), f"a name must be unique in its file (got the id {part.name!r} again)"
-                )
-            seen.add(part.name)
+    named = [("sweeps", index, sweep.name) for index, sweep in enumerate(model.sweeps)]
+    named += [("cases", index, case.name) for index, case in enumerate(model.cases)]
+    for key, index, name in named:
+        if name in seen:
+            raise yaml_file.error_at(
+                document, (key, index, "name"), f"a name must be unique in its file (got the id {name!r} again)"
+            )
+        seen.add(name)
     if not seen:
         raise FileError(document.path, "a case file must have sweeps or cases (got neither)")
 
@@ -172,9 +173,7 @@ def _refuse_duplicates(model: CaseFile, document: Document) -> None:
 def _single(
     single: Single, path: str, model: CaseFile, cites: tuple[Cite, ...], document: Document, index: int
 ) -> Case:
-    expected = tuple(
-        Expected(tuple(one.dialects), tuple(one.spatial), tuple(one.values)) for one in single.expected
-    )
+    expected = tuple(Expected(tuple(one.dialects), tuple(one.spatial), tuple(one.values)) for one in single.expected)
     settings = merged(model.base.written(), single.with_.written())
     try:
         return build(

@@ -1,4 +1,4 @@
-"""What a tier covers: values, pairs, triples and quadruples of axis values, for each dialect, and what never occurs."""
+"""What a tier covers: values, pairs, triples and quadruples of axis values, by dialect, and what never occurs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STRENGTHS = (1, 2, 3, 4)
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """How many tuples of a strength a tier has, how many any case of the sweep has, and how many the axes would give."""
+    """How many tuples of a strength a tier has, how many any case has, and how many the axes would give."""
 
     strength: int
     covered: int
@@ -79,6 +79,9 @@ def _counted(rows: Rows, radix: tuple[int, ...], strength: int, mask: Mask, chos
 
 def _never(sweep: Sweep, rows: Rows, mask: Mask, dialect_name: str) -> Iterator[tuple[str, str]]:
     """Yield the values that never occur, and the pairs whose values do occur but not together."""
+    if not mask.any():
+        yield "every case", _reason(sweep, rows[0], dialect_name)
+        return
     said = rows[mask]
     absent: set[tuple[int, int]] = set()
     for axis, size in enumerate(sweep.radix):
@@ -98,9 +101,16 @@ def _told(sweep: Sweep, rows: Rows, dialect_name: str, values: dict[int, int]) -
     words = ",".join(f"{sweep.axes[axis].name}={sweep.axes[axis].labels[value]}" for axis, value in values.items())
     holding = rows[np.logical_and.reduce([rows[:, axis] == value for axis, value in values.items()])]
     if len(holding):
-        expected = expectation(sweep.case(holding[0].tolist()), DIALECTS[dialect_name])
-        return words, expected.reason if isinstance(expected, Inexpressible) else "no reason was found"
+        return words, _reason(sweep, holding[0], dialect_name)
     everything = sweep.product()
     meant = everything[np.logical_and.reduce([everything[:, axis] == value for axis, value in values.items()])]
     reasons = dict.fromkeys(skip.because for skip in sweep.skips if skip.covers(meant).any())
     return words, "skipped: " + "; ".join(reasons)
+
+
+def _reason(sweep: Sweep, row: Rows, dialect_name: str) -> str:
+    """Return why the dialect cannot say the case in a row."""
+    expected = expectation(sweep.case(row.tolist()), DIALECTS[dialect_name])
+    if not isinstance(expected, Inexpressible):
+        raise TypeError(f"{sweep.id} must be inexpressible in {dialect_name}")
+    return f"{expected.broken.constraint}: {expected.broken.clause}"

@@ -59,9 +59,7 @@ def cover(rows: Rows, radix: Sequence[int], strength: int, sayable: Sequence[Mas
     generator = np.random.Generator(np.random.Philox(key=strength))
     while missing.any():
         candidates = _candidates(numbers, missing, member, generator)
-        gain = sum(
-            missing[m][numbers[candidates]].sum(axis=1) * member[candidates, m] for m in range(len(masks))
-        )
+        gain = sum(missing[m][numbers[candidates]].sum(axis=1) * member[candidates, m] for m in range(len(masks)))
         best = int(candidates[np.argmax(gain)])
         chosen.append(best)
         for m in np.flatnonzero(member[best]):

@@ -32,22 +32,22 @@ class Finding:
 def lint(corpus: Corpus) -> Iterator[Finding]:
     """Yield what is wrong with a corpus whose files could be read.
 
-    Skips that never bite; sweeps of a shipped corpus whose tiers are not kept; cases that no dialect can say, that break
-    nothing or more than they say, or that say nothing new; literal values that the reference contradicts.
+    Skips that never bite; sweeps of a shipped corpus whose tiers are not kept; cases that no dialect can say, that
+    break nothing or more than they say, or that say nothing new; literal values that the reference contradicts.
     """
     seen: dict[tuple[object, ...], str] = {}
     for sweep in corpus.sweeps.values():
         yield from _skips(sweep)
         if corpus.tiers.kept and not corpus.tiers.fresh(sweep):
-            yield Finding(sweep.id, f"{FILE_NAME} must be of today (got another digest); run 'tconv check --write-tiers'")
+            yield Finding(
+                sweep.id, f"{FILE_NAME} must be of today (got another digest); run 'tconv check --write-tiers'"
+            )
     for gone in set(corpus.tiers.kept) - set(corpus.sweeps):
         yield Finding(gone, f"{FILE_NAME} must name sweeps that are there; run 'tconv check --write-tiers'")
     for case in corpus.cases("full"):
         yield from _sense(case)
         yield from _literals(case)
-        content = (
-            case.attributes, case.x, case.w, case.b, case.shapes, case.filter_source, case.breaks, case.omit
-        )
+        content = (case.attributes, case.x, case.w, case.b, case.shapes, case.filter_source, case.breaks, case.omit)
         if (first := seen.setdefault(content, case.id)) != case.id:
             yield Finding(case.id, f"must say something new (got the same as {first}); remove one")
 
@@ -59,7 +59,9 @@ def _skips(sweep: Sweep) -> Iterator[Finding]:
         bitten = skip.covers(rows) & left
         left &= ~bitten
         if not bitten.any():
-            yield Finding(sweep.id, f"skip {number} must leave something out (got nothing: {skip.because!r}); remove it")
+            yield Finding(
+                sweep.id, f"skip {number} must leave something out (got nothing: {skip.because!r}); remove it"
+            )
 
 
 def _sense(case: Case) -> Iterator[Finding]:

@@ -129,7 +129,12 @@ class Sweep:
         case_id = self.case_id(row)
         try:
             return build(
-                case_id, merged(self.layer, *layers), self.labels(row), about=self.about, cites=self.cites, smoke=self.smoke
+                case_id,
+                merged(self.layer, *layers),
+                self.labels(row),
+                about=self.about,
+                cites=self.cites,
+                smoke=self.smoke,
             )
         except ImpossibleCase as error:
             raise error_at(self.document, self.place, f"{error} in {case_id}; skip it or correct it") from None
@@ -147,7 +152,10 @@ def read_sweep(
     axes = tuple(_axis(name, values, document, (*place, "axes", name)) for name, values in sweep.axes.items())
     if (size := prod(len(axis.labels) for axis in axes)) > LARGEST_SWEEP:
         raise error_at(
-            document, (*place, "axes"), f"a sweep must have at most {LARGEST_SWEEP} combinations (got {size}); split it", key=True
+            document,
+            (*place, "axes"),
+            f"a sweep must have at most {LARGEST_SWEEP} combinations (got {size}); split it",
+            key=True,
         )
     skips = tuple(
         _skip(skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(sweep.skip)
@@ -160,9 +168,7 @@ def read_sweep(
     return read
 
 
-def _axis(
-    name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]
-) -> Axis:
+def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:
     if isinstance(values, dict):
         return Axis(name, tuple(values), tuple(settings.written() for settings in values.values()))
     if name not in Settings.model_fields:

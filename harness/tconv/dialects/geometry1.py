@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tconv.dialects.onnx import CONV_TRANSPOSE_22
-from tconv.dialects.row import Absent, ConstraintAnswer, Dialect, Spelling, Stated
+from tconv.dialects.row import Absent, ConstraintAnswer, Spelling, Stated
 
 _TEXT = "Geometry"
 

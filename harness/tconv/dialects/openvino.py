@@ -41,7 +41,7 @@ GROUP_CONVOLUTION_BACKPROP_DATA_1 = replace(
     CONVOLUTION_BACKPROP_DATA_1,
     name="openvino/GroupConvolutionBackpropData-1",
     text="OpenVINO operation set 1, GroupConvolutionBackpropData-1",
-    constraints=CONVOLUTION_BACKPROP_DATA_1.constraints
+    constraints=dict(CONVOLUTION_BACKPROP_DATA_1.constraints)
     | {
         "groups-positive": Stated("input 2, '[GROUPS, C_INPUT/GROUPS, C_OUTPUT/GROUPS, ...]'"),
         "channels-divisible": Stated("input 2, '[GROUPS, C_INPUT/GROUPS, C_OUTPUT/GROUPS, ...]'"),

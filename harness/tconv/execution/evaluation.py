@@ -13,10 +13,10 @@ from tconv import outcome as out
 from tconv import verdict as ver
 from tconv.bound import derivation
 from tconv.call import say
+from tconv.execution.arrays import in_layouts
 from tconv.expectation import Inexpressible, Values, expectation
 from tconv.judge import Truth, judge
 from tconv.layouts import to_ncx
-from tconv.execution.arrays import in_layouts
 from tconv.operands import make
 from tconv.records import CallSummary, Record
 
@@ -90,8 +90,9 @@ class Evaluator:
             outcome = self._backend.run(call, arrays)
         except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is its answer
             return out.Broke(f"{type(error).__name__}: {error}")
-        if isinstance(outcome, out.Produced) and not isinstance(outcome.array, np.ndarray):
-            return out.Broke(f"must produce an array (got {type(outcome.array).__name__})")
+        produced: object = outcome.array if isinstance(outcome, out.Produced) else None
+        if isinstance(outcome, out.Produced) and not isinstance(produced, np.ndarray):
+            return out.Broke(f"must produce an array (got {type(produced).__name__})")
         return outcome
 
     def _record(
@@ -132,7 +133,7 @@ class Evaluator:
         path = self._folder / "artifacts" / f"{digest}.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
         with np.errstate(invalid="ignore"):
-            np.savez_compressed(path, **{name: array.astype(np.float64) for name, array in arrays.items()})
+            np.savez_compressed(path, allow_pickle=False, **{name: a.astype(np.float64) for name, a in arrays.items()})
         self._written += 1
         return f"artifacts/{path.name}"
 

@@ -35,6 +35,7 @@ START_SECONDS = 120.0
 """How long a backend may take to load."""
 _GRACE_SECONDS = 5.0
 _QUESTIONS = 2
+_PROBE_SECONDS = 10.0
 _TAIL = 2000
 
 
@@ -160,14 +161,14 @@ class Pool:
         known: dict[str, str | None] = {}
         for dtype in PROBED:
             try:
-                if not worker.connection.poll(_QUESTIONS * self._timeout):
+                if not worker.connection.poll(max(_PROBE_SECONDS, _QUESTIONS * self._timeout)):
                     raise EOFError
                 known[dtype] = json.loads(worker.connection.recv_bytes())[1]
             except (EOFError, OSError):
                 known[dtype] = None
                 worker.kill()
                 self._workers.remove(worker)
-                self._assignment = replace(self._assignment, accumulates=known)
+                self._assignment = replace(self._assignment, accumulates=dict(known))
                 worker = self._start()
                 self._introduced(worker)
         self._assignment = replace(self._assignment, accumulates=known)

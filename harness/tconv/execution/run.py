@@ -14,13 +14,15 @@ import numpy as np
 import onnx
 
 from tconv import __version__
+from tconv.dialects import dialect
 from tconv.errors import FileError, UsageError
 from tconv.execution.pool import Line, Pool
 from tconv.execution.worker import Assignment
+from tconv.patterns import parse
 from tconv.records import RunHeader, header_line, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tconv.case import Case
@@ -45,16 +47,21 @@ class Selection:
         """Return the cases.
 
         Raises:
-            UsageError: a pattern matches none.
+            UsageError: a pattern matches none, or the tier has none.
         """
-        found = list(self.corpus.cases(self.tier, self.patterns))
-        if not found:
+        found = {case.id: case for case in self.corpus.cases(self.tier, self.patterns)}
+        for text in self.patterns:
+            pattern = parse(text)
+            if any(pattern.matches(case.id, case.facts) for case in found.values()):
+                continue
             # A case that is named is meant, in whatever tier it is.
-            found = list(self.corpus.cases("full", self.patterns))
+            named = {case.id: case for case in self.corpus.cases("full", (text,))}
+            if not named:
+                raise UsageError(f"a pattern must match a case (got {text!r}, which matches none); see 'tconv list'")
+            found |= named
         if not found:
-            named = " ".join(map(repr, self.patterns)) or "no pattern"
-            raise UsageError(f"a pattern must match a case (got {named}, which matches none); see 'tconv list'")
-        return found
+            raise UsageError(f"the {self.tier} tier must have a case (got none); choose another with --tier")
+        return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +95,12 @@ def run(selection: Selection, settings: Settings, progress: Callable[[int, int, 
 
     Raises:
         BackendMissing: the backend is not there or does not start.
-        FileError: `resume` was asked and the record file is of another run.
+        UsageError: there is no such dialect, or the backend does not speak it.
+        FileError: `resume` was asked and the record file is of another run, or it cannot be written.
     """
+    if settings.dialect is not None:
+        # Known without a worker, which takes a while to start.
+        dialect(settings.dialect)
     cases = selection.cases()
     folder = _folder(settings.output)
     assignment = Assignment(settings.backend, settings.dialect, str(folder.resolve()), "")
@@ -99,7 +110,9 @@ def run(selection: Selection, settings: Settings, progress: Callable[[int, int, 
         done = _resumed(path, header) if settings.resume else frozenset()
         left = [case for case in cases if case.id not in done]
         progress(len(done), len(cases), None)
-        with path.open("a" if done or (settings.resume and path.exists()) else "w", encoding="utf-8", buffering=1) as file:
+        with path.open(
+            "a" if done or (settings.resume and path.exists()) else "w", encoding="utf-8", buffering=1
+        ) as file:
             if file.tell() == 0:
                 file.write(header_line(header) + "\n")
             for number, line in enumerate(_written(pool.run(left), file.write), start=len(done) + 1):
@@ -179,5 +192,3 @@ def _resumed(path: Path, header: RunHeader) -> frozenset[str]:
         with path.open("r+b") as file:
             file.truncate(whole)
     return frozenset(record.case for record in found.records)
-
-

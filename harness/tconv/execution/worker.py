@@ -86,7 +86,9 @@ def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:
     spoken = dialect(name)
     if name not in info.dialects:
         raise TconvError(f"dialect must be one that {info.name} speaks, {', '.join(info.dialects)} (got {name!r})")
-    _send(connection, ["info", name, {"name": info.name, "version": info.version, "environment": dict(info.environment)}])
+    _send(
+        connection, ["info", name, {"name": info.name, "version": info.version, "environment": dict(info.environment)}]
+    )
     known = dict(assignment.accumulates)
     for dtype in PROBED:
         if dtype not in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from junitparser import Failure, JUnitXml, Properties, Property, Skipped, TestCase, TestSuite
+from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import FileError
 from tconv.gate import Status
@@ -39,18 +39,16 @@ def write(assessments: Sequence[Assessment], path: Path) -> None:
 
 def _suite(assessment: Assessment) -> TestSuite:
     header = assessment.run.header
-    suite = TestSuite(f"{header.backend.name} {header.backend.version} {header.dialect}")
-    properties = Properties()
+    suite = TestSuite(_clean(f"{header.backend.name} {header.backend.version} {header.dialect}"))
     for name, value in (header.platform | header.backend.environment).items():
-        properties.append(Property(name, _clean(value)))
-    suite.append(properties)
+        suite.add_property(name, _clean(value))
     suite.add_testcases([_case(judged) for judged in assessment.judged] + [_gate(one) for one in assessment.red])
     return suite
 
 
 def _case(judged: Judged) -> TestCase:
     record = judged.record
-    path, _, labels = record.case.partition("[")
+    path, _, labels = _clean(record.case).partition("[")
     case = TestCase(
         f"{path.rpartition('/')[2]}{'[' + labels if labels else ''}", path.replace("/", "."), record.seconds
     )
@@ -60,7 +58,7 @@ def _case(judged: Judged) -> TestCase:
             case.system_out = f"{judged.status}: {said}"
         case Status.FAILED:
             failure = Failure(f"{record.verdict.kind}: {said}", record.verdict.kind)
-            failure.text = reproduce(record)
+            failure.text = _clean(reproduce(record))
             case.result = [failure]
         case _:
             case.result = [Skipped(_clean(f"{judged.status}: {judged.reason}"))]

@@ -74,7 +74,8 @@ def show(assessment: Assessment, folder: Path) -> None:
             out.print(_grouped(title, assessment, status))
     for use in assessment.wide:
         out.print(
-            f"note: waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}",
+            f"note: waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, "
+            f"such as {use.agreeing[0]}",
             markup=False,
         )
     for reason in assessment.red:

@@ -1,0 +1,35 @@
+"""The pytest plugin: case files become test files, and their cases its items.
+
+It does nothing until an ini file says `tconv_cases`. Then every YAML file below those paths that pytest comes by is a
+file of tests; those that lie outside of the ini file's folder, where pytest does not come by, hang below the ini file
+itself. pytest loads this module for every user who has tconv installed, so it imports nothing that takes time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the settings."""
+    parser.addini(
+        "tconv_cases", "Case files, and folders of them, that are tests; relative to this file.", "paths", default=[]
+    )
+    parser.addini("tconv_backend", "An installed backend or package.module:attribute.", "string", default="onnxruntime")
+    parser.addini("tconv_dialect", "The dialect to speak; default: the backend's first.", "string", default="")
+    parser.addini("tconv_tier", "How much is run: smoke, gate or full.", "string", default="gate")
+    parser.addini(
+        "tconv_waivers", "A file, relative to this one, or none; default: those that ship.", "string", default=""
+    )
+    parser.addini("tconv_strict", "Accepting an invalid model is a failure.", "bool", default=False)
+    parser.addini("tconv_timeout", "Seconds for one case.", "float", default=60.0)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take part where the settings ask for it."""
+    if config.getini("tconv_cases"):
+        import_module("tconv.pytest_plugin.gatekeeper").take_part(config)

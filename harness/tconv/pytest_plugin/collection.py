@@ -1,0 +1,151 @@
+"""Case files as pytest sees them: a file with an item for each case."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tconv.corpus.corpus import case_files
+from tconv.errors import TconvError
+from tconv.gate import Status
+from tconv.pytest_plugin import explanation
+from tconv.pytest_plugin.settings import folder_of
+from tconv.records import record_line
+from tconv.reports.phrases import phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tconv.case import Case
+    from tconv.gate import Judged
+    from tconv.pytest_plugin.gatekeeper import Gatekeeper
+
+RECORD = "tconv_record"
+VERSION = "tconv_version"
+"""Properties of a report: the case's record, and the backend's version. Reports travel, from xdist's workers too."""
+
+
+class Deviation(Exception):  # noqa: N818 - it is what was found, not a fault of the program
+    """A case failed.
+
+    Attributes:
+        judged: what the gate says of it.
+    """
+
+    def __init__(self, judged: Judged) -> None:
+        self.judged = judged
+        super().__init__(judged)
+
+
+class Elsewhere(pytest.File):
+    """The case files that lie outside of the ini file's folder; the ini file stands for them.
+
+    Args:
+        gatekeeper: the plugin.
+        kwargs: pytest's.
+    """
+
+    def __init__(self, *, gatekeeper: Gatekeeper, **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(**kwargs)
+        self._gatekeeper = gatekeeper
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        """Yield the case files, named as the ids of their cases begin.
+
+        Raises:
+            CollectError: a folder has none.
+        """
+        for root in self._gatekeeper.settings.elsewhere:
+            try:
+                files = case_files(root)
+            except TconvError as error:
+                raise self.CollectError(str(error)) from None
+            for file in files:
+                name = file.relative_to(folder_of(root)).as_posix()
+                yield CaseFile.from_parent(self, path=file, name=name, gatekeeper=self._gatekeeper)
+
+
+class CaseFile(pytest.File):
+    """A case file.
+
+    Args:
+        gatekeeper: the plugin.
+        kwargs: pytest's.
+    """
+
+    def __init__(self, *, gatekeeper: Gatekeeper, **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(**kwargs)
+        self._gatekeeper = gatekeeper
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the cases of the tier, named as their ids end.
+
+        Raises:
+            CollectError: something in the file is not as it must be.
+        """
+        try:
+            for case in self._gatekeeper.corpus(self.path).cases(self._gatekeeper.settings.tier):
+                path, bracket, labels = case.id.partition("[")
+                name = f"{path.rpartition('/')[2]}{bracket}{labels}"
+                yield CaseItem.from_parent(self, name=name, case=case, gatekeeper=self._gatekeeper)
+        except TconvError as error:
+            raise self.CollectError(str(error)) from None
+
+
+class CaseItem(pytest.Item):
+    """A case.
+
+    Args:
+        gatekeeper: the plugin.
+        case: the case.
+        kwargs: pytest's.
+    """
+
+    def __init__(self, *, gatekeeper: Gatekeeper, case: Case, **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(**kwargs)
+        self._gatekeeper = gatekeeper
+        self.case = case
+
+    def runtest(self) -> None:
+        """Run the case and hold its record against the waivers.
+
+        Raises:
+            Deviation: it failed.
+        """
+        judged = self._judged()
+        self.user_properties.append((RECORD, record_line(judged.record)))
+        self.user_properties.append((VERSION, self._gatekeeper.pool.backend.version))
+        self.add_report_section("call", "tconv", f"{judged.status}: {phrase(judged.record.verdict)}")
+        match judged.status:
+            case Status.WAIVED if not self.config.getoption("runxfail"):
+                pytest.xfail(judged.reason)
+            case Status.FAILED | Status.WAIVED:
+                raise Deviation(judged)
+            case Status.UNSUPPORTED | Status.INEXPRESSIBLE:
+                pytest.skip(judged.reason)
+            case _:
+                pass
+
+    def _judged(self) -> Judged:
+        try:
+            return self._gatekeeper.judged(self.case)
+        except TconvError as error:
+            # There is no backend, and so no answer to any other case either.
+            self.session.shouldfail = str(error)
+            raise
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401
+        """Return what a person needs, without a traceback through tconv."""
+        match excinfo.value:
+            case Deviation(judged=judged):
+                return "\n".join(explanation.of(judged, self._gatekeeper.settings))
+            case TconvError() | pytest.xfail.Exception():
+                return str(excinfo.value)
+            case _:
+                return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return the file and the case's id."""
+        return self.path, None, self.case.id

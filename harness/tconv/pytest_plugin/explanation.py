@@ -1,0 +1,65 @@
+"""A failure in plain lines: what was found, what was asked, and how to ask it again."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tconv import verdict as ver
+from tconv.gate import Status
+from tconv.reports.phrases import phrase, reproduce
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.gate import Judged
+    from tconv.pytest_plugin.settings import Settings
+
+_MOST_LINES = 20
+
+
+def of(judged: Judged, settings: Settings) -> Iterator[str]:
+    """Yield the lines of a failure; the first says it all."""
+    record = judged.record
+    reason = judged.reason if judged.status is Status.FAILED else ""
+    yield f"{record.verdict.kind}: {reason or phrase(record.verdict)}"
+    yield _line("case", record.case)
+    yield _line("backend", f"{record.backend}, speaking {record.dialect}")
+    if record.call is not None:
+        words = ", ".join(f"{name}={value!r}" for name, value in record.call.attributes.items())
+        inputs = ", ".join(f"{name} {dtype} {shape}" for name, shape, dtype in record.call.inputs)
+        yield _line("call", words or "no attribute")
+        yield _line("inputs", f"{inputs}, in {record.call.data_format} and {record.call.filter_format}")
+    yield from _compared(record.verdict)
+    if record.tolerance is not None:
+        yield _line("tolerance", record.tolerance)
+    # The backend as it is asked here: the name that it gives itself may be no installed one.
+    again = reproduce(replace(record, backend=settings.backend))
+    yield _line("reproduce", f"{again} --cases {shlex.quote(str(settings.roots[0]))}")
+
+
+def _compared(verdict: ver.Verdict) -> Iterator[str]:
+    match verdict:
+        case ver.Differed():
+            at = ",".join(map(str, verdict.first))
+            yield _line("expected", f"{verdict.expected:.9g} at [{at}]")
+            yield _line("actual", f"{verdict.actual:.9g} at [{at}]")
+        case ver.WrongShape(expected, actual):
+            yield _line("expected", str(list(expected)))
+            yield _line("actual", str(list(actual)))
+        case ver.WrongDtype(expected, actual):
+            yield _line("expected", expected)
+            yield _line("actual", actual)
+        case ver.RefusedValid(message):
+            yield _line("expected", "a value")
+            yield _line("actual", f"a refusal: {message}")
+        case ver.Died(_, stderr):
+            for line in stderr.splitlines()[-_MOST_LINES:]:
+                yield _line("printed", line)
+        case _:
+            pass
+
+
+def _line(name: str, text: str) -> str:
+    return f"  {name:<10} {text}"

@@ -1,0 +1,147 @@
+"""What an ini file asks of the plugin, or an error that names its line."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from tconv import waivers
+from tconv.corpus.corpus import TIERS
+from tconv.dialects import dialect
+from tconv.errors import FileError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from tconv.corpus import Tier
+    from tconv.waivers import WaiverFile
+
+_LEAST_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is asked.
+
+    Attributes:
+        base: the folder of the ini file; pytest comes by what lies below it.
+        roots: case files and folders of them.
+        backend: an installed name or `package.module:attribute`.
+        dialect: the dialect's name; None for the backend's first.
+        tier: smoke, gate or full.
+        waivers: a file, `none`, or None for those that ship for the backend.
+        strict: whether accepting an invalid model is a failure.
+        timeout: seconds that one case may take.
+    """
+
+    base: Path
+    roots: tuple[Path, ...]
+    backend: str
+    dialect: str | None
+    tier: Tier
+    waivers: str | None
+    strict: bool
+    timeout: float
+
+    @property
+    def elsewhere(self) -> tuple[Path, ...]:
+        """The roots that pytest does not come by."""
+        return tuple(root for root in self.roots if not root.is_relative_to(self.base))
+
+    def root_of(self, path: Path) -> Path | None:
+        """Return the root that a file is or lies below, or None."""
+        resolved = path.resolve()
+        return next((root for root in self.roots if resolved.is_relative_to(root)), None)
+
+    def waiver_file(self, backend: str) -> WaiverFile | None:
+        """Return the waivers for the backend of that name.
+
+        Raises:
+            FileError: the file is not there, or something in it is not as it must be.
+        """
+        return waivers.chosen(self.waivers, backend)
+
+
+def folder_of(root: Path) -> Path:
+    """Return the folder that the ids of a root's cases begin below."""
+    return root if root.is_dir() else root.parent
+
+
+def read(config: pytest.Config) -> Settings:
+    """Return what the ini file asks.
+
+    Raises:
+        FileError: a value is not as it must be, at its place in the ini file.
+        UsageError: the same, where the value comes from the command line.
+    """
+    base = config.rootpath if config.inipath is None else config.inipath.parent
+    file = _text(config, "tconv_waivers")
+    settings = Settings(
+        base=base.resolve(),
+        roots=tuple(_root(config, path) for path in _value(config, "tconv_cases")),
+        backend=_text(config, "tconv_backend") or "onnxruntime",
+        dialect=_dialect(config),
+        tier=_tier(config),
+        waivers=file if file in (None, "none") else str(base / file),
+        strict=_value(config, "tconv_strict"),
+        timeout=_timeout(config),
+    )
+    # A bad waiver file is to be known before the run, not after it.
+    settings.waiver_file(settings.backend)
+    return settings
+
+
+def _value(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - of the type that was declared
+    try:
+        return config.getini(name)
+    except (TypeError, ValueError) as error:
+        raise _wrong(config, name, f"must be of its type (got: {error})") from None
+
+
+def _text(config: pytest.Config, name: str) -> str | None:
+    return _value(config, name).strip() or None
+
+
+def _root(config: pytest.Config, path: Path) -> Path:
+    if not path.exists():
+        raise _wrong(
+            config, "tconv_cases", f"must be case files or folders of them (got nothing at {str(path.resolve())!r})"
+        )
+    return path.resolve()
+
+
+def _dialect(config: pytest.Config) -> str | None:
+    name = _text(config, "tconv_dialect")
+    try:
+        return None if name is None else dialect(name).name
+    except UsageError as error:
+        raise _wrong(config, "tconv_dialect", str(error).removeprefix("dialect ")) from None
+
+
+def _tier(config: pytest.Config) -> Tier:
+    word = _text(config, "tconv_tier") or "gate"
+    if word not in TIERS:
+        raise _wrong(config, "tconv_tier", f"must be one of {', '.join(TIERS)} (got {word!r}){nearest(word, TIERS)}")
+    return cast("Tier", word)
+
+
+def _timeout(config: pytest.Config) -> float:
+    seconds: float = _value(config, "tconv_timeout")
+    if not _LEAST_SECONDS <= seconds < math.inf:
+        raise _wrong(config, "tconv_timeout", f"must be seconds, at least {_LEAST_SECONDS} (got {seconds:g})")
+    return seconds
+
+
+def _wrong(config: pytest.Config, name: str, message: str) -> FileError | UsageError:
+    """Return the error at the place where the setting is written."""
+    overridden = any(one.partition("=")[0].strip() == name for one in config.getoption("override_ini") or ())
+    if config.inipath is None or overridden:
+        return UsageError(f"-o {name}: {message}")
+    for number, line in enumerate(config.inipath.read_text(encoding="utf-8").splitlines(), start=1):
+        if found := re.match(rf"\s*{name}\b", line):
+            return FileError(config.inipath, f"{name} {message}", number, len(found[0]) - len(name) + 1)
+    return FileError(config.inipath, f"{name} {message}")

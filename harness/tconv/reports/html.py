@@ -1,0 +1,213 @@
+"""The HTML report: one self-contained page for one run or several."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from base64 import b64encode
+from dataclasses import asdict
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tconv.dialects import DIALECTS
+from tconv.reports.page import figures, overview
+from tconv.reports.page.artifacts import OPERANDS, VALUES, Shown, shown
+from tconv.reports.phrases import phrase
+from tconv.verdict import KINDS, Agreed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tconv.gate import Assessment, Judged
+    from tconv.reports.page.overview import Overview
+
+PAGE_LIMIT = 24 * 2**20
+"""The most characters of a page; arrays beyond it stay in their artifacts."""
+
+_UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+_LONGEST = 200
+_TAG = len('<script type="application/json" id="arrays-"></script>\n') + 8
+
+
+def write(assessments: Sequence[Assessment], folder: Path, destination: Path) -> None:
+    """Write the page.
+
+    The page is there as a whole or not at all: whoever reads it meanwhile finds the one before.
+
+    Args:
+        assessments: the runs, in the order in which the page shows them.
+        folder: what the records' artifacts are relative to.
+        destination: the file.
+    """
+    # A lone surrogate, as a torn byte of standard error decodes to, is no UTF-8.
+    page = _page(assessments, folder).encode("utf-8", "backslashreplace")
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(page)
+        partial.replace(destination)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _page(assessments: Sequence[Assessment], folder: Path) -> str:
+    runs = overview.overviews(assessments)
+    data = _json(_data(runs))
+    empty = _render(runs, data, [])
+    return _render(runs, data, _arrays(runs, folder, PAGE_LIMIT - len(empty)))
+
+
+def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str]]) -> str:
+    environment = Environment(
+        loader=PackageLoader("tconv.reports", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = _own("page.css")
+    script = Markup().join(map(_own, ("elements.js", "heatmap.js", "page.js")))
+    return environment.get_template("page.html.j2").render(
+        runs=runs,
+        summary=overview.summary(runs),
+        overview=overview,
+        data=Markup(data),  # noqa: S704 - _json leaves nothing that markup could be made of
+        arrays=[(number, Markup(block)) for number, block in arrays],  # noqa: S704 - likewise
+        style=style,
+        script=script,
+        policy=_policy(style, script),
+    )
+
+
+def _own(name: str) -> Markup:
+    text = files("tconv.reports").joinpath("page", name).read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704 - a file of this package
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the page's content security policy: its own style and script by their digests, and nothing else."""
+    style_digest, script_digest = (b64encode(sha256(own.encode()).digest()).decode() for own in (style, script))
+    return (
+        f"default-src 'none'; script-src 'sha256-{script_digest}'; style-src 'sha256-{style_digest}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _json(value: object) -> str:
+    """Return JSON that no parser of HTML takes for anything else; it is ASCII, U+2028 and its like escaped."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).translate(_UNSAFE)
+
+
+def _data(runs: Sequence[Overview]) -> dict[str, Any]:
+    """Return what the script shows: tables of words, and a short array a record."""
+    waivers: dict[tuple[int, str], int] = {}
+    facts: list[dict[str, str]] = []
+    rows: list[list[Any]] = []
+    for number, run in enumerate(runs):
+        for judged in run.assessment.judged:
+            if judged.waiver is not None and (number, judged.waiver.name) not in waivers:
+                waivers[number, judged.waiver.name] = len(facts)
+                facts.append(overview.waiver_facts(judged.waiver))
+            rows.append(_row(number, judged, None if judged.waiver is None else waivers[number, judged.waiver.name]))
+    return {
+        "statuses": [[status.value, overview.SYMBOLS[status]] for status in overview.STATUSES],
+        "kinds": list(KINDS),
+        "runs": [_run(run) for run in runs],
+        "waivers": facts,
+        "readings": _readings(runs),
+        "rows": rows,
+    }
+
+
+def _run(run: Overview) -> dict[str, str]:
+    header = run.assessment.run.header
+    return {"key": run.key, "name": run.name, "backend": header.backend.name, "dialect": header.dialect}
+
+
+def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
+    """Return, by dialect, what each reading that is followed says and whom it cites."""
+    followed = {
+        (j.record.dialect, part)
+        for run in runs
+        for j in run.assessment.judged
+        for name in figures.readings(j.record.verdict)
+        for part in name.split(" + ")
+    }
+    known: dict[str, dict[str, list[str]]] = {}
+    for dialect in sorted({dialect for dialect, _ in followed} & DIALECTS.keys()):
+        for reading in DIALECTS[dialect].disputed:
+            if (dialect, reading.name) in followed:
+                known.setdefault(dialect, {})[reading.name] = [reading.says, reading.cites]
+    return known
+
+
+def _row(run: int, judged: Judged, waiver: int | None) -> list[Any]:
+    record = judged.record
+    said = _line(phrase(record.verdict))
+    if judged.waiver is not None:
+        said = f"{judged.waiver.name}: {said}"
+    return [
+        run,
+        record.case,
+        overview.STATUSES.index(judged.status),
+        list(KINDS).index(record.verdict.kind),
+        said,
+        round(record.seconds, 6) if math.isfinite(record.seconds) else None,
+        _detail(judged, waiver),
+    ]
+
+
+def _line(text: str) -> str:
+    """Return a phrase in one line; the whole of a long message is in the panel."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def _detail(judged: Judged, waiver: int | None) -> dict[str, Any]:
+    """Return what the page shows of a record that is opened, keys that say nothing left out."""
+    record = judged.record
+    call = record.call
+    if isinstance(record.verdict, Agreed) and not record.verdict.notes and call is None:
+        return {}
+    detail = {
+        "figures": figures.figures(record.verdict, call.data_format if call else ""),
+        "readings": figures.readings(record.verdict),
+        "prose": figures.prose(record.verdict),
+        "reason": "" if judged.waiver else judged.reason,
+        "tolerance": record.tolerance,
+        "artifact": record.artifact,
+        "call": call
+        and {
+            "attributes": [(name, figures.text(value)) for name, value in call.attributes.items()],
+            "inputs": [(name, figures.integers(shape), dtype) for name, shape, dtype in call.inputs],
+            "layouts": [call.data_format, call.filter_format],
+        },
+    }
+    said = {key: value for key, value in detail.items() if value}
+    return said if waiver is None else said | {"waiver": waiver}
+
+
+def _arrays(runs: Sequence[Overview], folder: Path, room: int) -> list[tuple[int, str]]:
+    """Return the arrays of records, by their number, as far as there is room: values of all before operands of any."""
+    judged = [j for run in runs for j in run.assessment.judged]
+    wanted = sorted(
+        ((n, j.record.artifact) for n, j in enumerate(judged) if j.record.artifact is not None),
+        key=lambda numbered: overview.STATUSES.index(judged[numbered[0]].status),
+    )
+    full = f"The arrays are not shown: the page's limit of {PAGE_LIMIT // 2**20} MiB is reached."
+    blocks = {n: _json(asdict(Shown([f"{full} The artifact is {artifact}."]))) for n, artifact in wanted}
+    room -= sum(len(block) + _TAG for block in blocks.values())
+    for names in (VALUES, VALUES + OPERANDS):
+        for n, artifact in wanted:
+            block = _json(asdict(shown(folder, artifact, names)))
+            room -= len(block) - len(blocks[n])
+            if room < 0:
+                return list(blocks.items())
+            blocks[n] = block
+    return list(blocks.items())

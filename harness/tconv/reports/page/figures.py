@@ -1,0 +1,93 @@
+"""Every figure of a verdict, for whoever opens a record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from tconv import verdict as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_RULES: dict[ver.Rule, str] = {
+    "exact": "exact: every order of summation gives the same bits, so nothing is allowed",
+    "bound": "bound: values within the derived bound",
+    "shape": "shape: the shape and the type alone",
+    "refusal": "refusal: whether the call is refused",
+}
+_PROSE = {"message": "Message", "stderr": "Standard error, its end", "reason": "Reason"}
+_ELSEWHERE = {"kind", "readings", "reading", "of", *_PROSE}
+
+
+def figures(verdict: ver.Verdict, data_format: str) -> list[tuple[str, str]]:
+    """Return every figure of a verdict with its name, readings and long texts aside.
+
+    Args:
+        verdict: what came of a case.
+        data_format: the layout of the call, in which shapes are told.
+    """
+    named = ((field.name, getattr(verdict, field.name)) for field in fields(verdict) if field.name not in _ELSEWHERE)
+    said = [(name, value) for name, value in named if value not in (None, ())]
+    return [_figure(verdict, name, value, data_format) for name, value in said]
+
+
+def _figure(verdict: ver.Verdict, name: str, value: object, data_format: str) -> tuple[str, str]:
+    said = text(value)
+    match verdict, name:
+        case ver.WrongShape(), _:
+            name = f"{name} shape, {data_format}" if data_format else f"{name} shape"
+        case ver.WrongDtype(), _:
+            name = f"{name} type"
+        case ver.Differed(), "first":
+            name = "first, NCX"
+        case ver.Differed(), "expected" | "actual":
+            name = f"{name} there"
+        case ver.Differed(of=of), "wrong":
+            said = f"{said} of {of}"
+        case ver.Differed(worst=float(worst)), "worst":
+            said = f"{worst:.4g} times what is allowed there"
+        case _, "rule":
+            said = next((words for rule, words in _RULES.items() if rule == value), said)
+    return name, said
+
+
+def prose(verdict: ver.Verdict) -> list[tuple[str, str]]:
+    """Return a verdict's long texts, each with its heading: messages, the end of standard error, reasons."""
+    texts = ((heading, getattr(verdict, name, "")) for name, heading in _PROSE.items())
+    return [(heading, said) for heading, said in texts if said]
+
+
+def readings(verdict: ver.Verdict) -> tuple[str, ...]:
+    """Return the names of the readings that the backend follows, disputed or not."""
+    match verdict:
+        case ver.Disputed(names):
+            return names
+        case ver.Differed(reading=str(name)):
+            return (name,)
+        case _:
+            return ()
+
+
+def text(value: object) -> str:
+    """Return a figure as text: integers in brackets, non-finite numbers in JSON's words."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, list | tuple):
+        return integers(value) if all(isinstance(entry, int) for entry in value) else ", ".join(map(text, value))
+    return str(value)
+
+
+def integers(values: Sequence[int]) -> str:
+    """Return a shape or an index as it is written in all of the specifications."""
+    return f"[{', '.join(map(str, values))}]"
+
+
+def number(value: float) -> str:
+    """Return the shortest text that means this float64, without an idle fraction."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return repr(float(value)).removesuffix(".0")

@@ -1,0 +1,245 @@
+"""A run at a glance: the part of the page that the template writes and that needs no script."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from tconv.gate import Status
+from tconv.reports.page import figures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tconv.gate import Assessment, WaiverUse
+    from tconv.waivers import Waiver
+
+STATUSES = (
+    Status.FAILED,
+    Status.REPORTED,
+    Status.DISPUTED,
+    Status.WAIVED,
+    Status.UNSUPPORTED,
+    Status.INEXPRESSIBLE,
+    Status.PASSED,
+)
+"""What asks for attention first: the order of columns, of rows, and of whose arrays the page carries."""
+
+SYMBOLS = dict(zip(STATUSES, "✗!?~–∅✓", strict=True))  # noqa: RUF001 - a dash says 'nothing here'
+
+MEANINGS = {
+    Status.FAILED: "a deviation without a waiver, or anything that is no answer",
+    Status.REPORTED: "an invalid call that got a value; red only under --strict",
+    Status.DISPUTED: "follows a reading that the text also allows",
+    Status.WAIVED: "a known deviation, with a waiver",
+    Status.UNSUPPORTED: "the backend does not implement it, and declares so",
+    Status.INEXPRESSIBLE: "the dialect cannot say the case",
+    Status.PASSED: "does what the text says",
+}
+
+_GROUPS = 12
+_AGREEING = 5
+_GOT = re.compile(r" \(got .*\)(?= \[|$)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of records, and the filter that shows them."""
+
+    status: Status
+    count: int
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a matrix: a topic or a run, a count for each status, and all of them."""
+
+    name: str
+    href: str
+    counts: tuple[Count, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Records that share a text, and the filter that shows them; no filter where it would show others too."""
+
+    text: str
+    count: int
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The largest groups, and how many smaller ones there are."""
+
+    total: int
+    largest: tuple[Group, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A run for the template.
+
+    Attributes:
+        key: stands for the run in links.
+        name: stands for it before a reader.
+        assessment: what the gate came to.
+        facts: names and values of the run's header.
+        matrix: a line a topic.
+        statuses: the columns.
+        sum: the line of all topics.
+        debt: what was skipped, by status and reason.
+        readings: what the backend follows instead of the primary readings.
+    """
+
+    key: str
+    name: str
+    assessment: Assessment
+    facts: tuple[tuple[str, str], ...]
+    statuses: tuple[Status, ...]
+    matrix: tuple[Line, ...]
+    sum: Line
+    debt: tuple[tuple[Status, Groups], ...]
+    readings: Groups
+
+
+def overviews(assessments: Sequence[Assessment]) -> list[Overview]:
+    """Return every run at a glance, each under a key of its own."""
+    seen: Counter[str] = Counter()
+    result = []
+    for assessment in assessments:
+        header = assessment.run.header
+        key = f"{header.backend.name}-{header.backend.version}:{header.dialect}"
+        name = f"{header.backend.name} {header.backend.version}, {header.dialect}"
+        seen[key] += 1
+        if (again := seen[key]) > 1:
+            key, name = f"{key}~{again}", f"{name} ({again})"
+        result.append(_overview(assessment, key, name))
+    return result
+
+
+def _overview(assessment: Assessment, key: str, name: str) -> Overview:
+    statuses = tuple(s for s in STATUSES if s in {Status.FAILED, Status.PASSED} or assessment.counts[s])
+    by_topic: defaultdict[str, Counter[Status]] = defaultdict(Counter)
+    for judged in assessment.judged:
+        by_topic[topic(judged.record.case)][judged.status] += 1
+    return Overview(
+        key,
+        name,
+        assessment,
+        tuple(_facts(assessment)),
+        statuses,
+        tuple(_line(label, counts, statuses, backend=key, topic=label) for label, counts in sorted(by_topic.items())),
+        _line(name, assessment.counts, statuses, backend=key),
+        tuple(_debt(assessment)),
+        _readings(assessment, key),
+    )
+
+
+def topic(case_id: str) -> str:
+    """Return a case's topic: the first segment of its id."""
+    return case_id.partition("[")[0].split("/", 1)[0]
+
+
+def link(**filters: str) -> str:
+    """Return the fragment that filters the page; the script reads it with decodeURIComponent."""
+    return "#" + "&".join(f"{key}={quote(value, safe='/,=:+')}" for key, value in filters.items())
+
+
+def href(address: str | None) -> str:
+    """Return an address that may become a link; an empty text for any but http and https."""
+    try:
+        parts = urlsplit(address or "")
+    except ValueError:
+        return ""
+    return address or "" if parts.scheme in {"http", "https"} and parts.netloc else ""
+
+
+def summary(runs: Sequence[Overview]) -> tuple[tuple[Status, ...], list[tuple[Overview, Line]]]:
+    """Return a matrix of runs and statuses."""
+    statuses = tuple(s for s in STATUSES if any(s in run.statuses for run in runs))
+    return statuses, [(run, _line(run.name, run.assessment.counts, statuses, backend=run.key)) for run in runs]
+
+
+def _line(name: str, counts: Counter[Status], statuses: Iterable[Status], **filters: str) -> Line:
+    cells = tuple(Count(s, counts[s], link(**filters, status=s.value)) for s in statuses)
+    return Line(name, link(**filters), cells, counts.total())
+
+
+def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
+    run, header = assessment.run, assessment.run.header
+    yield "Backend", f"{header.backend.name} {header.backend.version}"
+    yield "Dialect", header.dialect
+    yield "Tier", header.tier
+    if header.patterns:
+        yield "Patterns", "  ".join(header.patterns)
+    yield "Cases", _recorded(len(run.records), header.cases)
+    yield "In the backend", f"{sum(record.seconds for record in run.records):.1f} s"
+    yield "Started", header.started
+    yield "tconv", header.tconv
+    yield "Corpus", header.corpus
+    yield "Seed", str(header.seed)
+    yield "Timeout", f"{figures.number(header.timeout)} s"
+    if header.backend.accumulates:
+        yield "Accumulates", _pairs(header.backend.accumulates, " in ")
+    if header.backend.environment:
+        yield "Environment", _pairs(header.backend.environment, " ")
+    if header.platform:
+        yield "Platform", _pairs(header.platform, " ")
+
+
+def _recorded(records: int, cases: int) -> str:
+    return f"{records:,}" if records == cases else f"{records:,} recorded of {cases:,}: the run is not complete"
+
+
+def _pairs(named: Mapping[str, str], between: str) -> str:
+    return ", ".join(f"{name}{between}{value}" for name, value in named.items())
+
+
+def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
+    for status in (Status.UNSUPPORTED, Status.INEXPRESSIBLE):
+        # What a constraint found differs from case to case; what it wants is the reason.
+        reasons = Counter(_GOT.sub("", j.reason) for j in assessment.judged if j.status is status)
+        if reasons:
+            yield status, _groups(reasons)
+
+
+def _readings(assessment: Assessment, key: str) -> Groups:
+    names = Counter(name for j in assessment.judged for name in figures.readings(j.record.verdict))
+    return _groups(names, {name: link(backend=key, q=name) for name in names if " " not in name})
+
+
+def _groups(counts: Counter[str], hrefs: Mapping[str, str] | None = None) -> Groups:
+    largest = [Group(text, n, (hrefs or {}).get(text, "")) for text, n in counts.most_common(_GROUPS)]
+    return Groups(counts.total(), tuple(largest), len(counts) - len(largest))
+
+
+def agreeing(use: WaiverUse) -> tuple[list[tuple[str, str]], int]:
+    """Return the first cases of a wide waiver that agree, with their links, and how many more there are."""
+    first = use.agreeing[:_AGREEING]
+    return [(case, link(case=case)) for case in first], len(use.agreeing) - len(first)
+
+
+def waiver_facts(waiver: Waiver) -> dict[str, str]:
+    """Return what a waiver says, in the words of the page."""
+    where = "".join(f" {key}={figures.text(value)}" for key, value in waiver.where.items())
+    told = ", ".join(f"{key} {figures.text(value)}" for key, value in waiver.verdict.items())
+    return {
+        "name": waiver.name,
+        "because": waiver.because,
+        "clause": waiver.clause,
+        "cases": f"{waiver.cases}{where}",
+        "verdict": told,
+        "dialects": ", ".join(waiver.dialects),
+        "versions": waiver.versions,
+        "example": waiver.example,
+        "date": waiver.date,
+        "link": waiver.link or "",
+        "href": href(waiver.link),
+    }
