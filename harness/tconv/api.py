@@ -51,11 +51,16 @@ def conv_transpose(
         w: filter in `filter_format`: (C, O/G, K...) for IOX, (K..., O/G, C) for XOI, (G, C/G, O/G, K...) for GIOX.
         bias: (O,), or None.
         dialect: whose rules and defaults hold, such as `onnx/ConvTranspose-22`.
-        strides, dilations, pads_begin, pads_end, output_padding, output_shape: one integer for every spatial axis, or
-            one each; None where it is not written.
+        strides: one integer for every spatial axis, or one each; None where it is not written, here and below.
+        dilations: likewise.
+        pads_begin: likewise, cropped at the beginning.
+        pads_end: likewise, cropped at the end.
         auto_pad: explicit, valid, same_upper or same_lower.
+        output_padding: likewise, added at the end.
+        output_shape: likewise, the spatial sizes of the output.
         groups: the number of groups; with GIOX it follows from the filter.
-        data_format, filter_format: canonical words, whatever the dialect; None for the dialect's default.
+        data_format: NCX or NXC, whatever the dialect; None for the dialect's default.
+        filter_format: IOX, XOI or GIOX, whatever the dialect; None for the dialect's default.
         reading: a disputed reading's name, or several, to follow instead of the primary ones; see `disputed`.
 
     Returns:
@@ -113,8 +118,16 @@ def resolve(
     Args:
         spatial: the data's spatial sizes.
         kernel: the filter's spatial sizes, as many.
-        dialect, strides, dilations, pads_begin, pads_end, auto_pad, output_padding, output_shape, groups, reading: as
-            for `conv_transpose`.
+        dialect: as for `conv_transpose`, and so are all others.
+        strides: steps of the output for one of the input.
+        dilations: steps of the output for one of the filter.
+        pads_begin: cropped at the beginning.
+        pads_end: cropped at the end.
+        auto_pad: the padding mode.
+        output_padding: added at the end.
+        output_shape: the output's spatial sizes.
+        groups: the number of groups.
+        reading: disputed readings to follow.
 
     Raises:
         Invalid: a constraint that the dialect states is violated.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.case import Case
+    from tconv.constraints import Constraint
     from tconv.dialects import Dialect
     from tconv.vocabulary import Signature
 
@@ -116,9 +117,17 @@ def _writable(attribute: str, row: Dialect) -> bool:
 
 def violations(written: Signature, row: Dialect) -> Iterator[Broken]:
     """Yield every constraint that the dialect states or leaves open and that does not hold, geometry aside."""
-    for name, answer in row.constraints.items():
-        if not isinstance(answer, Absent) and (violation := CONSTRAINTS[name].check(written)):
-            yield Broken(name, violation.attribute, violation.must, violation.got, answer.clause)
+    for constraint in _minded(row.name):
+        if violation := constraint.check(written):
+            clause = row.constraints[constraint.name].clause
+            yield Broken(constraint.name, violation.attribute, violation.must, violation.got, clause)
+
+
+@lru_cache
+def _minded(dialect_name: str) -> tuple[Constraint, ...]:
+    """Return the constraints that a dialect does not leave out."""
+    answers = DIALECTS[dialect_name].constraints
+    return tuple(CONSTRAINTS[name] for name, answer in answers.items() if not isinstance(answer, Absent))
 
 
 def _values(written: Signature, row: Dialect, breaks: str | None, open_ones: list[str]) -> Expectation:

@@ -109,7 +109,7 @@ def _elements(role: str, operand: Operand, span: int) -> Array:
         case "wide":
             return _wide(_bits(role, operand, count), _WIDEST[operand.dtype])
         case "subnormal":
-            return np.ldexp(_integers(_bits(role, operand, count), span), SMALLEST[operand.dtype])
+            return _scaled(_integers(_bits(role, operand, count), span), SMALLEST[operand.dtype])
         case _:
             values = _integers(_bits(role, operand, count), span)
             special = _SPECIAL.get(operand.data, ())
@@ -135,15 +135,21 @@ def _integers(bits: np.ndarray[Any, np.dtype[np.uint64]], span: int) -> Array:
 def _normal(bits: np.ndarray[Any, np.dtype[np.uint64]]) -> Array:
     """Return nearly normal numbers of deviation 1.15: four 16-bit uniforms added, less their mean, times 2^-15."""
     parts = bits.view(np.uint16).reshape(-1, 4).astype(np.int64)
-    return np.ldexp((parts.sum(axis=1) - 131070).astype(np.float64), -15)
+    return _scaled((parts.sum(axis=1) - 131070).astype(np.float64), -15)
 
 
 def _wide(bits: np.ndarray[Any, np.dtype[np.uint64]], exponent: int) -> Array:
     """Return numbers of 7 mantissa bits whose binary exponents are uniform in -exponent..exponent."""
     mantissa = np.uint64(128) + (bits >> np.uint64(8)) % np.uint64(128)
     exponents = ((bits >> np.uint64(20)) % np.uint64(2 * exponent + 1)).astype(np.int32) - exponent - 7
-    values: Array = np.ldexp(np.where(bits & np.uint64(1), -1.0, 1.0) * mantissa.astype(np.float64), exponents)
-    return values
+    signs = np.where(bits & np.uint64(1), -1.0, 1.0)
+    return _scaled(signs * mantissa.astype(np.float64), exponents)
+
+
+def _scaled(values: Array, exponents: Array | int) -> Array:
+    """Return values * 2^exponents, exact in float64."""
+    scaled: Array = np.ldexp(values, exponents)
+    return scaled
 
 
 def _impulse(role: str, operand: Operand) -> Array:

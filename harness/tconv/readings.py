@@ -68,7 +68,7 @@ class _Overheard:
 def applied(rules: Rules, readings: Iterable[Reading]) -> Rules:
     """Return `rules` with every reading's answer put in."""
     changes: dict[str, Any] = {reading.change.question: reading.change.answer for reading in readings}
-    return replace(rules, **changes)
+    return replace(rules, **changes) if changes else rules
 
 
 def told_apart(signature: Signature, rules: Rules, disputed: Sequence[Reading]) -> tuple[Resolved, ...]:

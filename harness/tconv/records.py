@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -101,6 +101,7 @@ class Record:
 
 
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
 
@@ -122,12 +123,12 @@ def record_line(record: Record) -> str:
     """Return a record's line, without its newline. Keys that say nothing are left out."""
     verdict = {"kind": record.verdict.kind} | _plain(record.verdict)
     line = _plain(record) | {"verdict": verdict, "seconds": round(record.seconds, 6)}
-    return json.dumps(line, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(line)
 
 
 def _plain(thing: Record | Verdict | CallSummary) -> dict[str, Any]:
     """Return a dataclass's fields that say something as plain JSON values."""
-    named = ((f.name, getattr(thing, f.name)) for f in fields(thing))
+    named = ((name, getattr(thing, name)) for name in thing.__slots__)
     return {name: _value(value) for name, value in named if value is not None and value != ()}
 
 

@@ -47,8 +47,9 @@ def _never(found: list[Coverage]) -> None:
         for words, reason in one.never:
             grouped[one.dialect, reason, one.sweep].append(words)
     click.echo("never occurs:" if grouped else "everything that the axes can say occurs")
-    heading = None
+    heading = ("", "")
     for (dialect, reason, sweep), words in sorted(grouped.items()):
-        if heading != (heading := (dialect, reason)):
+        if heading != (dialect, reason):
+            heading = dialect, reason
             click.echo(f"  in {dialect}, for {reason}")
         click.echo(f"    {sweep}: {'; '.join(words)}")

@@ -90,10 +90,7 @@ class Evaluator:
             outcome = self._backend.run(call, arrays)
         except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is its answer
             return out.Broke(f"{type(error).__name__}: {error}")
-        produced: object = outcome.array if isinstance(outcome, out.Produced) else None
-        if isinstance(outcome, out.Produced) and not isinstance(produced, np.ndarray):
-            return out.Broke(f"must produce an array (got {type(produced).__name__})")
-        return outcome
+        return _checked(outcome)
 
     def _record(
         self,
@@ -136,6 +133,25 @@ class Evaluator:
             np.savez_compressed(path, allow_pickle=False, **{name: a.astype(np.float64) for name, a in arrays.items()})
         self._written += 1
         return f"artifacts/{path.name}"
+
+
+def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend of anyone's may return anything
+    """Return the outcome if it is one: what is not would end the worker, or break the record file."""
+    match outcome:
+        case out.Produced(array) if not isinstance(array, np.ndarray):
+            return out.Broke(f"must produce an array (got {type(array).__name__})")
+        case (
+            out.Produced()
+            | out.ShapeOnly(tuple(), str())
+            | out.Refused(str())
+            | out.Unsupported(str())
+            | out.Died(str(), str())
+            | out.TimedOut(int() | float())
+            | out.Broke(str())
+        ):
+            return outcome
+        case _:
+            return out.Broke(f"must return an outcome (got {outcome!r:.200})")
 
 
 def summarised(call: Call) -> CallSummary:
