@@ -1,0 +1,428 @@
+"""The HTML report in a browser: what a reader does with it. Playwright and Chromium must be there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tconv import verdict as ver
+from tconv.gate import assess
+from tconv.patterns import facts_of
+from tconv.records import BackendHeader, CallSummary, Record, Run, RunHeader
+from tconv.reports import html
+from tconv.reports.phrases import reproduce
+from tconv.waivers import WaiverFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from playwright.sync_api import BrowserContext, Page, ViewportSize
+
+    from tconv.gate import Assessment
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDE: ViewportSize = {"width": 1400, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+
+PLANE = "padding/output-shape/grow[auto_pad=same_upper,output_shape=full+2,strides=3]"
+VOLUME = "geometry/volume[strides=2x3x1]"
+LINE = "geometry/line[strides=2]"
+SHAPE = "padding/auto-pad/same[auto_pad=same_lower]"
+WAIVED = "groups/plain[groups=2]"
+HOSTILE = "invalid/inputs[</script><img src=x onerror=document.title='broken'>]"
+
+
+def _case(number: int) -> str:
+    return f"geometry/strides[strides={number % 3 + 1},data_format={'NXC' if number % 2 else 'NCX'},n={number}]"
+
+
+def _differed(expected: np.ndarray[tuple[int, ...], np.dtype[np.float64]], actual: object) -> ver.Differed:
+    places = np.argwhere(expected != actual)
+    return ver.Differed("exact", len(places), expected.size, tuple(map(int, places[0])), 0.0, 1.0)
+
+
+def _failures(folder: Path) -> Iterator[Record]:
+    """Yield records that are no plain pass, and write their artifacts."""
+    call = CallSummary({"strides": [3, 3]}, [("X", [2, 3, 4, 3], "f32"), ("W", [3, 2, 2, 2], "f32")], "NCX", "IOX")
+    for name, case, shape in (
+        ("plane", PLANE, (2, 3, 5, 4)),
+        ("volume", VOLUME, (1, 2, 3, 4, 5)),
+        ("line", LINE, (1, 1, 9)),
+        ("waived", WAIVED, (1, 1, 2, 2)),
+    ):
+        expected = np.arange(float(np.prod(shape))).reshape(shape)
+        actual = expected.copy()
+        actual.flat[[1, -1]] = -5.0, np.nan
+        np.savez(folder / f"{name}.npz", expected=expected, actual=actual, x=expected, w=expected)
+        yield Record(case, "acme", "onnx/ConvTranspose-22", _differed(expected, actual), 0.01, f"{name}.npz", call)
+    np.savez(folder / "shape.npz", expected=np.ones((1, 1, 3, 2)), actual=np.zeros((1, 1, 2, 2)))
+    other = ver.WrongShape((1, 1, 3, 2), (1, 1, 2, 2))
+    yield Record(SHAPE, "acme", "onnx/ConvTranspose-22", other, 0.02, "shape.npz", call)
+    yield Record(HOSTILE, "acme", "onnx/ConvTranspose-22", ver.Died("signal 11", HOSTILE), 0.03, None, call)
+
+
+def _assessment(records: Sequence[Record], name: str = "acme") -> Assessment:
+    header = RunHeader(
+        tconv="0.1.0",
+        backend=BackendHeader(name=name, version="2.1"),
+        dialect="onnx/ConvTranspose-22",
+        tier="gate",
+        corpus="sha256:c0ffee",
+        cases=len(records),
+        timeout=30.0,
+        started="2026-11-20T23:40:00Z",
+    )
+    waiver = {
+        "name": "groups-swapped",
+        "dialects": [header.dialect],
+        "cases": "groups",
+        "verdict": {"kind": "differed"},
+        "versions": ">=2",
+        "clause": "attribute group",
+        "because": "the second group is written first",
+        "example": WAIVED,
+        "link": "https://example.org/1",
+        "date": "2026-11-20",
+    }
+    file = WaiverFile.model_validate({"format": 1, "backend": name, "waivers": [waiver] if name == "acme" else []})
+    return assess(Run(Path("acme.jsonl"), header, sorted(records, key=lambda r: r.case)), file, facts_of)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of a page with two runs: 10,006 records of one, 12 of another."""
+    folder = tmp_path_factory.mktemp("report")
+    passes = [Record(_case(n), "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"), n / 1e6) for n in range(10_000)]
+    other = [Record(_case(n), "zeta", "onnx/ConvTranspose-22", ver.Agreed("exact")) for n in range(12)]
+    runs = [_assessment([*passes, *_failures(folder)]), _assessment(other, "zeta")]
+    html.write(runs, folder, folder / "index.html")
+    return (folder / "index.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """Return a browser that has never been anywhere."""
+    profile = str(tmp_path_factory.mktemp("profile"))
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch_persistent_context(
+            profile, executable_path=CHROMIUM, args=ARGUMENTS, viewport=WIDE
+        ) as context,
+    ):
+        yield context
+
+
+@pytest.fixture
+def opened(browser: BrowserContext, address: str) -> Iterator[Callable[..., Page]]:
+    """Return a function that opens the page; errors in it and requests beyond its file fail the test."""
+    page = browser.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(address) else complaints.append(request.url))
+
+    def go(fragment: str = "") -> Page:
+        page.goto(address + fragment)
+        return page
+
+    yield go
+    page.close()
+    assert complaints == []
+
+
+def _fragment(case: str) -> str:
+    return f"#case={quote(case, safe='')}"
+
+
+def _rows(page: Page) -> int:
+    return page.locator("#table tbody tr").count()
+
+
+def _pixels(page: Page, pane: int) -> str:
+    return str(page.locator("#detail .pane canvas").nth(pane).evaluate("canvas => canvas.toDataURL()"))
+
+
+def test_ten_thousand_records_make_few_rows(opened: Callable[..., Page]) -> None:
+    """Only rows near the view are elements, wherever the reader is; the table tells assistants its true size."""
+    page = opened()
+    expect(page.locator("#found")).to_have_text("10,018")
+    expect(page.locator("#table")).to_have_attribute("aria-rowcount", "10019")
+    page.locator(".skip").press("Enter")
+    expect(page.locator("#records")).to_be_focused()
+    expect(page.locator('#table tr[aria-rowindex="15"]')).to_be_visible()
+    assert _rows(page) < 80
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(page.locator('#table tr[aria-rowindex="10019"]')).to_be_visible()
+    assert _rows(page) < 80
+
+
+def test_first_rows_ask_for_attention(opened: Callable[..., Page]) -> None:
+    """Without a choice of order, what failed is first."""
+    page = opened()
+    expect(page.locator('#table tr[aria-rowindex="2"] .status')).to_contain_text("failed")
+
+
+def test_a_count_filters(opened: Callable[..., Page]) -> None:
+    """A click on a count of the matrix leaves these records, and the controls say why."""
+    page = opened()
+    page.get_by_role("link", name="2 failed, geometry").click()
+    expect(page.locator("#found")).to_have_text("2 of 10,018")
+    expect(page.locator("#topic")).to_have_value("geometry")
+    expect(page.get_by_role("checkbox", name="failed")).to_be_checked()
+
+
+def test_filters_combine(opened: Callable[..., Page]) -> None:
+    """Status, verdict, topic and backend each narrow what the others leave; clearing shows all."""
+    page = opened()
+    page.locator("#statuses label", has_text="failed").click()
+    page.locator("#kind").select_option("differed")
+    expect(page.locator("#found")).to_have_text("3 of 10,018")
+    page.locator("#topic").select_option("padding")
+    expect(page.locator("#found")).to_have_text("1 of 10,018")
+    page.get_by_role("button", name="Clear").click()
+    page.locator("#backend").select_option(label="zeta 2.1, onnx/ConvTranspose-22")
+    expect(page.locator("#found")).to_have_text("12 of 10,018")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("SAME_UPPER full+2", "1 of 10,018"),
+        ("strides=2x3x1", "1 of 10,018"),
+        ("n=7 strides=1|2", "2 of 10,018"),
+        ("n=7 -NXC", "0 of 10,018"),
+        ("padding/*/grow", "1 of 10,018"),
+        ("**/same", "1 of 10,018"),
+        ("geometry/strides[strides=1,n=3]", "2 of 10,018"),
+        (PLANE, "1 of 10,018"),
+        ("line[strides=2]", "1 of 10,018"),
+        ("signal", "1 of 10,018"),
+        ("no-such-word", "0 of 10,018"),
+    ],
+)
+def test_search_knows_words_labels_and_patterns(opened: Callable[..., Page], query: str, found: str) -> None:
+    """Words are looked for, key=value is held against labels, a minus excludes, globs are the project's."""
+    page = opened()
+    page.locator("#query").fill(query)
+    expect(page.locator("#found")).to_have_text(found)
+    expect(page.locator("#none")).to_be_visible(visible=found.startswith("0"))
+
+
+def test_filters_are_in_the_address(opened: Callable[..., Page], browser: BrowserContext) -> None:
+    """Another browser that follows the address sees the same records in the same order."""
+    page = opened()
+    page.locator("#query").fill("strides=2 NXC")
+    page.get_by_role("button", name="seconds").click()
+    page.get_by_role("button", name="seconds").click()
+    first = page.locator('#table tr[aria-rowindex="2"] a').get_attribute("title")
+    other = browser.new_page()
+    other.goto(page.url)
+    expect(other.locator("#query")).to_have_value("strides=2 NXC")
+    expect(other.locator('#table tr[aria-rowindex="2"] a')).to_have_attribute("title", first or "")
+    expect(other.get_by_role("columnheader", name="seconds")).to_have_attribute("aria-sort", "descending")
+    other.close()
+
+
+def test_columns_sort(opened: Callable[..., Page]) -> None:
+    """A header sorts, once up and once down."""
+    page = opened("#q=geometry/strides&backend=acme-2.1:onnx/ConvTranspose-22")
+    page.get_by_role("button", name="seconds").click()
+    expect(page.locator('#table tr[aria-rowindex="2"] .seconds')).to_have_text("0.0000")
+    page.get_by_role("button", name="seconds").click()
+    expect(page.locator('#table tr[aria-rowindex="2"] .seconds')).to_have_text("0.0100")
+
+
+def test_deep_link_opens_the_case(opened: Callable[..., Page]) -> None:
+    """A link to a case opens it, its row in view, encoded or as the id stands."""
+    for link in (_fragment(PLANE), f"#case={PLANE}"):
+        page = opened(link)
+        expect(page.locator("#detail")).to_be_visible()
+        expect(page.locator("#detail-head")).to_contain_text("padding/output-shape/grow")
+        expect(page.locator('#table tr[aria-current="true"] a')).to_have_attribute("title", PLANE)
+        expect(page.locator('#table tr[aria-current="true"]')).to_be_in_viewport()
+        page.goto("about:blank")
+
+
+def test_link_to_no_case_is_told(opened: Callable[..., Page]) -> None:
+    """A link to a case that no run has says so."""
+    expect(opened("#case=no/such").locator("#detail")).to_contain_text("No record of this report has this id.")
+
+
+def test_failure_shows_its_heatmaps(opened: Callable[..., Page]) -> None:
+    """Expected, actual and difference are drawn, figures, call and commands are told."""
+    page = opened()
+    page.locator("#query").fill("full+2")
+    page.locator("#table tbody tr").click()
+    expect(page.locator("#detail .viewer").first.locator("figcaption")).to_have_text(
+        ["expected", "actual", "difference, actual - expected"]
+    )
+    assert len({_pixels(page, pane) for pane in range(3)}) == 3
+    for said in ("2 of 120", "[0, 0, 0, 1]", "strides", "[3, 3]", "[2, 3, 4, 3]", "data NCX, filter IOX", "NaN"):
+        expect(page.locator("#detail")).to_contain_text(said)
+
+
+def test_commands_are_those_of_the_other_reports(opened: Callable[..., Page]) -> None:
+    """The command that reproduces a case is quoted as in the other reports, hostile ids included."""
+    for case in (PLANE, HOSTILE):
+        record = Record(case, "acme", "onnx/ConvTranspose-22", ver.Broke(""))
+        command = opened(_fragment(case)).locator("#detail .command pre").first
+        expect(command).to_have_text(reproduce(record))
+        command.page.goto("about:blank")
+
+
+def test_slices_are_chosen(opened: Callable[..., Page]) -> None:
+    """Batch, channel and the leading spatial axis have selectors that tell wrong elements and change what is drawn."""
+    page = opened(_fragment(VOLUME))
+    labels = page.locator("#detail .viewer").first.locator(".slices label")
+    expect(labels).to_contain_text(["batch", "channel", "axis 0"])
+    before = _pixels(page, 0)
+    for axis, choice in (("1", "1, 1 wrong"), ("2", "2, 1 wrong")):
+        page.locator(f'#detail .viewer >> nth=0 >> select[data-axis="{axis}"]').select_option(label=choice)
+        after = _pixels(page, 0)
+        assert after != before
+        before = after
+    expect(page.locator("#detail .readout").first).to_contain_text("[0, 1, 2, 0, 1]")
+
+
+def test_keys_walk_over_elements(opened: Callable[..., Page]) -> None:
+    """Arrow keys move the cursor, n goes to the next wrong element in any slice, the readout says what is there."""
+    page = opened(_fragment(PLANE))
+    pane, readout = page.locator("#detail .scroller").first, page.locator("#detail .readout").first
+    for said in ("[0, 0, 0, 1]", "✗ wrong", "expected 1", "actual -5", "difference -6", "allowed 0"):
+        expect(readout).to_contain_text(said)
+    pane.press("ArrowDown")
+    expect(readout).to_contain_text("[0, 0, 1, 1]")
+    expect(readout).to_contain_text("✓ as owed")
+    pane.press("n")
+    expect(readout).to_contain_text("[1, 2, 4, 3]")
+    expect(readout).to_contain_text("actual NaN")
+
+
+def test_pointer_reads_elements(opened: Callable[..., Page]) -> None:
+    """The element under the pointer is read out."""
+    page = opened(_fragment(PLANE))
+    canvas = page.locator("#detail .pane canvas").nth(1)
+    size = canvas.bounding_box()
+    assert size is not None
+    canvas.hover(position={"x": size["width"] * 5 / 8, "y": size["height"] * 9 / 10})
+    expect(page.locator("#detail .readout").first).to_contain_text("[0, 0, 4, 2]")
+
+
+def test_one_dimension_is_a_strip(opened: Callable[..., Page]) -> None:
+    """A 1-D output is drawn as a row each for expected, actual and difference, one under the other."""
+    page = opened(_fragment(LINE))
+    boxes = [box for pane in page.locator("#detail .pane canvas").all()[:3] if (box := pane.bounding_box())]
+    assert all(box["height"] < box["width"] for box in boxes)
+    assert boxes[0]["x"] == boxes[1]["x"] == boxes[2]["x"]
+    assert boxes[0]["y"] < boxes[1]["y"] < boxes[2]["y"]
+
+
+def test_wrong_shape_has_no_difference(opened: Callable[..., Page]) -> None:
+    """Both arrays are drawn, and the page says why there is no difference."""
+    page = opened(_fragment(SHAPE))
+    expect(page.locator("#detail figcaption")).to_have_text(["expected [1, 1, 3, 2]", "actual [1, 1, 2, 2]"])
+    expect(page.locator("#detail")).to_contain_text("The shapes differ")
+
+
+def test_waiver_is_shown(opened: Callable[..., Page]) -> None:
+    """A waived record shows name, reason and clause, and its link as a link."""
+    page = opened(_fragment(WAIVED))
+    for said in ("~ waived", "Waiver: groups-swapped", "the second group is written first", "attribute group"):
+        expect(page.locator("#detail")).to_contain_text(said)
+    expect(page.get_by_role("link", name="https://example.org/1")).to_have_attribute("rel", "noopener noreferrer")
+
+
+def test_hostile_text_stays_text(opened: Callable[..., Page]) -> None:
+    """Markup in an id or on standard error is shown as it is."""
+    page = opened(_fragment(HOSTILE))
+    expect(page.locator("#detail pre").first).to_have_text(HOSTILE)
+    assert page.locator("img").count() == 0
+    assert page.title() != "broken"
+
+
+def test_panel_is_left_and_come_back_to(opened: Callable[..., Page]) -> None:
+    """Next goes on, the browser's back returns, Escape closes and gives the focus back to the row."""
+    page = opened("#status=failed")
+    page.locator('#table tr[aria-rowindex="2"] a').press("Enter")
+    head = page.locator("#detail-head")
+    first = head.text_content()
+    expect(head).to_be_focused()
+    page.get_by_role("button", name="Next record").click()
+    expect(head).not_to_have_text(first or "")
+    expect(page.get_by_role("button", name="Next record")).to_be_focused()
+    page.go_back()
+    expect(head).to_have_text(first or "")
+    page.keyboard.press("Escape")
+    expect(page.locator("#detail")).to_be_hidden()
+    expect(page.locator('#table tr[aria-rowindex="2"] a')).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator('#table tr[aria-rowindex="3"] a')).to_be_focused()
+
+
+def test_phone_needs_no_sideways_scrolling(opened: Callable[..., Page]) -> None:
+    """At 390 pixels the overview, the table and the panel, which is modal there, fit the width."""
+    for fragment in ("", "#status=failed", _fragment(PLANE), _fragment(VOLUME)):
+        page = opened()
+        page.set_viewport_size(PHONE)
+        page.goto("about:blank")
+        opened(fragment)
+        for element in ("html", "#detail"):
+            wide = page.locator(element).evaluate("element => element.scrollWidth > element.clientWidth")
+            assert not wide, (fragment, element)
+        expect(page.locator("#detail:modal")).to_have_count(int("case" in fragment))
+        page.goto("about:blank")
+
+
+def test_colours_are_chosen_and_remembered(opened: Callable[..., Page]) -> None:
+    """The page follows the system until the reader chooses; the choice outlives the page and redraws heatmaps."""
+    page = opened(_fragment(PLANE))
+    page.emulate_media(color_scheme="light")
+    ground = "() => getComputedStyle(document.body).backgroundColor"
+    light, drawn = page.evaluate(ground), _pixels(page, 2)
+    page.locator("#theme").select_option("dark")
+    assert page.evaluate(ground) != light
+    assert _pixels(page, 2) != drawn
+    page.reload()
+    assert page.evaluate(ground) != light
+    page.locator("#theme").select_option("")
+    assert page.evaluate(ground) == light
+
+
+def test_totals_without_scripts(browser: BrowserContext, address: str, tmp_path: Path) -> None:
+    """A reader without scripts has the totals, and is told what is missing."""
+    # A sandboxed frame is where scripts are off and all else is as ever.
+    (tmp_path / "frame.html").write_text(
+        f'<!doctype html><iframe sandbox width=1200 height=800 src="{address}"></iframe>'
+    )
+    page = browser.new_page()
+    page.goto((tmp_path / "frame.html").as_uri())
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("noscript p")).to_contain_text("the table of records needs them")
+    expect(frame.locator("noscript p")).to_contain_text("10000 passed")
+    expect(frame.get_by_role("link", name="10000 passed, all topics")).to_be_visible()
+    expect(frame.locator("#records")).to_be_hidden()
+    page.close()
+
+
+def test_print_has_rows(opened: Callable[..., Page]) -> None:
+    """On paper the rows follow each other, at most 1,000 of them, and the controls are away."""
+    page = opened()
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert _rows(page) == 1000
+    expect(page.locator("#filters")).to_be_hidden()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")

@@ -1,0 +1,509 @@
+"""The HTML report, as far as its text tells; what a reader does with it is in `browser/test_page.py`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zipfile
+from base64 import b64decode, b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tconv import verdict as ver
+from tconv.gate import assess
+from tconv.patterns import facts_of
+from tconv.records import BackendHeader, CallSummary, Record, Run, RunHeader
+from tconv.reports import html
+from tconv.reports.page import artifacts
+from tconv.waivers import WaiverFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.gate import Assessment
+
+DIALECT = "onnx/ConvTranspose-22"
+HOSTILE = "</script><img src=x onerror=alert(1)><!--\u2028&amp;'\""
+EXACT = ver.Differed("exact", 1, 4, (0, 0, 0, 1), 7.0, 8.0)
+
+
+def _record(case: str, verdict: ver.Verdict, artifact: str | None = None) -> Record:
+    call = CallSummary({"strides": [2, 2], "auto_pad": "SAME_UPPER"}, [("X", [1, 1, 2, 2], "f32")], "NCX", "IOX")
+    return Record(case, "acme", DIALECT, verdict, 0.25, artifact, None if isinstance(verdict, ver.Agreed) else call)
+
+
+def _assessment(
+    records: list[Record], waivers: list[dict[str, Any]] | None = None, version: str = "2.1", **header: object
+) -> Assessment:
+    given = {
+        "tconv": "0.1.0",
+        "backend": BackendHeader(name="acme", version=version, accumulates={"f16": "f32"}),
+        "dialect": DIALECT,
+        "tier": "gate",
+        "corpus": "sha256:c0ffee",
+        "cases": len(records),
+        "timeout": 30.0,
+        "platform": {"machine": "riscv64"},
+        "started": "2026-11-20T23:40:00Z",
+    }
+    run = Run(Path("acme.jsonl"), RunHeader.model_validate(given | header), records)
+    file = WaiverFile.model_validate(
+        {
+            "format": 1,
+            "backend": "acme",
+            "unsupported": [{"where": {"dtype": "bf16"}, "because": "no bfloat16 unit"}],
+            "waivers": waivers or [],
+        }
+    )
+    return assess(run, file, facts_of)
+
+
+def _waiver(**changes: object) -> dict[str, Any]:
+    return {
+        "name": "crops-twice",
+        "dialects": [DIALECT],
+        "cases": "padding/grow",
+        "verdict": {"kind": "differed"},
+        "versions": ">=2",
+        "clause": "doc, total_padding",
+        "because": "a negative total is cropped twice",
+        "example": "padding/grow[strides=3]",
+        "date": "2026-11-20",
+    } | changes
+
+
+class _Page(HTMLParser):
+    """What a browser would make of the page: tags, text outside scripts, and the JSON of data blocks."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.blocks: dict[str, Any] = {}
+        self.inline: dict[str, str] = {}
+        self._raw: str | None = None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._raw = (dict(attrs).get("id") or tag) if tag in {"script", "style"} else None
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"script", "style"}:
+            self._raw = None
+
+    def handle_data(self, data: str) -> None:
+        if self._raw in {"script", "style"}:
+            self.inline[self._raw] = data
+        elif self._raw is not None:
+            self.blocks[self._raw] = json.loads(data)
+        else:
+            self.text.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+    def links(self) -> list[str]:
+        return [attributes["href"] or "" for tag, attributes in self.tags if tag == "a"]
+
+    def rows(self) -> list[list[Any]]:
+        rows: list[list[Any]] = self.blocks["data"]["rows"]
+        return rows
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Callable[..., _Page]:
+    """Return a function that writes assessments and reads the page."""
+
+    def written(*assessments: Assessment) -> _Page:
+        html.write(assessments, tmp_path, tmp_path / "index.html")
+        return _Page((tmp_path / "index.html").read_text("utf-8"))
+
+    return written
+
+
+@pytest.fixture
+def save(tmp_path: Path) -> Callable[..., str]:
+    """Return a function that writes an artifact and returns its path for a record."""
+
+    def saved(name: str, **arrays: Any) -> str:  # noqa: ANN401 - savez has other keywords, too
+        (tmp_path / "artifacts").mkdir(exist_ok=True)
+        np.savez_compressed(tmp_path / "artifacts" / name, **arrays)
+        return f"artifacts/{name}"
+
+    return saved
+
+
+def _floats(packed: list[Any]) -> np.ndarray[Any, Any]:
+    return np.frombuffer(b64decode(packed[1]), "<f4").reshape(packed[0])
+
+
+def _told(written: _Page, number: int = 0) -> str:
+    return " ".join(written.blocks[f"arrays-{number}"]["told"])
+
+
+def test_text_of_others_is_never_markup(page: Callable[..., _Page]) -> None:
+    """A hostile id, message, stderr, waiver or reason makes no element, and arrives as it was."""
+    records = [
+        _record(f"padding/{HOSTILE}", ver.RefusedValid(HOSTILE)),
+        _record("padding/died", ver.Died(HOSTILE, HOSTILE)),
+        _record("padding/inexpressible", ver.Inexpressible(HOSTILE)),
+        _record("padding/grow[strides=3]", EXACT),
+        _record(f"{HOSTILE}/topic", ver.Agreed("exact")),
+    ]
+    waivers = [
+        _waiver(because=HOSTILE, clause=HOSTILE, link=HOSTILE),
+        _waiver(name=HOSTILE, cases="nothing", because=HOSTILE, link=HOSTILE),
+    ]
+    written = page(_assessment(records, waivers, patterns=(HOSTILE,), corpus=HOSTILE))
+    assert "img" not in {tag for tag, _ in written.tags}
+    assert [tag for tag, attributes in written.tags if any(name.startswith("on") for name in attributes)] == []
+    assert written.rows()[0][1] == f"padding/{HOSTILE}"
+    assert ["Message", HOSTILE] in written.rows()[0][6]["prose"]
+    assert " ".join(HOSTILE.split()) in written.words
+
+
+def test_policy_allows_the_own_script_and_style_and_nothing_else(page: Callable[..., _Page]) -> None:
+    """The content security policy names the digests of what is inlined, and no other source."""
+    written = page(_assessment([_record("a/b", EXACT)]))
+    policy = next(a["content"] or "" for tag, a in written.tags if a.get("http-equiv") == "Content-Security-Policy")
+    for name in ("script", "style"):
+        digest = b64encode(sha256(written.inline[name].encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_totals_by_topic_and_status_are_there_without_scripts(page: Callable[..., _Page]) -> None:
+    """Each count of the matrix is a link to the filter that shows these records."""
+    records = [
+        *(_record(f"padding/grow[strides={n}]", EXACT) for n in range(3)),
+        *(_record(f"groups/plain[groups={n}]", ver.Agreed("exact")) for n in range(5)),
+    ]
+    written = page(_assessment(records))
+    counts = {(a["href"], a["aria-label"]) for tag, a in written.tags if tag == "a" and "aria-label" in a}
+    key = "backend=acme-2.1:onnx/ConvTranspose-22"
+    assert (f"#{key}&topic=padding&status=failed", "3 failed, padding") in counts
+    assert (f"#{key}&topic=groups&status=passed", "5 passed, groups") in counts
+    assert (f"#{key}&status=passed", "5 passed, all topics") in counts
+    assert not any("0 " in (label or "")[:2] for _, label in counts)
+
+
+@pytest.mark.parametrize("red", [True, False])
+def test_gate_and_its_reasons_are_told(page: Callable[..., _Page], red: bool) -> None:  # noqa: FBT001
+    """A red run says so with every reason, a green one says green."""
+    records = [_record("a/b", ver.Agreed("exact")), *([_record("a/c", EXACT)] if red else [])]
+    written = page(_assessment(records))
+    assert ("1 case failed without a waiver" in written.words) is red
+    assert ("✗ Red" in written.words, "✓ Green" in written.words) == (red, not red)
+
+
+def test_header_is_told(page: Callable[..., _Page]) -> None:
+    """Versions, dialect, tier, start, platform, digest and an incomplete run stand in the overview."""
+    written = page(_assessment([_record("a/b", ver.Agreed("exact"))], cases=1000))
+    told = ("acme 2.1", DIALECT, "gate", "2026-11-20T23:40:00Z", "machine riscv64", "sha256:c0ffee", "f16 in f32")
+    for fact in (*told, "1 recorded of 1,000: the run is not complete"):
+        assert fact in written.words
+
+
+def test_waivers_to_correct_are_listed(page: Callable[..., _Page]) -> None:
+    """Stale, void and wide waivers are told apart; a wide one names cases that agree."""
+    records = [
+        _record("padding/grow[strides=3]", EXACT),
+        _record("padding/grow[strides=2]", ver.Agreed("exact")),
+        _record("types/half[dtype=f16]", ver.Agreed("exact")),
+    ]
+    stale = _waiver(name="old", cases="types/half", example="types/half[dtype=f16]")
+    void = _waiver(name="lost", cases="types/half", example="groups/plain")
+    written = page(_assessment(records, [_waiver(), stale, void]))
+    assert "crops-twice wide: waives 1, and covers 1 that agree" in written.words
+    assert "old stale" in written.words
+    assert "lost void" in written.words
+    assert "#case=padding/grow%5Bstrides=2%5D" in written.links()
+
+
+def test_skips_are_counted_by_reason(page: Callable[..., _Page]) -> None:
+    """Reasons that differ only in what was found count as one."""
+    records = [
+        _record(f"a/b[n={n}]", ver.Inexpressible(f"pads must be absent (got ({n}, 1)) [pads: attribute pads, 'x']"))
+        for n in range(4)
+    ]
+    records += [_record(f"a/c[dtype=bf16,n={n}]", ver.Unsupported(f"NOT_IMPLEMENTED {n}")) for n in range(3)]
+    written = page(_assessment(records))
+    assert "Skipped, inexpressible 4 4 pads must be absent [pads: attribute pads, 'x']" in written.words
+    assert "Skipped, unsupported 3 3 no bfloat16 unit" in written.words
+
+
+def test_waived_record_has_its_waiver(page: Callable[..., _Page]) -> None:
+    """The row names the waiver; the panel's data has because, clause and link."""
+    written = page(_assessment([_record("padding/grow[strides=3]", EXACT)], [_waiver(link="https://example.org/1")]))
+    row = written.rows()[0]
+    assert row[4].startswith("crops-twice: ")
+    waiver = written.blocks["data"]["waivers"][row[6]["waiver"]]
+    assert waiver["because"] == "a negative total is cropped twice"
+    assert waiver["clause"] == "doc, total_padding"
+    assert waiver["href"] == "https://example.org/1"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "javascript://x%0aalert(1)",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "//x",
+        "http:",
+        "h][",
+    ],
+)
+def test_only_addresses_of_the_web_become_links(page: Callable[..., _Page], link: str) -> None:
+    """A link of another scheme is text."""
+    written = page(_assessment([_record("padding/grow[strides=3]", EXACT)], [_waiver(link=link)]))
+    (waiver,) = written.blocks["data"]["waivers"]
+    assert (waiver["href"], waiver["link"]) == ("", link)
+    stale = [_waiver(link=link, verdict={"kind": "died"})]
+    assert link not in page(_assessment([_record("padding/grow[strides=3]", EXACT)], stale)).links()
+
+
+def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
+    """A record of each kind is shown with all its figures, non-finite ones in words."""
+    verdicts: list[ver.Verdict] = [
+        ver.Agreed("bound", ("reduced-precision",)),
+        ver.Disputed(("negative-same-shrunk",), "exact"),
+        ver.Differed("bound", 2, 9, (0, 1), math.nan, -math.inf, 3.5, "reversed-split"),
+        ver.WrongShape((1, 2), (1, 3)),
+        ver.WrongDtype("f16", "f32"),
+        ver.RefusedValid("no\nway"),
+        ver.AcceptedInvalid("pads-length"),
+        ver.Unsupported("not here"),
+        ver.Inexpressible("cannot say"),
+        ver.Died("signal 11", "the end"),
+        ver.TimedOut(30.0),
+        ver.Unstable("two answers"),
+        ver.Broke("no array"),
+    ]
+    assert {type(verdict) for verdict in verdicts} == set(ver.KINDS.values())
+    written = page(_assessment([_record(f"a/{n:02}", verdict) for n, verdict in enumerate(verdicts)]))
+    kinds = written.blocks["data"]["kinds"]
+    assert [kinds[row[3]] for row in written.rows()] == [verdict.kind for verdict in verdicts]
+    assert all("\n" not in row[4] and row[4] for row in written.rows())
+    figures = dict(written.rows()[2][6]["figures"])
+    assert figures["wrong"] == "2 of 9"
+    assert (figures["expected there"], figures["actual there"]) == ("NaN", "-Infinity")
+    assert figures["worst"] == "3.5 times what is allowed there"
+    assert written.rows()[2][6]["readings"] == ["reversed-split"]
+    assert ["Standard error, its end", "the end"] in written.rows()[9][6]["prose"]
+    says, cites = written.blocks["data"]["readings"][DIALECT]["negative-same-shrunk"]
+    assert says
+    assert cites
+
+
+def test_call_is_told_in_the_words_of_the_dialect(page: Callable[..., _Page]) -> None:
+    """Attributes, inputs with shapes and types, and layouts are in the panel's data; a plain pass has none."""
+    written = page(_assessment([_record("a/b", EXACT), _record("a/c", ver.Agreed("exact"))]))
+    assert written.rows()[0][6]["call"] == {
+        "attributes": [["strides", "[2, 2]"], ["auto_pad", "SAME_UPPER"]],
+        "inputs": [["X", "[1, 1, 2, 2]", "f32"]],
+        "layouts": ["NCX", "IOX"],
+    }
+    assert written.rows()[1][6] == {}
+
+
+def test_ten_thousand_records(page: Callable[..., _Page]) -> None:
+    """A large run is one page in which every record is counted once."""
+    records = [_record(f"t{n % 7}/f[n={n:05}]", EXACT if n % 100 == 0 else ver.Agreed("exact")) for n in range(10_000)]
+    written = page(_assessment(records))
+    assert len(written.rows()) == 10_000
+    matrix = {a["aria-label"] for tag, a in written.tags if tag == "a" and "aria-label" in a}
+    assert "100 failed, all topics" in matrix
+    assert "9900 passed, all topics" in matrix
+    assert "9,900" in written.words
+
+
+def test_several_runs_have_keys_of_their_own(page: Callable[..., _Page]) -> None:
+    """Runs of one backend and dialect are told apart in rows, links and overview."""
+    runs = [_assessment([_record("a/b", verdict)]) for verdict in (EXACT, ver.Agreed("exact"))]
+    written = page(*runs, _assessment([_record("a/b", ver.Agreed("exact"))], version="3.0"))
+    keys = [run["key"] for run in written.blocks["data"]["runs"]]
+    assert keys == [f"acme-2.1:{DIALECT}", f"acme-2.1:{DIALECT}~2", f"acme-3.0:{DIALECT}"]
+    assert [row[0] for row in written.rows()] == [0, 1, 2]
+    assert "✗ Red : 1 of 3 runs" in written.words
+    assert f"#backend={keys[2]}&status=passed" in written.links()
+
+
+def test_no_run_is_a_page_too(page: Callable[..., _Page]) -> None:
+    """Without runs there are neither records nor a gate."""
+    assert page().rows() == []
+
+
+def test_arrays_are_carried_as_float32(page: Callable[..., _Page], save: Callable[..., str]) -> None:
+    """Expected and actual arrive, with what is not finite; difference and wrong elements are computed in float64."""
+    expected = np.array([[[[1.0, math.nan, math.inf, 2.0**53]]]])
+    actual = np.array([[[[1.0, math.nan, -math.inf, 2.0**53 + 2]]]])
+    written = page(_assessment([_record("a/b", EXACT, save("a.npz", expected=expected, actual=actual, x=expected))]))
+    block = written.blocks["arrays-0"]
+    assert block["told"] == []
+    assert np.array_equal(_floats(block["arrays"]["expected"]), expected.astype("f4"), equal_nan=True)
+    assert np.array_equal(_floats(block["arrays"]["x"]), expected.astype("f4"), equal_nan=True)
+    # In float32 the last two are equal.
+    assert _floats(block["arrays"]["difference"]).ravel().tolist() == [0, 0, -math.inf, 2]
+    assert np.unpackbits(np.frombuffer(b64decode(block["wrong"]), "u1"))[:4].tolist() == [0, 0, 1, 1]
+
+
+def test_what_is_allowed_is_not_wrong(page: Callable[..., _Page], save: Callable[..., str]) -> None:
+    """Under the bound rule an element is marked where its distance is more than allowed."""
+    expected, allowed = np.zeros((1, 1, 5)), np.array([[[1e-9, 1e-9, 0.0, math.inf, math.inf]]])
+    actual = np.array([[[1e-9, 2e-9, 0.0, math.nan, math.inf]]])
+    path = save("a.npz", expected=expected, actual=actual, allowed=allowed)
+    block = page(_assessment([_record("a/b", EXACT, path)])).blocks["arrays-0"]
+    assert np.unpackbits(np.frombuffer(b64decode(block["wrong"]), "u1"))[:5].tolist() == [0, 1, 0, 1, 1]
+
+
+def test_numbers_beyond_float32_stay_finite(page: Callable[..., _Page], save: Callable[..., str]) -> None:
+    """A float64 that float32 has no place for is not drawn as an infinity, and the page says so."""
+    path = save("a.npz", expected=np.array([[[1e300, -1e300, math.inf]]]))
+    written = page(_assessment([_record("a/b", EXACT, path)]))
+    assert np.isfinite(_floats(written.blocks["arrays-0"]["arrays"]["expected"])).tolist() == [[[True, True, False]]]
+    assert "expected has numbers beyond float32" in _told(written)
+
+
+def test_arrays_of_other_shapes_have_no_difference(page: Callable[..., _Page], save: Callable[..., str]) -> None:
+    """Both are carried where the shape is wrong; without an output, what is expected is."""
+    both = save("a.npz", expected=np.zeros((1, 1, 4)), actual=np.zeros((1, 1, 3)))
+    alone = save("b.npz", expected=np.zeros((1, 1, 4)))
+    shape = ver.WrongShape((1, 1, 4), (1, 1, 3))
+    blocks = page(_assessment([_record("a/b", shape, both), _record("a/c", shape, alone)])).blocks
+    assert set(blocks["arrays-0"]["arrays"]) == {"expected", "actual"}
+    assert set(blocks["arrays-1"]["arrays"]) == {"expected"}
+    assert blocks["arrays-0"]["wrong"] is None
+
+
+@pytest.mark.parametrize(("size", "carried"), [(artifacts.ELEMENTS, True), (artifacts.ELEMENTS + 1, False)])
+def test_large_arrays_stay_in_the_artifact(
+    page: Callable[..., _Page],
+    save: Callable[..., str],
+    size: int,
+    carried: bool,  # noqa: FBT001
+) -> None:
+    """An array of more than 16,384 elements is told with its size and the artifact's path."""
+    path = save("a.npz", expected=np.zeros((1, 1, size)), x=np.zeros((1, 1, 2)))
+    written = page(_assessment([_record("a/b", EXACT, path)]))
+    assert ("expected" in written.blocks["arrays-0"]["arrays"]) is carried
+    assert "x" in written.blocks["arrays-0"]["arrays"]
+    assert (f"{size:,} elements" in _told(written)) is not carried
+    assert ("artifacts/a.npz" in _told(written)) is not carried
+
+
+def test_page_has_a_limit(
+    page: Callable[..., _Page], save: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Past the limit artifacts are told with their path, waived ones before failed ones, operands before values."""
+    values = np.arange(1000.0).reshape(1, 1, 1000)
+    path = save("a.npz", expected=values, x=values)
+    records = [_record("padding/grow[strides=3]", EXACT, path), _record("values/wide", EXACT, path)]
+    empty = len(html._page([_assessment([], [_waiver()])], tmp_path))
+    monkeypatch.setattr(html, "PAGE_LIMIT", empty + 13_000)
+    written = page(_assessment(records, [_waiver()]))
+    assert set(written.blocks["arrays-1"]["arrays"]) == {"expected"}
+    assert written.blocks["arrays-0"]["arrays"] == {}
+    assert "limit" in _told(written)
+    assert "artifacts/a.npz" in _told(written)
+    assert (tmp_path / "index.html").stat().st_size <= html.PAGE_LIMIT
+
+
+def test_missing_artifact_is_told(page: Callable[..., _Page]) -> None:
+    """The page says that the file is missing and where it should be."""
+    told = _told(page(_assessment([_record("a/b", EXACT, "artifacts/gone.npz")])))
+    assert "missing" in told
+    assert "artifacts/gone.npz" in told
+
+
+@pytest.mark.parametrize("kind", ["no-zip", "empty", "cut", "no-array", "objects", "text", "python-2", "folder"])
+def test_corrupt_artifact_is_told(page: Callable[..., _Page], tmp_path: Path, kind: str) -> None:
+    """Whatever is wrong with the file, the page is written and says so; no pickle is loaded."""
+    path = tmp_path / "a.npz"
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "no-zip":
+            path.write_bytes(b"\x93NUMPY no zip")
+        case "empty":
+            path.write_bytes(b"")
+        case "cut":
+            np.savez(path, expected=np.arange(999.0))
+            path.write_bytes(path.read_bytes()[:700])
+        case "objects":
+            np.savez(path, expected=np.array([{}], dtype=object))
+        case "text":
+            np.savez(path, expected=np.array(["text"]))
+        case "no-array" | "python-2":
+            header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3L,), }\n"
+            content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+            with zipfile.ZipFile(path, "w") as archive:
+                archive.writestr("expected.npy", content if kind == "python-2" else b"")
+    written = page(_assessment([_record("a/b", EXACT, "a.npz")]))
+    assert written.blocks["arrays-0"]["arrays"] == {}
+    assert "not shown" in _told(written)
+    assert "a.npz" in _told(written)
+
+
+@pytest.mark.parametrize("artifact", ["../secret.npz", "artifacts/../../secret.npz", "{root}/secret.npz", "link.npz"])
+def test_path_out_of_the_folder_is_refused(tmp_path: Path, artifact: str) -> None:
+    """Neither dots, nor an absolute path, nor a symbolic link reaches a file outside."""
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    np.savez(tmp_path / "secret.npz", expected=np.zeros(3))
+    (folder / "link.npz").symlink_to(tmp_path / "secret.npz")
+    artifact = artifact.format(root=tmp_path)
+    html.write([_assessment([_record("a/b", EXACT, artifact)])], folder, folder / "index.html")
+    written = _Page((folder / "index.html").read_text("utf-8"))
+    assert written.blocks["arrays-0"]["arrays"] == {}
+    assert "leaves the report's folder" in _told(written)
+
+
+@pytest.mark.parametrize("artifact", ["a\0b", "x" * 5000, "loop.npz"])
+def test_path_that_cannot_be_followed_is_told(page: Callable[..., _Page], tmp_path: Path, artifact: str) -> None:
+    """A path that the system refuses is no error of the report."""
+    (tmp_path / "loop.npz").symlink_to(tmp_path / "loop.npz")
+    assert "not shown" in _told(page(_assessment([_record("a/b", EXACT, artifact)])))
+
+
+def test_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure leaves the page of before, and nothing beside it."""
+    destination = tmp_path / "deep" / "index.html"
+    html.write([], tmp_path, destination)
+    before = destination.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(OSError, match="No space"):
+        html.write([_assessment([_record("a/b", EXACT)])], tmp_path, destination)
+    assert destination.read_bytes() == before
+    assert [path.name for path in destination.parent.iterdir()] == ["index.html"]
+
+
+def test_torn_bytes_of_others_are_written(page: Callable[..., _Page]) -> None:
+    """A lone surrogate, as a torn byte decodes to, stops no report."""
+    written = page(_assessment([_record("a/\udcff", ver.Inexpressible("\udcff")), _record("b/c", ver.Broke("\udcff"))]))
+    assert len(written.rows()) == 2
+
+
+def test_page_asks_for_nothing_else(page: Callable[..., _Page]) -> None:
+    """No element of the page loads a file, and no style does."""
+    written = page(_assessment([_record("a/b", EXACT)]))
+    assert {attributes["href"] for tag, attributes in written.tags if tag == "link"} == {"data:,"}
+    assert not any("src" in attributes for _, attributes in written.tags)
+    assert not re.search(r"@import|url\(", written.inline["style"])
+    assert "innerHTML" not in written.inline["script"]
