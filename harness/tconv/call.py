@@ -52,6 +52,7 @@ class Call:
         filter_format: the layout of the filter, likewise.
         groups: for backends that need the number apart from attributes.
         symbolic: whether sizes are to be declared as symbols.
+        written: the same in the canonical vocabulary, for backends that have no text of their own.
     """
 
     dialect: str
@@ -61,6 +62,7 @@ class Call:
     filter_format: FilterFormat
     groups: int
     symbolic: bool
+    written: Signature
 
     @property
     def dtype(self) -> DType:
@@ -88,7 +90,8 @@ def signature(case: Case, dialect: Dialect) -> Signature:
 
 def say(case: Case, dialect: Dialect) -> Call:
     """Return the case in the dialect's words. Whether it can be said is for `expectation` to judge."""
-    attributes = signature(case, dialect).attributes
+    written = signature(case, dialect)
+    attributes = written.attributes
     data_format = _layout(attributes.data_format, dialect.data_format)
     filter_format = _layout(attributes.filter_format, dialect.filter_format)
     return Call(
@@ -99,6 +102,7 @@ def say(case: Case, dialect: Dialect) -> Call:
         filter_format,
         1 if attributes.groups is None else attributes.groups,
         case.shapes == "symbolic",
+        written,
     )
 
 

@@ -103,6 +103,8 @@ class Record:
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
+_SHAPES = ("expected", "actual")
+"""What says something though it is empty: the shape of a scalar."""
 
 
 @dataclass(slots=True)
@@ -129,12 +131,15 @@ def record_line(record: Record) -> str:
 def _plain(thing: Record | Verdict | CallSummary) -> dict[str, Any]:
     """Return a dataclass's fields that say something as plain JSON values."""
     named = ((name, getattr(thing, name)) for name in thing.__slots__)
-    return {name: _value(value) for name, value in named if value is not None and value != ()}
+    return {name: _value(value) for name, value in named if value is not None and (value != () or name in _SHAPES)}
 
 
 def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else _NON_FINITE.get(value, value)
+    if isinstance(value, str):
+        # Half a character, as in text that a runtime did not decode, would make the line unreadable.
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, CallSummary):
         return _plain(value)
     return value

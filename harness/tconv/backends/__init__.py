@@ -63,20 +63,34 @@ def names() -> list[str]:
 
 
 def create(spec: str) -> Backend:
-    """Return the backend of an installed name, or of `package.module:attribute`.
+    """Return the backend of an installed name, of `package.module:attribute`, or of `exec:COMMAND LINE`.
 
     Raises:
         BackendMissing: there is no such backend, or its runtime is not installed.
     """
+    if spec.startswith("exec:"):
+        from tconv.backends.exec import Exec  # noqa: PLC0415 - a backend of its own, loaded when it is asked for
+
+        return Exec(spec.removeprefix("exec:"))
     try:
         backend: Backend = _factory(spec)()
     except BackendMissing:
         raise
     except ImportError as error:
-        raise BackendMissing(f"backend {spec!r} must have its runtime installed (got: {error})") from error
+        raise BackendMissing(
+            f"backend {spec!r} must have its runtime installed (got: {error}){_remedy(spec)}"
+        ) from error
     except Exception as error:  # a backend of anyone's may raise anything
         raise BackendMissing(f"backend {spec!r} must start (got {type(error).__name__}: {error})") from error
     return backend
+
+
+def _remedy(spec: str) -> str:
+    """Return the command that installs a backend's runtime: its entry point names the extra that brings it."""
+    for entry in entry_points(group=GROUP):
+        if entry.name == spec and entry.extras and entry.dist:
+            return f"; install it with: pip install '{entry.dist.name}[{','.join(entry.extras)}]'"
+    return ""
 
 
 def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that gives a Backend
@@ -90,7 +104,7 @@ def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that gives a
     if not found:
         known = names()
         raise BackendMissing(
-            f"backend must be one of {', '.join(known)} or package.module:attribute "
+            f"backend must be one of {', '.join(known)}, exec:COMMAND or package.module:attribute "
             f"(got {spec!r}){nearest(spec, known)}"
         )
     return found[0].load()

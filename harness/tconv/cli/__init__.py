@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from tconv import __version__
 from tconv.errors import FileError, Invalid, TconvError, nearest
+from tconv.yaml_tree import one_line
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -68,8 +70,10 @@ def main() -> NoReturn:
         _end("tconv: interrupted; 'tconv run --resume' goes on from here", _INTERRUPTED)
     except _Terminated:
         _end("tconv: terminated; 'tconv run --resume' goes on from here", _TERMINATED)
+    except NoArgsIsHelpError as error:
+        _end(error.format_message(), error.exit_code)
     except click.ClickException as error:
-        _end(f"tconv: {error.format_message()}; see 'tconv --help'", error.exit_code)
+        _end(f"tconv: {one_line(error.format_message()).rstrip('.')}; see 'tconv --help'", error.exit_code)
     except FileError as error:
         _end(str(error), error.exit_code)
     except TconvError as error:
@@ -81,7 +85,8 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - the last line of defence: a user gets a sentence, the trace a file
-        _end(f"tconv: failed by itself: {type(error).__name__}: {error}; the trace is in {_kept()}", _INTERNAL_FAILURE)
+        said = one_line(f"{type(error).__name__}: {error}")
+        _end(f"tconv: failed by itself: {said}; the trace is in {_kept()}", _INTERNAL_FAILURE)
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:

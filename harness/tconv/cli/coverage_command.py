@@ -13,6 +13,7 @@ from rich.table import Table
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.coverage import Coverage, coverage
+from tconv.dialects import dialect as dialect_of
 from tconv.reports.terminal import console
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def command(tier: Tier, cases: Path | None, only: str | None) -> None:
     A count is covered/reachable; reachable is what any case of the sweep has that the dialect can say. Below the table
     stands what never occurs, values and pairs, with the reason.
     """
-    found = [one for one in coverage(Corpus.load(cases), tier) if only in (None, one.dialect)]
+    wanted = None if only is None else dialect_of(only).name
+    found = [one for one in coverage(Corpus.load(cases), tier) if wanted in (None, one.dialect)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{tier} tier: covered/reachable", title_justify="left")
     for column in ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadruples"):
         table.add_column(column, justify="left" if column in ("sweep", "dialect") else "right", overflow="fold")
@@ -48,8 +50,8 @@ def _never(found: list[Coverage]) -> None:
             grouped[one.dialect, reason, one.sweep].append(words)
     click.echo("never occurs:" if grouped else "everything that the axes can say occurs")
     heading = ("", "")
-    for (dialect, reason, sweep), words in sorted(grouped.items()):
+    for (dialect, reason, sweep), absent in sorted(grouped.items()):
         if heading != (dialect, reason):
             heading = dialect, reason
             click.echo(f"  in {dialect}, for {reason}")
-        click.echo(f"    {sweep}: {'; '.join(words)}")
+        click.echo(f"    {sweep}: {'; '.join(absent)}")

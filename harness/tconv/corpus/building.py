@@ -12,7 +12,7 @@ from tconv.patterns import label
 from tconv.vocabulary import Attributes, DType, Signature, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.case import Cite, Expected
     from tconv.vocabulary import Ints
@@ -35,6 +35,9 @@ _DEFAULTS: dict[str, Any] = {
 }
 _PER_AXIS = ("strides", "dilations", "pads_begin", "pads_end", "output_padding")
 _OPERANDS = ("x", "w", "b")
+_MEANINGS = {"x": ("batch", "channels", "spatial"), "w": ("channels", "out_channels", "kernel"), "b": ("out_channels",)}
+"""The sizes that each operand has by their meaning."""
+_SIZES = {size for sizes in _MEANINGS.values() for size in sizes}
 
 
 class ImpossibleCase(ValueError):  # noqa: N818 - the case is impossible; its file's loader makes an error of it
@@ -42,15 +45,23 @@ class ImpossibleCase(ValueError):  # noqa: N818 - the case is impossible; its fi
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of all layers, later ones winning; what they say of an operand is merged key by key."""
+    """Return the settings of all layers, later ones winning; what they say of an operand is merged key by key.
+
+    Of `data` and `values`, which are two ways to fill an operand, the later one takes the earlier one back.
+    """
     result: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
             if key in _OPERANDS and isinstance(value, dict) and isinstance(result.get(key), dict):
-                result[key] = result[key] | value
+                result[key] = {name: was for name, was in result[key].items() if name not in _taken_back(value)} | value
             else:
                 result[key] = value
     return result
+
+
+def _taken_back(operand: Mapping[str, Any]) -> set[str]:
+    ways = {"data", "values"}
+    return ways if any(operand.get(way) is not None for way in ways) else set()
 
 
 def build(
@@ -109,19 +120,17 @@ def _per_axis(value: int | Sequence[int], rank: int) -> Ints:
 
 
 def _attributes(full: Mapping[str, Any], spatial: Ints, kernel: Ints) -> Attributes:
-    omitted = full.get("omit", ())
-    given: dict[str, Any] = {
-        name: _per_axis(full[name], len(spatial)) for name in _PER_AXIS if name in full and name not in omitted
-    }
+    written = {name: value for name, value in full.items() if name not in full.get("omit", ())}
+    given: dict[str, Any] = {name: _per_axis(written[name], len(spatial)) for name in _PER_AXIS if name in written}
     for name in ("auto_pad", "data_format", "filter_format"):
-        if name in full and name not in omitted:
-            given[name] = str(_plain(full[name]))
-    if "groups" in full and "groups" not in omitted:
-        given["groups"] = full["groups"]
-    if "kernel_shape" in full:
-        given["kernel_shape"] = kernel if full["kernel_shape"] == "kernel" else tuple(full["kernel_shape"])
-    if "output_shape" in full:
-        given["output_shape"] = _output_shape(full["output_shape"], given, spatial, kernel)
+        if name in written:
+            given[name] = str(_plain(written[name]))
+    if "groups" in written:
+        given["groups"] = written["groups"]
+    if "kernel_shape" in written:
+        given["kernel_shape"] = kernel if written["kernel_shape"] == "kernel" else tuple(written["kernel_shape"])
+    if "output_shape" in written:
+        given["output_shape"] = _output_shape(written["output_shape"], given, spatial, kernel)
     return Attributes(**given)
 
 
@@ -134,7 +143,7 @@ def _output_shape(value: Any, given: Mapping[str, Any], spatial: Ints, kernel: I
         for axis in zip(spatial, kernel, given.get("strides", ones), given.get("dilations", ones), strict=False)
     ]
     # A list of another length breaks output-shape-length, perhaps on purpose: the last axis's reach stands in.
-    reached += reached[-1:] * (len(wanted) - len(reached))
+    reached += (reached or [1])[-1:] * (len(wanted) - len(reached))
     return tuple(_size(one, full) for one, full in zip(wanted, reached, strict=False))
 
 
@@ -167,6 +176,10 @@ def _operands(full: Mapping[str, Any], spatial: Ints, kernel: Ints) -> dict[str,
 
 
 def _operand(role: str, own: Mapping[str, Any], shape: Ints, full: Mapping[str, Any]) -> Operand:
+    if stray := [size for size in own if size in _SIZES and size not in _MEANINGS[role]]:
+        raise ImpossibleCase(f"{role} must have sizes of its own, {', '.join(_MEANINGS[role])} (got {stray[0]})")
+    if "data" in own and "values" in own:
+        raise ImpossibleCase(f"{role} must be filled with data or with values (got both)")
     shape = tuple(own.get("shape", shape))
     if prod(shape) > LARGEST_TENSOR:
         raise ImpossibleCase(f"{role} must have at most {LARGEST_TENSOR} elements (got shape {list(shape)})")
@@ -188,20 +201,34 @@ def _possible(case: Case) -> None:
         TensorType(case.w.shape, case.w.dtype),
         TensorType(case.b.shape, case.b.dtype) if case.b else None,
     )
-    if case.breaks is not None:
-        return
     for constraint in _NEEDED:
         if found := constraint.check(written):
-            raise ImpossibleCase(f"{found.attribute} {found.must} (got {found.got}), or say breaks: {constraint.name}")
-    ones = (1,) * written.rank
-    axes = zip(
-        written.spatial, written.kernel, case.attributes.strides or ones, case.attributes.dilations or ones, strict=True
-    )
-    largest = [reach(*axis) for axis in axes]
-    asked = case.attributes.output_shape or largest
-    elements = case.x.shape[0] * case.w.shape[1] * written.groups * prod(map(max, largest, asked))
+            if case.breaks is None:
+                raise ImpossibleCase(
+                    f"{found.attribute} {found.must} (got {found.got}), or say breaks: {constraint.name}"
+                )
+            return
+    # Without a batch there is still a count of products for every point.
+    elements = max(case.x.shape[0] * case.w.shape[1] * written.groups, 1) * prod(_largest(written))
     if elements > LARGEST_TENSOR:
-        raise ImpossibleCase(f"the output must have at most {LARGEST_TENSOR} elements (got about {elements})")
+        raise ImpossibleCase(f"the output must have at most {LARGEST_TENSOR} elements (got up to {elements})")
+
+
+def _largest(written: Signature) -> Iterator[int]:
+    """Yield, for each axis, no less than what any rule makes of it: what is reached, input * stride, or asked for."""
+    asked = written.attributes.output_shape or (0,) * written.rank
+    for x, k, s, d, begin, end, op, size in zip(
+        written.spatial,
+        written.kernel,
+        written.per_axis("strides", 1),
+        written.per_axis("dilations", 1),
+        written.per_axis("pads_begin", 0),
+        written.per_axis("pads_end", 0),
+        written.per_axis("output_padding", 0),
+        asked,
+        strict=True,
+    ):
+        yield max(max(reach(x, k, s, d), x * s) + max(op, 0) + max(-begin, 0) + max(-end, 0), size)
 
 
 _NEEDED = tuple(constraint for constraint in CONSTRAINTS.values() if constraint.needed)

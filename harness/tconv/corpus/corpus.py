@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
@@ -40,6 +41,7 @@ class Corpus:
         singles: every case that stands alone by its id.
         tiers: which rows of a sweep are in which tier.
         folder: where the corpus is.
+        whole: whether it has all files of the folder.
     """
 
     digest: str
@@ -47,6 +49,7 @@ class Corpus:
     singles: Mapping[str, Case]
     tiers: tiers.Tiers
     folder: Path
+    whole: bool
 
     @classmethod
     def load(cls, path: Path | None = None, folder: Path | None = None) -> Corpus:
@@ -65,7 +68,7 @@ class Corpus:
         singles: list[Case] = []
         digest = sha256()
         for file in case_files(path):
-            name = file.relative_to(folder).with_suffix("").as_posix()
+            name = _stem(file, folder)
             model, document = yaml_file.load(file, CaseFile)
             digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
             _refuse_duplicates(model, document)
@@ -78,6 +81,7 @@ class Corpus:
             {case.id: case for case in singles},
             tiers.read(folder),
             folder,
+            folder == path,
         )
 
     def cases(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[Case]:
@@ -154,6 +158,22 @@ def case_files(path: Path) -> list[Path]:
         if stem in stems[:number]:
             raise FileError(files[number], "a case file must have a name of its own, suffix aside (got it twice)")
     return files
+
+
+_STEM = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff\[\]*?]+")
+"""What patterns over paths and a line of output leave alone."""
+
+
+def _stem(file: Path, folder: Path) -> str:
+    """Return what the ids of a file's cases begin with.
+
+    Raises:
+        FileError: a pattern could not say it.
+    """
+    name = file.relative_to(folder).with_suffix("").as_posix()
+    if not _STEM.fullmatch(name):
+        raise FileError(file, f"a case file must have a path without '[', ']', '*', '?' (got {name!r}); rename it")
+    return name
 
 
 def _refuse_duplicates(model: CaseFile, document: Document) -> None:

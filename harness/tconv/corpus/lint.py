@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
 from tconv.corpus.tiers import FILE_NAME
-from tconv.dialects import DIALECTS, Stated
-from tconv.expectation import Inexpressible, Values, expectation
+from tconv.dialects import DIALECTS, Absent
+from tconv.expectation import Inexpressible, Refuse, Values, expectation
 from tconv.judge import Truth
 from tconv.operands import make
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tconv.case import Case, Expected
     from tconv.corpus.corpus import Corpus
     from tconv.corpus.sweep import Sweep
+    from tconv.expectation import Expectation
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def lint(corpus: Corpus) -> Iterator[Finding]:
             yield Finding(
                 sweep.id, f"{FILE_NAME} must be of today (got another digest); run 'tconv check --write-tiers'"
             )
-    for gone in set(corpus.tiers.kept) - set(corpus.sweeps):
+    for gone in sorted(set(corpus.tiers.kept) - set(corpus.sweeps)) if corpus.whole else ():
         yield Finding(gone, f"{FILE_NAME} must name sweeps that are there; run 'tconv check --write-tiers'")
     for case in corpus.cases("full"):
         yield from _sense(case)
@@ -72,13 +73,26 @@ def _sense(case: Case) -> Iterator[Finding]:
         reason = next(iter(reasons.values())).reason
         yield Finding(case.id, f"must be sayable in a dialect (got none; the first says: {reason}); skip it")
     elif case.breaks is not None:
-        stating = [n for n, row in DIALECTS.items() if isinstance(row.constraints[case.breaks], Stated)]
-        owed = [n for n in stating if not isinstance(expected[n], Values | Inexpressible)]
-        alone = [n for n in expected if not isinstance(expected[n], Inexpressible)]
-        if stating and not owed and any(isinstance(expected[n], Values) for n in stating):
-            yield Finding(case.id, f"must break {case.breaks} (got a value owed in {stating[0]}); correct it")
-        if not alone:
-            yield Finding(case.id, f"must break {case.breaks} alone; correct it")
+        minding = [n for n, row in DIALECTS.items() if not isinstance(row.constraints[case.breaks], Absent)]
+        if not any(_sees(expected[n], case.breaks) for n in minding):
+            valued = [n for n in minding if isinstance(expected[n], Values)]
+            if valued:
+                yield Finding(case.id, f"must break {case.breaks} (got a value owed in {valued[0]}); correct it")
+            else:
+                yield Finding(case.id, f"must break {case.breaks} alone (got {reasons[minding[0]].reason}); correct it")
+
+
+def _sees(expected: Expectation, breaks: str) -> bool:
+    """Return whether a dialect that does not leave the constraint out sees it broken."""
+    match expected:
+        case Refuse(broken):
+            return broken.constraint == breaks
+        case Values(_, _, refusals):
+            return f"{breaks}-refused" in refusals
+        case Inexpressible():
+            return False
+        case _:
+            assert_never(expected)
 
 
 def _literals(case: Case) -> Iterator[Finding]:

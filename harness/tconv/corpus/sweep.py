@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import prod
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 
 LARGEST_SWEEP = 500_000
 """Combinations; refused before any is made."""
+MOST_AXES = 32
+"""Fewer than an array of numpy can have dimensions."""
 
-Rows = np.ndarray[Any, np.dtype[np.int16]]
+Rows = np.ndarray[Any, np.dtype[np.int32]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -91,7 +94,7 @@ class Sweep:
 
     def product(self) -> Rows:
         """Return all combinations, (n, axes), skipped ones included."""
-        grid = np.indices(self.radix, dtype=np.int16)
+        grid = np.indices(self.radix, dtype=np.int32)
         return grid.reshape(len(self.radix), -1).T
 
     def rows(self) -> Rows:
@@ -108,7 +111,7 @@ class Sweep:
             return None
         if any(labels[axis.name] not in axis.labels for axis in self.axes):
             return None
-        row = np.array([[axis.labels.index(labels[axis.name]) for axis in self.axes]], dtype=np.int16)
+        row = np.array([[axis.labels.index(labels[axis.name]) for axis in self.axes]], dtype=np.int32)
         return None if any(skip.covers(row)[0] for skip in self.skips) else row
 
     def labels(self, row: Sequence[int]) -> dict[str, str]:
@@ -149,6 +152,10 @@ def read_sweep(
         FileError: an axis or a skip is not as it must be, or nothing is left.
     """
     place = ("sweeps", index)
+    if (count := len(sweep.axes)) > MOST_AXES:
+        raise error_at(
+            document, (*place, "axes"), f"a sweep must have at most {MOST_AXES} axes (got {count}); split it", key=True
+        )
     axes = tuple(_axis(name, values, document, (*place, "axes", name)) for name, values in sweep.axes.items())
     if (size := prod(len(axis.labels) for axis in axes)) > LARGEST_SWEEP:
         raise error_at(
@@ -170,6 +177,9 @@ def read_sweep(
 
 def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:
     if isinstance(values, dict):
+        if not _NAME.fullmatch(name):
+            message = f"an axis must have a name of letters, digits, '_', '.', '+' and '-' (got {name!r}); rename it"
+            raise error_at(document, place, message, key=True)
         return Axis(name, tuple(values), tuple(settings.written() for settings in values.values()))
     if name not in Settings.model_fields:
         raise error_at(
@@ -180,11 +190,21 @@ def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document
             key=True,
         )
     layers = tuple(_setting(name, value, document, (*place, number)) for number, value in enumerate(values))
-    labels = tuple(label(value["raw"] if isinstance(value, dict) else value) for value in values)
+    labels = tuple(label(value.get("raw", value) if isinstance(value, dict) else value) for value in values)
+    seen: set[str] = set()
     for number, text in enumerate(labels):
-        if text in labels[:number]:
+        if text in seen:
             raise error_at(document, (*place, number), f"the values of an axis must differ (got {text!r} again)")
+        if not _LABEL.fullmatch(text):
+            message = f"an axis must have values that an id can hold (got {text!r}); give a mapping of labels instead"
+            raise error_at(document, (*place, number), message)
+        seen.add(text)
     return Axis(name, labels, layers)
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_LABEL = re.compile(r"[^\s\x00-\x1f\x7f\[\]{},=|]+")
+"""What ids, patterns and a line of output leave alone; an operand's mapping, which stands as braces, is none."""
 
 
 def _setting(name: str, value: Any, document: Document, place: tuple[str | int, ...]) -> dict[str, Any]:  # noqa: ANN401

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from tconv.corpus.covering import cover
 from tconv.dialects import DIALECTS
@@ -15,15 +16,24 @@ from tconv.errors import FileError
 from tconv.expectation import Inexpressible, expectation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from tconv.corpus.sweep import Mask, Rows, Sweep
+    from tconv.corpus.sweep import Axis, Mask, Rows, Sweep
 
 FILE_NAME = "tiers.json"
 STRENGTH = {"gate": 4, "smoke": 2}
 """How many axis values every reachable tuple of a tier has."""
-_PRESENTATION = ("data_format", "filter_format", "shapes", "filter_source")
+_PRESENTATION = {"data_format", "filter_format", "shapes", "filter_source"}
+
+
+def _ascends(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    if any(one >= two for one, two in pairwise((-1, *numbers))):
+        raise ValueError("must be row numbers in ascending order")
+    return numbers
+
+
+_RowNumbers = Annotated[tuple[int, ...], AfterValidator(_ascends)]
 
 
 class Selection(BaseModel):
@@ -32,8 +42,8 @@ class Selection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     digest: str
-    gate: tuple[int, ...]
-    smoke: tuple[int, ...]
+    gate: _RowNumbers
+    smoke: _RowNumbers
 
 
 class TiersFile(BaseModel):
@@ -41,27 +51,35 @@ class TiersFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: int = 1
+    format: Literal[1] = 1
     sweeps: dict[str, Selection] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """The selections that a corpus keeps."""
+    """The selections that a corpus keeps, and the file."""
 
     kept: dict[str, Selection]
+    path: Path
 
     def fresh(self, sweep: Sweep) -> bool:
         """Return whether what is kept for the sweep is what its file says today."""
         return sweep.id in self.kept and self.kept[sweep.id].digest == sweep.digest
 
     def rows(self, sweep: Sweep, tier: str) -> Rows:
-        """Return the rows of the sweep in a tier, (n, axes)."""
+        """Return the rows of the sweep in a tier, (n, axes).
+
+        Raises:
+            FileError: rows are kept that the sweep does not have.
+        """
         rows = sweep.rows()
         if tier == "full":
             return rows
         selection = self.kept[sweep.id] if self.fresh(sweep) else select(sweep)
-        return rows[list(selection.gate if tier == "gate" else selection.smoke)]
+        numbers = list(selection.gate if tier == "gate" else selection.smoke)
+        if numbers and numbers[-1] >= len(rows):
+            raise _broken(self.path)
+        return rows[numbers]
 
 
 def read(folder: Path) -> Tiers:
@@ -72,20 +90,38 @@ def read(folder: Path) -> Tiers:
     """
     path = folder / FILE_NAME
     if not path.is_file():
-        return Tiers({})
+        return Tiers({}, path)
     try:
-        return Tiers(TiersFile.model_validate_json(path.read_bytes()).sweeps)
+        return Tiers(TiersFile.model_validate_json(path.read_bytes()).sweeps, path)
     except ValidationError:
-        raise FileError(path, "must be what 'tconv check --write-tiers' writes; write it anew") from None
+        raise _broken(path) from None
 
 
-def write(folder: Path, sweeps: Iterable[Sweep]) -> None:
-    """Keep the selections of all sweeps in `folder`, a sweep a line so that a change is seen."""
+def _broken(path: Path) -> FileError:
+    return FileError(path, "must be what 'tconv check --write-tiers' writes; delete it and write it anew")
+
+
+def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, Selection] | None = None) -> None:
+    """Keep the selections of all sweeps in `folder`, a sweep a line so that a change is seen.
+
+    Args:
+        folder: where the corpus is.
+        sweeps: those that are chosen anew.
+        others: what is kept of sweeps of other files.
+
+    Raises:
+        FileError: the file cannot be written.
+    """
+    selections = dict(others or {}) | {sweep.id: select(sweep) for sweep in sweeps}
     lines = [
-        f"  {json.dumps(sweep.id)}: {json.dumps(select(sweep).model_dump(), separators=(',', ':'))}" for sweep in sweeps
+        f"  {json.dumps(name)}: {json.dumps(selection.model_dump(), separators=(',', ':'))}"
+        for name, selection in selections.items()
     ]
     text = '{"format": 1, "sweeps": {\n' + ",\n".join(lines) + "\n}}\n"
-    (folder / FILE_NAME).write_text(text, encoding="utf-8")
+    try:
+        (folder / FILE_NAME).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(folder / FILE_NAME, f"must be a file that can be written ({error.strerror})") from None
 
 
 def select(sweep: Sweep) -> Selection:
@@ -99,10 +135,17 @@ def sayable(sweep: Sweep) -> dict[str, Mask]:
     """Return, for each dialect, which rows of the sweep it can say."""
     rows = sweep.rows()
     # What is presentation alone decides nothing here; leaving it out makes the work a quarter.
-    telling = [number for number, axis in enumerate(sweep.axes) if axis.name not in _PRESENTATION]
+    telling = [number for number, axis in enumerate(sweep.axes) if not _presents(axis)]
     _, first, inverse = np.unique(rows[:, telling], axis=0, return_index=True, return_inverse=True)
     cases = [sweep.case(row) for row in rows[first].tolist()]
     return {
         name: np.array([not isinstance(expectation(case, dialect), Inexpressible) for case in cases])[inverse.ravel()]
         for name, dialect in DIALECTS.items()
     }
+
+
+def _presents(axis: Axis) -> bool:
+    """Return whether an axis is of presentation alone. A word written as it is may be one that no dialect knows."""
+    return all(
+        key in _PRESENTATION and not isinstance(value, dict) for layer in axis.layers for key, value in layer.items()
+    )

@@ -137,8 +137,9 @@ class Evaluator:
 
 def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend of anyone's may return anything
     """Return the outcome if it is one: what is not would end the worker, or break the record file."""
+    array: object = getattr(outcome, "array", None)
     match outcome:
-        case out.Produced(array) if not isinstance(array, np.ndarray):
+        case out.Produced() if not isinstance(array, np.ndarray):
             return out.Broke(f"must produce an array (got {type(array).__name__})")
         case (
             out.Produced()

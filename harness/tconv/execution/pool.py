@@ -8,10 +8,11 @@ import os
 import signal
 import tempfile
 from collections import deque
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import ceil
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import monotonic
@@ -20,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Self
 from tconv import verdict as ver
 from tconv.errors import BackendMissing, TconvError, UsageError
 from tconv.execution.probe import PROBED
-from tconv.execution.worker import CASES, Assignment, serve
+from tconv.execution.worker import CASES, HELD_BACK, Assignment, serve
 from tconv.records import BackendHeader, Record, record_line
+from tconv.yaml_tree import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -64,6 +66,19 @@ class _Worker:
         """Whether an answer is awaited."""
         return bool(self.pending) or not self.introduced
 
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended, though a child of its may hold the connection."""
+        return not self.process.is_alive()
+
+    def heard(self, seconds: float) -> list[Any] | None:
+        """Return the next message, or None where the worker ends or says nothing for so long."""
+        with suppress(EOFError, OSError):
+            if self.connection.poll(seconds):
+                message: list[Any] = json.loads(self.connection.recv_bytes())
+                return message
+        return None
+
     def tail(self) -> str:
         """Return the end of what the worker printed."""
         with suppress(OSError), self.log.open("rb") as file:
@@ -76,8 +91,9 @@ class _Worker:
         """End the worker and whatever it started."""
         if hasattr(os, "killpg") and self.process.pid:
             with suppress(ProcessLookupError, PermissionError):
-                # Only a worker that already leads its own group is reached this way, never the caller's group.
-                if os.getpgid(self.process.pid) == self.process.pid:
+                # Only a worker that leads its own group is reached this way, never the caller's group. One that has
+                # introduced itself does so even after its end, as long as something that it started is there.
+                if self.introduced or os.getpgid(self.process.pid) == self.process.pid:
                     os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.join()
@@ -148,7 +164,10 @@ class Pool:
         for worker in [w for w in self._workers if w.busy and monotonic() > w.deadline and not w.connection.poll()]:
             if not worker.introduced:
                 raise BackendMissing(f"backend {self._assignment.backend!r} must start within {START_SECONDS:g} s")
-            yield from self._replaced(worker, ver.TimedOut(self._timeout), waiting)
+            if worker.ended:
+                yield from self._died(worker, waiting)
+            else:
+                yield from self._replaced(worker, ver.TimedOut(self._timeout), waiting)
 
     def _acquainted(self) -> tuple[str, BackendHeader]:
         """Start the first worker, and learn who its backend is and what it accumulates in.
@@ -160,12 +179,9 @@ class Pool:
         dialect, backend = self._introduced(worker)
         known: dict[str, str | None] = {}
         for dtype in PROBED:
-            try:
-                if not worker.connection.poll(max(_PROBE_SECONDS, _QUESTIONS * self._timeout)):
-                    raise EOFError
-                known[dtype] = json.loads(worker.connection.recv_bytes())[1]
-            except (EOFError, OSError):
-                known[dtype] = None
+            answer = worker.heard(max(_PROBE_SECONDS, _QUESTIONS * self._timeout))
+            known[dtype] = answer[1] if answer else None
+            if answer is None:
                 worker.kill()
                 self._workers.remove(worker)
                 self._assignment = replace(self._assignment, accumulates=dict(known))
@@ -181,10 +197,11 @@ class Pool:
         ours, theirs = self._context.Pipe()
         assignment = replace(self._assignment, log=str(log))
         process = self._context.Process(target=serve, args=(theirs, assignment), daemon=True)
-        process.start()
-        theirs.close()
         worker = _Worker(process, ours, log, monotonic() + START_SECONDS, deque(pending))
-        self._workers.append(worker)
+        with _undisturbed():
+            process.start()
+            self._workers.append(worker)
+        theirs.close()
         return worker
 
     def _introduced(self, worker: _Worker) -> tuple[str, BackendHeader]:
@@ -193,16 +210,13 @@ class Pool:
         Raises:
             BackendMissing: there is no backend, or it ended before it answered.
         """
-        try:
-            if not worker.connection.poll(max(0.0, worker.deadline - monotonic())):
-                raise EOFError
-            message = json.loads(worker.connection.recv_bytes())
-        except (EOFError, OSError):
+        message = worker.heard(max(0.0, worker.deadline - monotonic()))
+        if message is None:
             tail = worker.tail()
-            printed = f"; it printed: {tail.splitlines()[-1]}" if tail else ""
+            printed = f"; it printed: {one_line(tail.splitlines()[-1])}" if tail else ""
             raise BackendMissing(
                 f"backend {self._assignment.backend!r} must start (it ended before it answered){printed}"
-            ) from None
+            )
         match message:
             case ["info", dialect, told]:
                 worker.introduced = True
@@ -241,11 +255,7 @@ class Pool:
             while worker.pending and worker.connection.poll():
                 yield from self._answer(worker, json.loads(worker.connection.recv_bytes()), waiting)
         except (EOFError, OSError):
-            # Not `join`: a process that is no longer there cannot be asked for the group that it may leave behind.
-            ended = wait([worker.process.sentinel], timeout=_GRACE_SECONDS)
-            worker.kill()
-            cause = _cause(worker.process.exitcode) if ended else "closed its connection and went on"
-            yield from self._replaced(worker, ver.Died(cause, worker.tail()), waiting)
+            yield from self._died(worker, waiting)
 
     def _answer(self, worker: _Worker, message: list[Any], waiting: Iterator[Case]) -> Iterator[Line]:
         worker.deadline = monotonic() + self._timeout
@@ -262,6 +272,11 @@ class Pool:
             case _:
                 raise TconvError(f"a worker must answer in the protocol (got {message!r})")
 
+    def _died(self, worker: _Worker, waiting: Iterator[Case]) -> Iterator[Line]:
+        worker.process.join(timeout=_GRACE_SECONDS)
+        cause = _cause(worker.process.exitcode) if worker.ended else "closed its connection and went on"
+        yield from self._replaced(worker, ver.Died(cause, worker.tail()), waiting)
+
     def _replaced(self, worker: _Worker, verdict: ver.Verdict, waiting: Iterator[Case]) -> Iterator[Line]:
         """Give the case at hand its verdict and the others to a new worker."""
         culprit = worker.pending.popleft()
@@ -271,6 +286,25 @@ class Pool:
         if left := worker.pending or deque(islice(waiting, CHUNK)):
             self._start(left)
         yield Line(culprit.id, verdict.kind, record_line(record))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold back signals while a worker is started.
+
+    One that came in between would lose us the worker; and the worker inherits this until it has left the terminal's
+    process group, so that Ctrl-C, which is for the parent to act upon, does not end it with a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Started inside, the tracker would release what is held back.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _cause(code: int | None) -> str:

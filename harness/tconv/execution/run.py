@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TextIO
 
 import numpy as np
 import onnx
@@ -110,9 +110,7 @@ def run(selection: Selection, settings: Settings, progress: Callable[[int, int, 
         done = _resumed(path, header) if settings.resume else frozenset()
         left = [case for case in cases if case.id not in done]
         progress(len(done), len(cases), None)
-        with path.open(
-            "a" if done or (settings.resume and path.exists()) else "w", encoding="utf-8", buffering=1
-        ) as file:
+        with _opened(path, "a" if settings.resume else "w") as file:
             if file.tell() == 0:
                 file.write(header_line(header) + "\n")
             for number, line in enumerate(_written(pool.run(left), file.write), start=len(done) + 1):
@@ -138,6 +136,13 @@ def _folder(output: Path) -> Path:
     except OSError as error:
         raise FileError(output, f"must be a folder that can be written ({error.strerror})") from None
     return output
+
+
+def _opened(path: Path, mode: Literal["a", "w"]) -> TextIO:
+    try:
+        return path.open(mode, encoding="utf-8", buffering=1)
+    except OSError as error:
+        raise FileError(path, f"must be a file that can be written ({error.strerror})") from None
 
 
 def _header(selection: Selection, settings: Settings, pool: Pool, cases: int) -> RunHeader:

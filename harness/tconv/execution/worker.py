@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import traceback
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from multiprocessing.connection import Connection
 
+HELD_BACK = {signal.SIGINT, signal.SIGTERM}
+"""Signals that a worker does not hear before it leads its own process group."""
 CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
 
 
@@ -82,6 +85,8 @@ def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:
     """Start the backend, tell the parent who it is, return what evaluates cases on it."""
     backend = create(assignment.backend)
     info = backend.info()
+    if not info.dialects:
+        raise BackendMissing(f"backend {assignment.backend!r} must speak a dialect (got none)")
     name = assignment.dialect or info.dialects[0]
     spoken = dialect(name)
     if name not in info.dialects:
@@ -102,6 +107,10 @@ def _detach(log: str) -> None:
     """Leave the terminal's process group, and send what a runtime prints to a file."""
     if hasattr(os, "setsid"):
         os.setsid()
+        # What was held back until here was meant for the parent, which ends us if it ends.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_BACK)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdout.flush()
     sys.stderr.flush()
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

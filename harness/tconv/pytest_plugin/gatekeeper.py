@@ -207,7 +207,7 @@ class Gatekeeper:
         if self._assessment is None:
             return
         header, counts = self._assessment.run.header, self._assessment.counts
-        terminalreporter.section("tconv", cyan=True)
+        terminalreporter.write_sep("=", "tconv")
         told = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
         terminalreporter.write_line(f"{header.backend.name} {header.backend.version}, {header.dialect}: {told}")
         for reason in self._assessment.red:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from tconv import waivers
 from tconv.corpus.corpus import TIERS
@@ -14,8 +16,6 @@ from tconv.errors import FileError, UsageError, nearest
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from tconv.corpus import Tier
     from tconv.waivers import WaiverFile
@@ -98,8 +98,8 @@ def read(config: pytest.Config) -> Settings:
 def _value(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - of the type that was declared
     try:
         return config.getini(name)
-    except (TypeError, ValueError) as error:
-        raise _wrong(config, name, f"must be of its type (got: {error})") from None
+    except (TypeError, ValueError, pytest.UsageError) as error:
+        raise _wrong(config, name, f"must be of its type ({error})") from None
 
 
 def _text(config: pytest.Config, name: str) -> str | None:
@@ -124,9 +124,10 @@ def _dialect(config: pytest.Config) -> str | None:
 
 def _tier(config: pytest.Config) -> Tier:
     word = _text(config, "tconv_tier") or "gate"
-    if word not in TIERS:
-        raise _wrong(config, "tconv_tier", f"must be one of {', '.join(TIERS)} (got {word!r}){nearest(word, TIERS)}")
-    return cast("Tier", word)
+    for tier in TIERS:
+        if tier == word:
+            return tier
+    raise _wrong(config, "tconv_tier", f"must be one of {', '.join(TIERS)} (got {word!r}){nearest(word, TIERS)}")
 
 
 def _timeout(config: pytest.Config) -> float:

@@ -1,0 +1,223 @@
+"""`exec:COMMAND`: any child process that speaks the runner protocol, version 1.
+
+One JSON object a line, UTF-8, on its standard input and output; its standard error is kept. The child is started
+without a shell and lives in the worker's process group, so that the pool ends it with the worker. What it says is not
+trusted: anything but the one answer that is awaited is `broke`, and the child is started anew.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import shlex
+import signal
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from tconv.backends import BackendInfo
+from tconv.backends.onnx_model import OPSETS, build
+from tconv.dialects import DIALECTS
+from tconv.errors import BackendMissing
+from tconv.outcome import Broke, Died, Produced, Refused, Unsupported
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.call import Call
+    from tconv.outcome import Outcome
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+PREFIX = "exec:"
+PROTOCOL = 1
+_LONGEST_LINE = 2**20
+_LARGEST_OUTPUT = 2**30
+_HELLO_SECONDS = 60.0
+_TAIL = 2000
+
+
+class _Unusable(Exception):  # noqa: N818 - what the child did, turned into an outcome where it is awaited
+    """The child said something that the protocol does not have."""
+
+
+class Exec:
+    """A child process behind the runner protocol.
+
+    Args:
+        command: a command line, split as a POSIX shell splits it and never given to one.
+
+    Raises:
+        BackendMissing: the command cannot be started, or does not say hello.
+    """
+
+    def __init__(self, command: str) -> None:
+        self._words = shlex.split(command)
+        if not self._words:
+            raise BackendMissing("backend 'exec:' must name a command, as in exec:'python runner.py'")
+        self._folder = tempfile.TemporaryDirectory(prefix="tconv-exec-")
+        self._files = Path(self._folder.name)
+        self._count = 0
+        self._child: subprocess.Popen[bytes] | None = None
+        self._buffer = b""
+        self._info = self._greeted()
+
+    def info(self) -> BackendInfo:
+        """Return what the runner said of itself."""
+        return self._info
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Send one call and take its answer."""
+        try:
+            if self._child is None:
+                self._greeted()
+            return self._asked(call, arrays)
+        except (_Unusable, BackendMissing) as error:
+            self._end()
+            return Broke(str(error))
+        except (BrokenPipeError, EOFError):
+            return self._died()
+
+    def _greeted(self) -> BackendInfo:
+        """Start the child and exchange greetings."""
+        with (self._files / "stderr").open("wb") as errors:
+            try:
+                self._child = subprocess.Popen(  # noqa: S603 - the command is the user's own, and there is no shell
+                    self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+                )
+            except OSError as error:
+                raise BackendMissing(f"backend must start (got {self._words[0]!r}: {error.strerror})") from None
+        self._buffer = b""
+        try:
+            self._send({"hello": {"protocol": PROTOCOL}})
+            answer = self._line(_HELLO_SECONDS)
+        except (BrokenPipeError, EOFError, _Unusable) as error:
+            told = self._tail().rpartition("\n")[2] or str(error) or "it ended"
+            self._end()
+            raise BackendMissing(f"backend {self._words[0]!r} must say hello (got: {told})") from None
+        return self._introduction(answer)
+
+    def _introduction(self, answer: dict[str, Any]) -> BackendInfo:
+        words = [answer.get(key) for key in ("name", "version", "dialect")]
+        if not all(isinstance(word, str) and word for word in words):
+            self._end()
+            raise BackendMissing(f"a hello must have name, version and dialect (got {json.dumps(answer)[:200]})")
+        name, version, dialect = (str(word) for word in words)
+        if dialect not in DIALECTS:
+            self._end()
+            raise BackendMissing(f"a hello's dialect must be one of {', '.join(DIALECTS)} (got {dialect!r})")
+        return BackendInfo(name, version, (dialect,), {"command": shlex.join(self._words)})
+
+    def _asked(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        output = self._files / "output_0.npy"
+        output.unlink(missing_ok=True)
+        question = {"id": self._next(), "output": str(output)} | self._said(call, arrays)
+        self._send({"run": question})
+        answer = self._line(None)
+        if answer.get("id") != question["id"]:
+            raise _Unusable(f"must answer for {question['id']!r} (got {json.dumps(answer)[:200]})")
+        match answer:
+            case {"ok": True}:
+                return Produced(_loaded(output, call))
+            case {"refused": str(message)}:
+                return Refused(message)
+            case {"unsupported": str(reason)}:
+                return Unsupported(reason)
+            case _:
+                raise _Unusable(f"must answer ok, refused or unsupported (got {json.dumps(answer)[:200]})")
+
+    def _next(self) -> str:
+        """Return an id that no earlier question had: a late answer cannot be taken for this one's."""
+        self._count += 1
+        return f"case-{self._count}"
+
+    def _said(self, call: Call, arrays: Mapping[str, Array]) -> dict[str, Any]:
+        """Write the inputs; return how the question names them."""
+        if call.dialect in OPSETS:
+            model = self._files / "model.onnx"
+            model.write_bytes(build(call, arrays).SerializeToString())
+            fed = [one for one in call.inputs if not one.constant]
+            paths = [self._saved(f"input_{number}", arrays[one.role]) for number, one in enumerate(fed)]
+            return {"model": str(model), "inputs": paths}
+        inputs = {
+            one.name: self._saved(
+                one.name, arrays[one.role] if one.role in arrays else np.array(one.values, dtype=np.int64)
+            )
+            for one in call.inputs
+        }
+        return {"dialect": call.dialect, "attributes": dict(call.attributes), "inputs": inputs}
+
+    def _saved(self, name: str, array: Array) -> str:
+        path = self._files / f"{name}.npy"
+        np.save(path, array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array, allow_pickle=False)
+        return str(path)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._child is not None  # noqa: S101 - the callers start it
+        assert self._child.stdin is not None  # noqa: S101 - a pipe was asked for
+        self._child.stdin.write(json.dumps(message).encode() + b"\n")
+        self._child.stdin.flush()
+
+    def _line(self, seconds: float | None) -> dict[str, Any]:
+        """Return the next line's object; without `seconds`, the pool's own deadline is what ends a silence."""
+        assert self._child is not None  # noqa: S101
+        assert self._child.stdout is not None  # noqa: S101
+        descriptor = self._child.stdout.fileno()
+        while b"\n" not in self._buffer:
+            if len(self._buffer) > _LONGEST_LINE:
+                raise _Unusable(f"a line must have at most {_LONGEST_LINE} bytes (got more)")
+            if not select.select([descriptor], [], [], seconds)[0]:
+                raise _Unusable(f"must answer within {seconds:g} s (got nothing)")
+            read = self._child.stdout.read1(65536)  # type: ignore[attr-defined]  # a buffered reader has it
+            if not read:
+                if self._buffer:
+                    raise _Unusable(f"a line must end with a newline (got {self._buffer[:200]!r} and the end)")
+                raise EOFError
+            self._buffer += read
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            raise _Unusable(f"a line must be a JSON object (got {line[:200]!r})") from None
+        if not isinstance(answer, dict):
+            raise _Unusable(f"a line must be a JSON object (got {line[:200]!r})")
+        return answer
+
+    def _died(self) -> Died:
+        """Return how the child ended; the next call starts another."""
+        assert self._child is not None  # noqa: S101
+        code = self._child.wait()
+        self._child = None
+        cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return Died(cause, self._tail())
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+            self._child = None
+
+    def _tail(self) -> str:
+        with suppress(OSError):
+            return (self._files / "stderr").read_bytes()[-_TAIL:].decode("utf-8", "replace").strip()
+        return ""
+
+
+def _loaded(path: Path, call: Call) -> Array:
+    """Read the output that the child was told to write."""
+    if not path.is_file() or path.is_symlink():
+        raise _Unusable("ok must come with an output file (got none)")
+    if path.stat().st_size > _LARGEST_OUTPUT:
+        raise _Unusable(f"an output file must have at most {_LARGEST_OUTPUT} bytes (got {path.stat().st_size})")
+    try:
+        array: Array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise _Unusable(f"an output file must be a .npy array (got: {error})") from None
+    bits = call.dtype is DType.BF16 and array.dtype == np.uint16
+    return array.view(ml_dtypes.bfloat16) if bits else array

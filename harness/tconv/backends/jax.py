@@ -1,0 +1,77 @@
+"""JAX's conv_general_dilated: a convolution of the data with zeros inserted and the filter mirrored."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import numpy as np
+from jax import lax
+
+from tconv.backends import BackendInfo
+from tconv.backends.resolved import SPOKEN, geometry_of
+from tconv.layouts import to_iox, to_ncx
+from tconv.outcome import Produced, Refused
+from tconv.vocabulary import DataFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.call import Call
+    from tconv.geometry import Geometry
+    from tconv.outcome import Outcome
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Jax:
+    """jax on the CPU, in the precision of the operands."""
+
+    def __init__(self) -> None:
+        jax.config.update("jax_enable_x64", True)
+
+    def info(self) -> BackendInfo:
+        """Return the versions and the device."""
+        return BackendInfo(
+            "jax",
+            jax.__version__,
+            SPOKEN,
+            {"device": str(jax.devices()[0]), "precision": "highest", "jaxlib": jax.lib.__version__},
+        )
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Run one call, its geometry resolved first."""
+        geometry = geometry_of(call)
+        if isinstance(geometry, Refused):
+            return geometry
+        x = to_ncx(arrays["x"], call.data_format)
+        try:
+            y = np.asarray(_transposed(x, to_iox(arrays["w"], call.filter_format), geometry))
+        except (TypeError, ValueError) as error:
+            return Refused(str(error).partition("\n")[0])
+        y = y if "b" not in arrays else y + arrays["b"].reshape(-1, *(1,) * call.rank)
+        return Produced(y if call.data_format is DataFormat.NCX else np.moveaxis(y, 1, -1))
+
+
+def _transposed(x: Array, w: Array, geometry: Geometry) -> jax.Array:
+    reach = [(k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True)]
+    pads = [(r - b, r - e) for r, b, e in zip(reach, geometry.pads_begin, geometry.pads_end, strict=True)]
+    axes = len(geometry.kernel)
+    grouped = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
+    forward = np.flip(np.moveaxis(grouped, 2, 1), axis=tuple(range(3, 3 + axes)))
+    filters = forward.reshape(-1, *forward.shape[2:])
+    spatial = "".join("0123"[axis] for axis in range(axes))
+    return lax.conv_general_dilated(
+        x,
+        filters,
+        window_strides=(1,) * axes,
+        padding=pads,
+        lhs_dilation=geometry.strides,
+        rhs_dilation=geometry.dilations,
+        dimension_numbers=(f"NC{spatial}", f"OI{spatial}", f"NC{spatial}"),
+        feature_group_count=geometry.groups,
+        precision=lax.Precision.HIGHEST,
+    )

@@ -1,0 +1,85 @@
+"""oneDNN Graph's ConvTranspose and ConvolutionBackwardData on the real libdnnl."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv.backends import BackendInfo
+from tconv.backends.onednn_graph import Graph, Refusal, Tensor
+from tconv.outcome import Produced, Refused, Unsupported
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.call import Call
+    from tconv.outcome import Outcome
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+_DATA_TYPES = {DType.F16: 1, DType.BF16: 2, DType.F32: 3}
+_NO_KERNEL = ("unimplemented",)
+
+
+class OneDnn:
+    """ConvTranspose, the operation of the Graph API."""
+
+    name = "onednn"
+    dialect = "onednn/ConvTranspose-1"
+    kind = 16
+
+    def __init__(self) -> None:
+        self._graph = Graph()
+
+    def info(self) -> BackendInfo:
+        """Return the library's version and what it runs on."""
+        return BackendInfo(
+            self.name,
+            self._graph.version,
+            (self.dialect,),
+            {"library": self._graph.path.name, "isa": self._graph.isa, "machine": platform.machine(), "threads": "1"},
+        )
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Run one call; a refusal of any step is a refusal, a missing kernel is unsupported."""
+        inputs = []
+        for one in call.inputs:
+            if one.role == "output_shape":
+                continue
+            data_type = _DATA_TYPES.get(one.dtype or DType.F32)
+            if data_type is None:
+                return Unsupported(f"the Graph API has no type for {one.dtype}")
+            inputs.append(Tensor(np.ascontiguousarray(arrays[one.role]), data_type, one.constant))
+        try:
+            dtype = arrays["x"].dtype
+            return Produced(self._graph.run(self.kind, self.words(call), inputs, dtype, call.rank + 2))
+        except Refusal as refusal:
+            unsupported = refusal.status in _NO_KERNEL
+            return Unsupported(str(refusal)) if unsupported else Refused(str(refusal))
+
+    def words(self, call: Call) -> dict[str, str | int | tuple[int, ...]]:
+        """Return the attributes as the library spells them."""
+        return dict(call.attributes)
+
+
+class OneDnnBackwardData(OneDnn):
+    """ConvolutionBackwardData, which is what became of the specification's ConvolutionBackpropData-1."""
+
+    name = "onednn-backward-data"
+    dialect = "onednn/ConvolutionBackpropData-1"
+    kind = 14
+
+    def words(self, call: Call) -> dict[str, str | int | tuple[int, ...]]:
+        """Return the attributes; the size that is asked for is an attribute here, of the whole output."""
+        words = super().words(call)
+        asked = next((one.values for one in call.inputs if one.role == "output_shape"), None)
+        if asked is not None:
+            channels = call.written.w.shape[1] * call.groups
+            spatial = tuple(asked)
+            batch = call.inputs[0].shape[0]
+            ncx = words.get("data_format", "NXC") == "NCX"
+            words["dst_shape"] = (batch, channels, *spatial) if ncx else (batch, *spatial, channels)
+        return words

@@ -1,0 +1,52 @@
+"""ONNX's shape inference: a shape and a type, no values. Runtimes build on it at load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from tconv.backends import BackendInfo
+from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
+from tconv.outcome import Refused, ShapeOnly, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from tconv.call import Call
+    from tconv.outcome import Outcome
+
+_WORDS = {number: str(word) for word, number in ELEMENT_TYPES.items()}
+
+
+class OnnxShapeInference:
+    """`infer_shapes` in strict mode: an operator whose inference fails is an error."""
+
+    strict = True
+
+    def info(self) -> BackendInfo:
+        """Return onnx's version and the mode."""
+        name = "onnx-shape-inference" + ("" if self.strict else "-lenient")
+        dialects = tuple(sorted(OPSETS, key=OPSETS.__getitem__, reverse=True))
+        return BackendInfo(name, onnx.__version__, dialects, {"strict_mode": str(self.strict)})
+
+    def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
+        """Infer the output's shape with the output's declaration taken away."""
+        model = build(call, arrays)
+        model.graph.output[0].type.tensor_type.ClearField("shape")
+        try:
+            inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=self.strict)
+        except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError) as error:
+            return Refused(str(error).partition("\n")[0])
+        output = inferred.graph.output[0].type.tensor_type
+        if not output.HasField("shape") or any(not dim.HasField("dim_value") for dim in output.shape.dim):
+            return Unsupported("no shape is inferred, or not all of it")
+        return ShapeOnly(tuple(dim.dim_value for dim in output.shape.dim), _WORDS.get(output.elem_type, "unknown"))
+
+
+class OnnxShapeInferenceLenient(OnnxShapeInference):
+    """`infer_shapes` as it is by default: what cannot be inferred is passed over."""
+
+    strict = False

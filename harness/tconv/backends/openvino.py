@@ -1,0 +1,143 @@
+"""OpenVINO's own operations ConvolutionBackpropData-1 and GroupConvolutionBackpropData-1 on its CPU plugin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import openvino as ov
+from openvino import opset1
+
+from tconv.backends import BackendInfo
+from tconv.layouts import inverse, permutation
+from tconv.outcome import Broke, Produced, Refused
+from tconv.vocabulary import DataFormat, DType, FilterFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tconv.call import Call, Input
+    from tconv.outcome import Outcome
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+_PLAIN = "openvino/ConvolutionBackpropData-1"
+_GROUPED = "openvino/GroupConvolutionBackpropData-1"
+_ELEMENTS = {DType.F32: ov.Type.f32, DType.F16: ov.Type.f16, DType.BF16: ov.Type.bf16, DType.F64: ov.Type.f64}
+# The default hint is bf16 on processors that have it; a case names the precision that it wants.
+_SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
+
+
+class OpenVino:
+    """One operation a model; layouts that it does not have go through its Transpose."""
+
+    def __init__(self) -> None:
+        self._core = ov.Core()
+
+    def info(self) -> BackendInfo:
+        """Return OpenVINO's version and how it is set up."""
+        return BackendInfo("openvino", ov.__version__, (_PLAIN, _GROUPED), environment(self._core))
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Build the model, compile it, infer. What building or compiling throws is a refusal."""
+        try:
+            model = _model(call, arrays)
+        except RuntimeError as error:
+            return Refused(one_line(error))
+        made = compiled(self._core, model)
+        if isinstance(made, Refused):
+            return made
+        return inferred(made, [arrays[one.role] for one in call.inputs if not one.constant], call)
+
+
+def environment(core: ov.Core) -> dict[str, str]:
+    """Return what a result may depend on: the device, its precision, threads."""
+    device = str(core.get_property("CPU", "FULL_DEVICE_NAME"))
+    return {"device": device} | {name.lower(): str(value) for name, value in _SETTINGS.items()}
+
+
+def compiled(core: ov.Core, model: ov.Model) -> ov.CompiledModel | Refused:
+    """Return the model compiled for the CPU, or its refusal."""
+    try:
+        return core.compile_model(model, "CPU", _SETTINGS)
+    except RuntimeError as error:
+        return Refused(one_line(error))
+
+
+def inferred(made: ov.CompiledModel, feeds: Sequence[Array], call: Call) -> Produced | Broke | Refused:
+    """Return the output for the arrays that are fed, in the order of the model's inputs."""
+    try:
+        request = made.create_infer_request()
+        for index, array in enumerate(feeds):
+            request.set_input_tensor(index, _tensor(array))
+        request.infer()
+        return Produced(_array(request.get_output_tensor(0)))
+    except RuntimeError as error:
+        # With symbolic sizes the shapes are first seen here, and what they break is refused here.
+        return Refused(one_line(error)) if call.symbolic else Broke(one_line(error))
+
+
+def one_line(error: Exception) -> str:
+    """Return an exception's message in one line of bearable length."""
+    return " ".join(str(error).split())[:500]
+
+
+def _model(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
+    fed = []
+    nodes = {}
+    for one in call.inputs:
+        if one.role == "output_shape":
+            nodes[one.role] = opset1.constant(np.array(one.values, dtype=np.int64))
+        elif one.constant:
+            nodes[one.role] = ov.op.Constant(_tensor(arrays[one.role]))
+        else:
+            nodes[one.role] = _parameter(one, symbolic=call.symbolic)
+            fed.append(nodes[one.role])
+    x = nodes["x"]
+    if call.data_format is not DataFormat.NCX:
+        x = opset1.transpose(x, opset1.constant(np.array(permutation(call.rank, call.data_format))))
+    y = _operation(call, x, _canonical(call, nodes["w"]), nodes.get("output_shape"))
+    if call.data_format is not DataFormat.NCX:
+        y = opset1.transpose(y, opset1.constant(np.array(inverse(permutation(call.rank, call.data_format)))))
+    return ov.Model([y], fed, "tconv")
+
+
+def _canonical(call: Call, w: ov.Node) -> ov.Node:
+    if call.filter_format is FilterFormat.XOI:
+        taps = call.rank
+        w = opset1.transpose(w, opset1.constant(np.array([taps + 1, taps, *range(taps)])))
+    if call.dialect != _GROUPED or call.filter_format is FilterFormat.GIOX:
+        return w
+    # The grouped operation wants the groups as a dimension of their own.
+    channels, out_channels, *kernel = call.written.w.shape
+    shape = [call.groups, channels // call.groups, out_channels, *kernel]
+    return opset1.reshape(w, opset1.constant(np.array(shape)), special_zero=False)
+
+
+def _operation(call: Call, x: ov.Node, w: ov.Node, output_shape: ov.Node | None) -> ov.Node:
+    make = opset1.group_convolution_backprop_data if call.dialect == _GROUPED else opset1.convolution_backprop_data
+    words: dict[str, Any] = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in call.attributes.items()
+    }
+    strides = words.pop("strides", [])
+    return make(x, w, strides, output_shape, **words)
+
+
+def _parameter(one: Input, *, symbolic: bool) -> ov.Node:
+    shape = ov.PartialShape([-1] * len(one.shape)) if symbolic else ov.PartialShape(list(one.shape))
+    return opset1.parameter(shape, _ELEMENTS[one.dtype or DType.F32])
+
+
+def _tensor(array: Array) -> ov.Tensor:
+    array = np.ascontiguousarray(array)
+    if array.dtype == ml_dtypes.bfloat16:
+        return ov.Tensor(array.view(np.uint16), ov.Shape(array.shape), ov.Type.bf16)
+    return ov.Tensor(array.copy())
+
+
+def _array(tensor: ov.Tensor) -> Array:
+    if tensor.element_type == ov.Type.bf16:
+        raw = np.array(tensor.data).tobytes()
+        return np.frombuffer(raw, dtype=ml_dtypes.bfloat16).reshape(tuple(tensor.shape))
+    return np.array(tensor.data)
