@@ -94,7 +94,7 @@ def assess(
     return assessment
 
 
-def judged(  # noqa: PLR0911 - a return for each kind of verdict
+def judged(
     record: Record, facts: Mapping[str, str], waivers: WaiverFile | None, version: str, *, strict: bool = False
 ) -> Judged:
     """Return a record with its status.

@@ -31,7 +31,7 @@ class Jax:
     """jax on the CPU, in the precision of the operands."""
 
     def __init__(self) -> None:
-        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_enable_x64", val=True)
 
     def info(self) -> BackendInfo:
         """Return the versions and the device."""

@@ -11,7 +11,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -303,7 +303,7 @@ class _Handles:
         self._made.append((kind, handle))
         return handle
 
-    def __enter__(self) -> _Handles:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""The ONNX model of a call: one ConvTranspose, and Transpose nodes where a layout is not ONNX's."""
+"""The ONNX model of a call: one ConvTranspose, and a Transpose or Reshape where a layout is not ONNX's."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> o
     """
     nodes, names = [], []
     for one in call.inputs:
-        transpose = _transpose(one, call)
-        nodes += transpose
-        names.append(transpose[0].output[0] if transpose else one.name)
+        before = _canonical(one, call)
+        nodes += before
+        names.append(before[0].output[0] if before else one.name)
     plain = call.data_format is DataFormat.NCX
     node = helper.make_node("ConvTranspose", names, ["Y" if plain else "Y_ncx"])
     node.attribute.extend(_attribute(name, value) for name, value in call.attributes.items())
@@ -59,13 +59,18 @@ def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> o
         nodes.append(helper.make_node("Transpose", ["Y_ncx"], ["Y"], perm=back))
     fed = [_declared(one, symbolic=call.symbolic) for one in call.inputs if not one.constant]
     constants = [_constant(one, arrays[one.role]) for one in call.inputs if one.constant]
+    constants += [_merged(one) for one in call.inputs if _is_grouped(one, call)]
     output = helper.make_tensor_value_info("Y", ELEMENT_TYPES[call.dtype], [None] * len(call.inputs[0].shape))
     graph = helper.make_graph(nodes, "tconv", fed, [output], constants)
     opset = helper.make_opsetid("", OPSETS[call.dialect])
     return helper.make_model(graph, opset_imports=[opset], ir_version=_IR_VERSIONS[call.dialect], producer_name="tconv")
 
 
-def _transpose(one: Input, call: Call) -> list[onnx.NodeProto]:
+def _canonical(one: Input, call: Call) -> list[onnx.NodeProto]:
+    """Return the node that makes NCX or IOX of an input, none where it is there already."""
+    name = f"{one.name}_canonical"
+    if _is_grouped(one, call):
+        return [helper.make_node("Reshape", [one.name, f"{one.name}_shape"], [name])]
     if one.role == "x" and call.data_format is not DataFormat.NCX:
         axes = permutation(call.rank, call.data_format)
     elif one.role == "w" and call.filter_format is FilterFormat.XOI:
@@ -73,7 +78,18 @@ def _transpose(one: Input, call: Call) -> list[onnx.NodeProto]:
         axes = [taps + 1, taps, *range(taps)]
     else:
         return []
-    return [helper.make_node("Transpose", [one.name], [f"{one.name}_canonical"], perm=axes)]
+    return [helper.make_node("Transpose", [one.name], [name], perm=axes)]
+
+
+def _is_grouped(one: Input, call: Call) -> bool:
+    return one.role == "w" and call.filter_format is FilterFormat.GIOX
+
+
+def _merged(one: Input) -> onnx.TensorProto:
+    """Return the shape of a GIOX filter without the dimension of its groups."""
+    groups, channels, *rest = one.shape
+    shape = [groups * channels, *rest]
+    return helper.make_tensor(f"{one.name}_shape", TensorProto.INT64, [len(shape)], shape)
 
 
 def _attribute(name: str, value: Value) -> AttributeProto:

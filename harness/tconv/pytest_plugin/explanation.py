@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tconv import verdict as ver
 from tconv.gate import Status
 from tconv.reports.phrases import phrase, reproduce
+from tconv.yaml_tree import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,10 +54,10 @@ def _compared(verdict: ver.Verdict) -> Iterator[str]:
             yield _line("actual", actual)
         case ver.RefusedValid(message):
             yield _line("expected", "a value")
-            yield _line("actual", f"a refusal: {message}")
+            yield _line("actual", f"a refusal: {one_line(message)}")
         case ver.Died(_, stderr):
             for line in stderr.splitlines()[-_MOST_LINES:]:
-                yield _line("printed", line)
+                yield _line("printed", one_line(line))
         case _:
             pass
 

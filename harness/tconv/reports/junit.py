@@ -41,7 +41,7 @@ def _suite(assessment: Assessment) -> TestSuite:
     header = assessment.run.header
     suite = TestSuite(_clean(f"{header.backend.name} {header.backend.version} {header.dialect}"))
     for name, value in (header.platform | header.backend.environment).items():
-        suite.add_property(name, _clean(value))
+        suite.add_property(_clean(name), _clean(value))
     suite.add_testcases([_case(judged) for judged in assessment.judged] + [_gate(one) for one in assessment.red])
     return suite
 

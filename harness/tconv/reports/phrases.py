@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, assert_never
 
 from tconv import verdict as ver
+from tconv.yaml_tree import one_line
 
 if TYPE_CHECKING:
     from tconv.records import Record
@@ -28,13 +29,14 @@ def phrase(verdict: ver.Verdict) -> str:
         case ver.WrongShape(expected, actual) | ver.WrongDtype(expected, actual):
             return f"must be {_shown(expected)} (got {_shown(actual)})"
         case ver.RefusedValid(message) | ver.Broke(message) | ver.Unstable(message):
-            return message
+            # A runtime's own words, of any number of lines and with any escape codes.
+            return one_line(message)
         case ver.AcceptedInvalid(constraint):
             return f"breaks {constraint}, and was answered"
         case ver.Unsupported(reason) | ver.Inexpressible(reason):
-            return reason
+            return one_line(reason)
         case ver.Died(cause, stderr):
-            last = stderr.strip().rpartition("\n")[2]
+            last = one_line(stderr.strip().rpartition("\n")[2])
             return f"{cause}: {last}" if last else cause
         case ver.TimedOut(seconds):
             return f"no answer within {seconds:g} s"
