@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """The version of the format; a reader refuses others."""
+_STRICT = ConfigDict(extra="forbid")
+"""A record with an unknown key is of another format."""
 
 
 class BackendHeader(BaseModel):
@@ -73,6 +75,7 @@ class CallSummary:
     inputs: list[tuple[str, list[int], str]]
     data_format: str
     filter_format: str
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,7 @@ class Record:
     artifact: str | None = None
     call: CallSummary | None = None
     tolerance: str | None = None
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
 
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)

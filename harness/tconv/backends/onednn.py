@@ -9,6 +9,9 @@ import numpy as np
 
 from tconv.backends import BackendInfo
 from tconv.backends.onednn_graph import Graph, Refusal, Tensor
+from tconv.backends.resolved import geometry_of
+from tconv.geometry import Geometry
+from tconv.layouts import data_shape
 from tconv.outcome import Produced, Refused, Unsupported
 from tconv.vocabulary import DType
 
@@ -66,20 +69,23 @@ class OneDnn:
 
 
 class OneDnnBackwardData(OneDnn):
-    """ConvolutionBackwardData, which is what became of the specification's ConvolutionBackpropData-1."""
+    """ConvolutionBackwardData, which is what became of the specification's ConvolutionBackpropData-1.
+
+    The library finds no output shape by itself: where a call asks for none, it is told the primary reading's. A wrong
+    size can therefore not be seen here, wrong values can.
+    """
 
     name = "onednn-backward-data"
     dialect = "onednn/ConvolutionBackpropData-1"
     kind = 14
 
     def words(self, call: Call) -> dict[str, str | int | tuple[int, ...]]:
-        """Return the attributes; the size that is asked for is an attribute here, of the whole output."""
+        """Return the attributes; the output's size is an attribute here, with batch and channels."""
         words = super().words(call)
         asked = next((one.values for one in call.inputs if one.role == "output_shape"), None)
-        if asked is not None:
+        geometry = geometry_of(call) if asked is None else None
+        spatial = geometry.output if isinstance(geometry, Geometry) else asked
+        if spatial is not None:
             channels = call.written.w.shape[1] * call.groups
-            spatial = tuple(asked)
-            batch = call.inputs[0].shape[0]
-            ncx = words.get("data_format", "NXC") == "NCX"
-            words["dst_shape"] = (batch, channels, *spatial) if ncx else (batch, *spatial, channels)
+            words["dst_shape"] = data_shape((call.inputs[0].shape[0], channels, *spatial), call.data_format)
         return words
