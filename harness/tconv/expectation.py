@@ -112,6 +112,8 @@ def owed(written: Signature, dialect_name: str, breaks: str | None = None) -> Ex
 def _writable(attribute: str, row: Dialect) -> bool:
     """Return whether the dialect has a word for what is wrong; without one, the call would not have it either."""
     words = row.spelling
+    if attribute == "bias":
+        return "b" in words.inputs
     return attribute not in ATTRIBUTES or attribute in words.attributes or attribute in words.inputs
 
 

@@ -86,7 +86,7 @@ def made_operand(role: str, operand: Operand, span: int, live: int | None = None
         live: how many slices of the first axis are other than zero; None means all.
     """
     values = _elements(role, operand, span).reshape(operand.shape)
-    if live is not None and operand.data == "integers" and values.shape[0] > live:
+    if live is not None and operand.data == "integers" and values.ndim and values.shape[0] > live:
         values[_ranked(role, operand, values.shape[0]) >= live] = 0.0
     with np.errstate(over="ignore"):
         array = values.astype(NUMPY_TYPES[operand.dtype])

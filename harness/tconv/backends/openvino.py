@@ -37,7 +37,7 @@ class OpenVino:
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""
-        return BackendInfo("openvino", ov.__version__, (_PLAIN, _GROUPED), environment(self._core))
+        return BackendInfo("openvino", version(), (_PLAIN, _GROUPED), environment(self._core))
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Build the model, compile it, infer. What building or compiling throws is a refusal."""
@@ -51,10 +51,17 @@ class OpenVino:
         return inferred(made, [arrays[one.role] for one in call.inputs if not one.constant], call)
 
 
+def version() -> str:
+    """Return the release, without the build that follows it."""
+    return str(ov.__version__).partition("-")[0]
+
+
 def environment(core: ov.Core) -> dict[str, str]:
     """Return what a result may depend on: the device, its precision, threads."""
     device = str(core.get_property("CPU", "FULL_DEVICE_NAME"))
-    return {"device": device} | {name.lower(): str(value) for name, value in _SETTINGS.items()}
+    return {"device": device, "build": str(ov.__version__)} | {
+        name.lower(): str(value) for name, value in _SETTINGS.items()
+    }
 
 
 def compiled(core: ov.Core, model: ov.Model) -> ov.CompiledModel | Refused:

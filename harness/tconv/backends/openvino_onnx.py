@@ -8,7 +8,7 @@ import openvino as ov
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import OPSETS, build
-from tconv.backends.openvino import compiled, environment, inferred, one_line
+from tconv.backends.openvino import compiled, environment, inferred, one_line, version
 from tconv.outcome import Refused
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class OpenVinoOnnx:
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""
         dialects = tuple(sorted(OPSETS, key=OPSETS.__getitem__, reverse=True))
-        return BackendInfo("openvino-onnx", ov.__version__, dialects, environment(self._core))
+        return BackendInfo("openvino-onnx", version(), dialects, environment(self._core))
 
     def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
         """Read the model, compile it, infer."""

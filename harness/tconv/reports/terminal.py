@@ -87,9 +87,9 @@ def show(assessment: Assessment, folder: Path) -> None:
 
 def _totals(assessment: Assessment) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(justify="right")
-    table.add_column()
-    table.add_column(style="dim")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_column(style="dim", overflow="fold")
     counts = assessment.counts
     for status in Status:
         if counts[status] or status in (Status.PASSED, Status.FAILED):

@@ -1,0 +1,171 @@
+"""What a case costs through the harness, as a multiple of the floor: make_model, session and run, and nothing else.
+
+Both are measured in this process, a case at a time, one right after the other and in turns first. The harness's way is
+a worker's: the case from JSON, expectation, operands, model, session, run, judgement, the record as JSON. The floor
+builds the same graph with onnx.helper from operands that it is given.
+
+Only cases that owe a value are run: this process would not outlive some of the invalid ones.
+
+Run `python bench/floor.py [--cases N]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from statistics import median, quantiles
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import onnxruntime as ort
+from onnx import helper, numpy_helper
+
+from tconv.backends.onnx_model import build
+from tconv.backends.onnxruntime import OnnxRuntime
+from tconv.call import say
+from tconv.corpus import Corpus
+from tconv.dialects import dialect
+from tconv.execution.arrays import in_layouts
+from tconv.execution.evaluation import Evaluator
+from tconv.execution.worker import CASES
+from tconv.expectation import Values, expectation
+from tconv.operands import make
+from tconv.records import record_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from onnx import GraphProto
+
+    from tconv.case import Case
+    from tconv.dialects import Dialect
+
+CHUNK = 32
+"""Cases that follow each other, as a worker gets them: neighbours share operands."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A graph in pieces, so that putting it together is what is measured."""
+
+    nodes: list[tuple[str, list[str], list[str], dict[str, Any]]]
+    inputs: list[tuple[str, int, list[Any]]]
+    outputs: list[tuple[str, int, list[Any]]]
+    constants: list[tuple[str, np.ndarray[Any, Any]]]
+    opset: int
+    ir_version: int
+    feeds: dict[str, np.ndarray[Any, Any]]
+
+    @classmethod
+    def of(cls, case: Case, row: Dialect) -> Floor:
+        """Take the harness's own model of a case apart."""
+        call = say(case, row)
+        arrays = in_layouts(make(case.x, case.w, case.b), call)
+        model = build(call, arrays)
+        graph = model.graph
+        return cls(
+            [
+                (n.op_type, list(n.input), list(n.output), {a.name: helper.get_attribute_value(a) for a in n.attribute})
+                for n in graph.node
+            ],
+            _values(graph, "input"),
+            _values(graph, "output"),
+            [(one.name, numpy_helper.to_array(one)) for one in graph.initializer],
+            model.opset_import[0].version,
+            model.ir_version,
+            {one.name: arrays[one.role] for one in call.inputs if not one.constant},
+        )
+
+    def run(self, options: ort.SessionOptions) -> None:
+        """Make the model, load it, run it."""
+        graph = helper.make_graph(
+            [helper.make_node(kind, inputs, outputs, **said) for kind, inputs, outputs, said in self.nodes],
+            "floor",
+            [helper.make_tensor_value_info(*one) for one in self.inputs],
+            [helper.make_tensor_value_info(*one) for one in self.outputs],
+            [numpy_helper.from_array(array, name) for name, array in self.constants],
+        )
+        opset = helper.make_opsetid("", self.opset)
+        model = helper.make_model(graph, opset_imports=[opset], ir_version=self.ir_version).SerializeToString()
+        ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, self.feeds)
+
+
+def _values(graph: GraphProto, which: str) -> list[tuple[str, int, list[Any]]]:
+    return [
+        (
+            one.name,
+            one.type.tensor_type.elem_type,
+            [d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in one.type.tensor_type.shape.dim],
+        )
+        for one in getattr(graph, which)
+    ]
+
+
+def sample(cases: Sequence[Case], count: int) -> list[Case]:
+    """Return about `count` cases in whole chunks, evenly spaced."""
+    chunks = max(1, count // CHUNK)
+    starts = range(0, len(cases), max(CHUNK, len(cases) // chunks))
+    return [case for start in starts for case in cases[start : start + CHUNK]]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="What a case costs, as a multiple of make_model + session + run.")
+    parser.add_argument("--cases", type=int, default=2000, help="how many cases of the gate tier, about")
+    arguments = parser.parse_args()
+    backend = OnnxRuntime()
+    row = dialect(backend.info().dialects[0])
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    evaluator = Evaluator(backend, "onnxruntime", row, {}, None)
+    chosen = sample(list(Corpus.load().cases("gate")), arguments.cases)
+    floors, harness = measure(chosen, row, evaluator, options)
+    ratios = [own / floor for own, floor in zip(harness, floors, strict=True)]
+    left_out = len(chosen) - len(ratios)
+    print(f"{len(ratios)} cases of the gate tier on {row.name}; {left_out} without a value left out")
+    print(f"floor    median {median(floors) * 1e6:7.0f} us   p90 {quantiles(floors, n=10)[-1] * 1e6:7.0f} us")
+    print(f"harness  median {median(harness) * 1e6:7.0f} us   p90 {quantiles(harness, n=10)[-1] * 1e6:7.0f} us")
+    print(
+        f"ratio    median {median(ratios):7.2f}      p90 {quantiles(ratios, n=10)[-1]:7.2f}      "
+        f"of the sums {sum(harness) / sum(floors):.2f}"
+    )
+
+
+def measure(
+    cases: Sequence[Case], row: Dialect, evaluator: Evaluator, options: ort.SessionOptions
+) -> tuple[list[float], list[float]]:
+    """Return seconds of the floor and of the harness, for the cases to which the runtime gives a value."""
+    floors, harness = [], []
+    for number, case in enumerate(cases):
+        if case.breaks is not None or not isinstance(expectation(case, row), Values):
+            continue
+        text, floor = CASES.dump_json([case]), Floor.of(case, row)
+
+        def whole(text: bytes = text) -> None:
+            record_line(evaluator.evaluate(*CASES.validate_json(text)))
+
+        def bare(floor: Floor = floor) -> None:
+            floor.run(options)
+
+        try:
+            if number == 0:
+                bare()
+            times = {way: timed(way) for way in ((bare, whole) if number % 2 else (whole, bare))}
+        except Exception:  # noqa: BLE001, S112 - what the runtime does not do has no floor: it is left out, and counted
+            continue
+        floors.append(times[bare])
+        harness.append(times[whole])
+    return floors, harness
+
+
+def timed(way: Any) -> float:  # noqa: ANN401 - a function without arguments
+    """Return how many seconds a call takes."""
+    started = perf_counter()
+    way()
+    return perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

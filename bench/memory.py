@@ -1,0 +1,37 @@
+"""Peak memory of a run over the gate tier: of the parent, and of the largest worker.
+
+Linux counts what the parent had when it spawned a worker in that worker's peak, so a worker's figure that is not above
+the parent's own says only "at most".
+
+Run `python bench/memory.py [--jobs N]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+from tconv.corpus import Corpus
+from tconv.execution.run import Selection, Settings, run
+
+UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes in which the system counts."""
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description="Peak memory of parent and workers over the gate tier.")
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings("onnxruntime", None, arguments.jobs, 60.0, Path(folder))
+        run(Selection(Corpus.load()), settings, lambda _done, _total, _line: None)
+    for name, who in (("parent", resource.RUSAGE_SELF), ("largest worker", resource.RUSAGE_CHILDREN)):
+        print(f"{name:15} {resource.getrusage(who).ru_maxrss * UNIT / 2**20:6.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Records, runs and waivers made by hand, for tests of whatever reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tconv import verdict as ver
+from tconv.patterns import facts_of
+from tconv.records import BackendHeader, Record, Run, RunHeader
+from tconv.waivers import WaiverFile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DIALECT = "onnx/ConvTranspose-22"
+AGREED = ver.Agreed("exact")
+DIFFERED = ver.Differed("exact", 2, 8, (0, 0, 3), 3.0, 4.0)
+EVERY_VERDICT: tuple[ver.Verdict, ...] = (
+    AGREED,
+    ver.Agreed("bound", ("reduced-precision",)),
+    ver.Disputed(("odd-total-at-the-end",), "exact"),
+    DIFFERED,
+    ver.Differed("bound", 1, 8, (0,), float("nan"), float("inf"), 2.5),
+    ver.WrongShape((1, 2, 3), (1, 2)),
+    ver.WrongShape((1, 2, 3), ()),
+    ver.WrongDtype("f32", "f64"),
+    ver.RefusedValid("no"),
+    ver.AcceptedInvalid("pads-length"),
+    ver.Unsupported("later"),
+    ver.Inexpressible("there is no such attribute"),
+    ver.Died("SIGSEGV", "ouch"),
+    ver.TimedOut(60.0),
+    ver.Unstable("twice is not once"),
+    ver.Broke("RuntimeError: oh"),
+)
+CASES = ("a/b/c[s=1]", "a/b/c[s=2]", "a/b/c[s=3]", "a/d/e")
+"""What `facts` knows."""
+
+
+def facts(case_id: str) -> Mapping[str, str] | None:
+    """Return the facts of one of `CASES`."""
+    return facts_of(case_id) if case_id in CASES else None
+
+
+def header(version: str = "1.2.0", name: str = "acme") -> RunHeader:
+    """Return the header of a run."""
+    backend = BackendHeader(name=name, version=version, accumulates={"f16": "f32"}, environment={"threads": "1"})
+    return RunHeader(
+        tconv="0.1.0",
+        backend=backend,
+        dialect=DIALECT,
+        tier="gate",
+        corpus="sha256:0",
+        cases=1,
+        timeout=60.0,
+        platform={"machine": "x86_64"},
+        started="2026-11-20T00:00:00+00:00",
+    )
+
+
+def run_of(verdicts: Mapping[str, ver.Verdict], version: str = "1.2.0") -> Run:
+    """Return a run that came to these verdicts."""
+    records = [Record(case, "acme", DIALECT, verdict, 0.25) for case, verdict in verdicts.items()]
+    return Run(Path("out/acme.jsonl"), header(version), records)
+
+
+def waiver(**settings: Any) -> dict[str, Any]:  # noqa: ANN401 - of each key's type
+    """Return a waiver of all that differs in a/b/c, but for what is given."""
+    return {
+        "name": "known",
+        "dialects": [DIALECT],
+        "cases": "a/b/c",
+        "verdict": {"kind": "differed"},
+        "versions": ">=1",
+        "clause": "doc",
+        "because": "it rounds up",
+        "example": "a/b/c[s=1]",
+        "date": "2026-11-20",
+    } | settings
+
+
+def waiver_file(*waivers: dict[str, Any], unsupported: tuple[dict[str, Any], ...] = ()) -> WaiverFile:
+    """Return a file of these waivers."""
+    content = {"format": 1, "backend": "acme", "waivers": list(waivers), "unsupported": list(unsupported)}
+    return WaiverFile.model_validate(content)

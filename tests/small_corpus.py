@@ -1,0 +1,103 @@
+"""A corpus of a few cases for tests that run, in this process or as `python -m tconv`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tconv.cli import main
+from tconv.corpus import Corpus
+from tconv.execution.run import Selection, Settings, run
+from tconv.gate import assess
+from tconv.records import read
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tconv.gate import Assessment
+    from tconv.waivers import WaiverFile
+
+HEAD = """\
+format: 1
+about: What the tests of the harness run.
+cites: [{dialect: onnx/ConvTranspose-22, clause: doc}]
+base: {channels: 4, out_channels: 6, groups: 2, bias: true, spatial: [5], kernel: [3]}
+"""
+CASES = f"""{HEAD}
+cases:
+  - {{name: plain}}
+  - {{name: padded, with: {{strides: 2, pads_begin: 1}}}}
+  - {{name: trouble, with: {{strides: 7}}}}
+  - {{name: not-a-number, with: {{x: {{data: nan}}}}}}
+  - {{name: invalid, with: {{breaks: pads-without-auto-pad, auto_pad: same_upper, pads_begin: 1}}}}
+  - {{name: after, with: {{strides: 3}}}}
+"""
+NAMES = ("plain", "padded", "trouble", "not-a-number", "invalid", "after")
+VALID = tuple(name for name in NAMES if name != "invalid")
+TIMEOUT = 3.0
+"""Seconds; nothing but a backend that never answers takes nearly as long."""
+
+
+def written(folder: Path, text: str = CASES, name: str = "small.yaml") -> Path:
+    """Write a case file and return its path."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def settings(backend: str, folder: Path, *, jobs: int = 1, resume: bool = False) -> Settings:
+    """Return the settings of a run of one of `wrong_backends`."""
+    return Settings(f"wrong_backends:{backend}", None, jobs, TIMEOUT, folder / "out", resume)
+
+
+def records(backend: str, folder: Path, text: str = CASES, *, jobs: int = 1, resume: bool = False) -> Path:
+    """Run a backend on a corpus and return the record file."""
+    corpus = Corpus.load(written(folder, text))
+    return run(Selection(corpus), settings(backend, folder, jobs=jobs, resume=resume), lambda *_: None)
+
+
+def assessed(
+    backend: str, folder: Path, text: str = CASES, waivers: WaiverFile | None = None, *, strict: bool = False
+) -> Assessment:
+    """Run a backend on a corpus and return what it comes to."""
+    path = records(backend, folder, text)
+    return assess(read(path), waivers, Corpus.load(folder / "small.yaml").facts, strict=strict)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment of a child that finds the modules of this folder and writes no escape codes by choice."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"FORCE_COLOR", "CLICOLOR_FORCE"}}
+    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return kept | {"PYTHONPATH": path} | more
+
+
+def tconv(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder and return what came of it."""
+    return subprocess.run(
+        [sys.executable, "-m", "tconv", *arguments],
+        cwd=folder,
+        env=environment(**more),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def told(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> int:
+    """Run the command in a folder, in this process, and return its exit code; what it prints is for `capsys`."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["tconv", *arguments])
+    handler = signal.getsignal(signal.SIGTERM)
+    ended = SystemExit("not at all")
+    try:
+        main()
+    except SystemExit as error:
+        ended = error
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert isinstance(ended.code, int)
+    return ended.code

@@ -1,0 +1,106 @@
+"""What several test modules build with and draw from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from tconv.case import Case, Operand
+from tconv.geometry import Geometry
+from tconv.vocabulary import ATTRIBUTES, Attributes, AutoPad, DType, Signature, TensorType
+
+if TYPE_CHECKING:
+    from tconv.case import Data
+    from tconv.vocabulary import Ints
+
+ONNX = ("onnx/ConvTranspose-1", "onnx/ConvTranspose-11", "onnx/ConvTranspose-22")
+BACKPROP = (
+    "onednn/ConvolutionBackpropData-1",
+    "openvino/ConvolutionBackpropData-1",
+    "openvino/GroupConvolutionBackpropData-1",
+)
+ONEDNN = "onednn/ConvTranspose-1"
+
+
+def examples(count: int) -> settings:
+    """Return settings for `count` examples, whatever the machine's speed."""
+    return settings(max_examples=count, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def written(spatial: Ints, kernel: Ints, attributes: Attributes | None = None) -> Signature:
+    """Return a signature with one channel a group."""
+    chosen = attributes or Attributes()
+    groups = chosen.groups or 1
+    return Signature(
+        chosen, TensorType((1, groups, *spatial), DType.F32), TensorType((groups, 1, *kernel), DType.F32), None
+    )
+
+
+def case(
+    spatial: Ints,
+    kernel: Ints,
+    *,
+    batch: int = 1,
+    channels: int = 1,
+    filters: int = 1,
+    bias: Ints | None = None,
+    dtype: DType = DType.F32,
+    data: Data = "integers",
+    **rest: Any,  # noqa: ANN401 - attributes and fields of the case by their names
+) -> Case:
+    """Return a case; `filters` is the filter's second size, O/G, and what is no attribute is a field of the case."""
+    attributes = Attributes(**{name: rest.pop(name) for name in tuple(rest) if name in ATTRIBUTES})
+    return Case(
+        "topic/file/name",
+        attributes,
+        x=Operand((batch, channels, *spatial), dtype, data),
+        w=Operand((channels, filters, *kernel), dtype, data),
+        b=None if bias is None else Operand(bias, dtype, data),
+        **rest,
+    )
+
+
+def axes(rank: int, low: int, high: int) -> st.SearchStrategy[Ints]:
+    """Return tuples of an integer of low..high for each of `rank` axes."""
+    return st.tuples(*[st.integers(low, high)] * rank)
+
+
+@st.composite
+def attributes(draw: st.DrawFn, rank: int) -> Attributes:
+    """Return attributes that every needed constraint holds for: lists of the right length, in range."""
+    return Attributes(
+        strides=draw(st.none() | axes(rank, 1, 5)),
+        dilations=draw(st.none() | axes(rank, 1, 4)),
+        pads_begin=draw(st.none() | axes(rank, 0, 4)),
+        pads_end=draw(st.none() | axes(rank, 0, 4)),
+        auto_pad=draw(st.none() | st.sampled_from(AutoPad)),
+        output_padding=draw(st.none() | axes(rank, 0, 4)),
+        output_shape=draw(st.none() | axes(rank, 0, 25)),
+    )
+
+
+@st.composite
+def signatures(draw: st.DrawFn, smallest: int = 1) -> Signature:
+    """Return signatures that can be resolved, of one to three spatial axes with sizes from `smallest` on."""
+    rank = draw(st.integers(1, 3))
+    return written(draw(axes(rank, smallest, 6)), draw(axes(rank, smallest, 5)), draw(attributes(rank)))
+
+
+@st.composite
+def geometries(
+    draw: st.DrawFn, ranks: tuple[int, int] = (1, 4), groups: tuple[int, int] = (1, 3), smallest: int = 1
+) -> Geometry:
+    """Return geometries whose output begins and ends anywhere: cropped, exact, or beyond what is reached."""
+    rank = draw(st.integers(*ranks))
+    longest, largest = {1: (6, 20), 2: (5, 12), 3: (3, 7), 4: (2, 5)}[rank]
+    return Geometry(
+        spatial=draw(axes(rank, smallest, longest)),
+        kernel=draw(axes(rank, smallest, longest)),
+        strides=draw(axes(rank, 1, longest)),
+        dilations=draw(axes(rank, 1, 3)),
+        pads_begin=draw(axes(rank, -2, 4)),
+        output=draw(axes(rank, smallest, largest)),
+        groups=draw(st.integers(*groups)),
+    )

@@ -1,0 +1,395 @@
+"""The public Python interface: the reference and the resolver in any dialect's words."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tconv
+from strategies import BACKPROP, ONEDNN, ONNX, examples
+from tconv import Geometry, Invalid, conv_transpose, disputed, resolve
+from tconv.dialects import DIALECTS
+from tconv.errors import UsageError
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+ONNX_1, ONNX_11, ONNX_22 = ONNX
+ONEDNN_BACKPROP, OPENVINO, GROUPED = BACKPROP
+
+X = np.array([[[1.0, 2.0, 3.0]]])
+W = np.array([[[1.0, 10.0, 100.0]]])
+"""At stride 2 these give 1, 10, 102, 20, 203, 30, 300."""
+
+
+def line(**arguments: Any) -> list[float]:  # noqa: ANN401 - arguments of conv_transpose
+    """Return the transposed convolution of X with W at stride 2 in canonical layouts."""
+    given_arguments = {"strides": 2, "data_format": "NCX", "filter_format": "IOX"} | arguments
+    return [float(value) for value in conv_transpose(X, W, **given_arguments)[0, 0]]
+
+
+def invalid(**arguments: Any) -> Invalid:  # noqa: ANN401 - as above
+    """Return what is raised for a plane of two channels of size 5x4 with a 3x2 kernel."""
+    x, w = arguments.pop("x", np.ones((1, 2, 5, 4))), arguments.pop("w", np.ones((2, 3, 3, 2)))
+    formats = {"data_format": "NCX", "filter_format": "IOX"}
+    with pytest.raises(Invalid) as caught:
+        conv_transpose(x, w, **(formats | arguments))
+    return caught.value
+
+
+# What is there.
+
+
+def test_the_public_names() -> None:
+    """The package gives five names and a version, and says AttributeError for any other."""
+    assert set(tconv.__all__) == {"Geometry", "Invalid", "__version__", "conv_transpose", "disputed", "resolve"}
+    assert all(hasattr(tconv, name) for name in tconv.__all__)
+    with pytest.raises(AttributeError, match="module 'tconv' has no attribute 'convtranspose'"):
+        _ = tconv.convtranspose  # type: ignore[attr-defined]
+
+
+def test_importing_the_package_imports_no_numpy() -> None:
+    """The command starts without what it may not need: the interface is imported when it is asked for."""
+    code = "import sys, tconv; assert 'numpy' not in sys.modules; tconv.resolve; assert 'numpy' in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_signatures() -> None:
+    """Arrays come by place, everything else by name, nothing but arrays or sizes is needed."""
+    names = [
+        *("dialect", "strides", "dilations", "pads_begin", "pads_end", "auto_pad", "output_padding", "output_shape"),
+        "groups",
+    ]
+    parameters = inspect.signature(conv_transpose).parameters
+    assert list(parameters) == ["x", "w", "bias", *names, "data_format", "filter_format", "reading"]
+    by_name = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY]
+    assert by_name == list(parameters)[3:]
+    assert [name for name, one in parameters.items() if one.default is one.empty] == ["x", "w"]
+    assert parameters["dialect"].default == "onnx/ConvTranspose-22"
+    sizes = inspect.signature(resolve).parameters
+    assert list(sizes) == ["spatial", "kernel", *names, "reading"]
+    assert all(one.kind is one.KEYWORD_ONLY for one in sizes.values())
+    assert [name for name, one in sizes.items() if one.default is one.empty] == ["spatial", "kernel"]
+
+
+# Values.
+
+
+def test_the_smallest_example() -> None:
+    """X = 1, 2, 3 and w = 1, 10, 100 at stride 2."""
+    assert line() == [1, 10, 102, 20, 203, 30, 300]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_computes_explicit_pads(dialect: str) -> None:
+    """Explicit pads mean the same everywhere; what a dialect requires and the caller leaves out is neutral."""
+    assert line(dialect=dialect, pads_begin=1, pads_end=2) == [10, 102, 20, 203]
+    assert line(dialect=dialect, strides=None) == [1, 12, 123, 230, 300]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "values"),
+    [
+        (ONNX_1, [102, 20, 203]),
+        (ONNX_11, [10, 102, 20, 203, 30, 300]),
+        (ONNX_22, [10, 102, 20, 203, 30, 300]),
+        (ONEDNN, [10, 102, 20, 203, 30, 300]),
+        *[(dialect, [1, 10, 102, 20, 203, 30, 300]) for dialect in BACKPROP],
+    ],
+)
+def test_every_dialect_follows_its_own_rules(dialect: str, values: list[float]) -> None:
+    """SAME_LOWER: the input's size, times the stride, or no padding at all."""
+    assert line(dialect=dialect, auto_pad="same_lower") == values
+
+
+def test_the_result_is_float64_and_exact() -> None:
+    """Whatever the arrays' types, the sum is in float64, and so is the result."""
+    for dtype in (np.float16, np.float32, np.int8, np.float64):
+        y = conv_transpose(X.astype(dtype), W.astype(dtype), np.array([1], dtype), strides=2)
+        assert y.dtype == np.float64
+        assert y.tolist() == [[[2, 11, 103, 21, 204, 31, 301]]]
+    assert conv_transpose(X.tolist(), W.tolist(), [1.0], strides=2).tolist() == [[[2, 11, 103, 21, 204, 31, 301]]]  # type: ignore[arg-type]
+
+
+def test_arguments_are_not_changed() -> None:
+    """Arrays that are handed in stay as they are, and the result is no view of them."""
+    x, w = X.copy(), W.copy()
+    y = conv_transpose(x, w, kernel_bias := np.zeros(1))
+    y[:] = 7
+    assert np.array_equal(x, X)
+    assert np.array_equal(w, W)
+    assert kernel_bias.tolist() == [0]
+
+
+def test_one_integer_is_meant_for_every_axis() -> None:
+    """2 is (2, 2); numpy's integers count as integers, lists and arrays as lists."""
+    x, w = np.ones((1, 1, 3, 4)), np.ones((1, 1, 2, 3))
+    expected = conv_transpose(x, w, strides=(2, 2), pads_begin=(1, 1))
+    for two, one in ((2, 1), (np.int64(2), np.int32(1)), ([2, 2], [1, 1]), (np.array([2, 2]), np.array([1, 1]))):
+        assert np.array_equal(conv_transpose(x, w, strides=two, pads_begin=one), expected)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("strides", [2.5, (2.0, 2.0), "2", ("2", "2")])
+def test_what_is_no_integer_is_refused(strides: Any) -> None:  # noqa: ANN401 - on purpose
+    """A stride of 2.5 is not quietly a stride of 2."""
+    with pytest.raises(TypeError):
+        conv_transpose(np.ones((1, 1, 3, 4)), np.ones((1, 1, 2, 3)), strides=strides)
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 3), (2, 0, 3), (2, 2, 0)])
+def test_empty_arrays(shape: tuple[int, int, int]) -> None:
+    """An empty batch gives an empty output; without channels or points there is the bias."""
+    bias = np.array([1.0, 2.0, 3.0])
+    y = conv_transpose(np.ones(shape), np.ones((shape[1], 3, 2)), bias, output_shape=4)
+    assert np.array_equal(y, np.broadcast_to(bias.reshape(3, 1), (shape[0], 3, 4)))
+
+
+def test_batch_and_channels_alone() -> None:
+    """Without a spatial axis, which ONNX does not exclude, it is a matrix product."""
+    assert conv_transpose(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist() == [[11.0]]
+
+
+# Layouts.
+
+
+@given(
+    st.integers(1, 3),
+    st.integers(1, 2),
+    st.integers(1, 2),
+    st.integers(1, 3),
+    st.sampled_from(["explicit", "same_upper", "valid"]),
+    st.integers(0, 2**32 - 1),
+)
+@examples(100)
+def test_layouts_commute(rank: int, groups: int, inputs: int, outputs: int, mode: str, seed: int) -> None:
+    """In every layout the result is the permutation of that in NCX and IOX, bit for bit."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-9, 9, (2, groups * inputs, *rng.integers(1, 5, rank))).astype(np.float64)
+    w = rng.integers(-9, 9, (groups * inputs, outputs, *rng.integers(1, 4, rank))).astype(np.float64)
+    b = rng.integers(-9, 9, groups * outputs).astype(np.float64)
+    rest: dict[str, Any] = {"strides": 2, "auto_pad": mode}
+    plain = conv_transpose(x, w, b, groups=groups, **rest)
+    xoi = np.moveaxis(w, (0, 1), (-1, -2))
+    giox = w.reshape(groups, inputs, *w.shape[1:])
+    for filters, name in ((w, "IOX"), (xoi, "XOI"), (giox, "GIOX")):
+        number = None if name == "GIOX" else groups
+        assert np.array_equal(conv_transpose(x, filters, b, groups=number, filter_format=name, **rest), plain)
+        nxc = conv_transpose(
+            np.moveaxis(x, 1, -1), filters, b, groups=number, data_format="NXC", filter_format=name, **rest
+        )
+        assert np.array_equal(np.moveaxis(nxc, -1, 1), plain)
+
+
+def test_default_layouts_are_the_dialects() -> None:
+    """OneDNN takes NXC and XOI where nothing is said, OpenVINO's grouped operation GIOX."""
+    x, w = np.arange(12.0).reshape(1, 2, 3, 2), np.arange(24.0).reshape(2, 2, 3, 2)
+    plain = conv_transpose(x, w, strides=2)
+    for dialect in (ONEDNN, ONEDNN_BACKPROP):
+        y = conv_transpose(np.moveaxis(x, 1, -1), np.moveaxis(w, (0, 1), (-1, -2)), dialect=dialect, strides=2)
+        assert np.array_equal(np.moveaxis(y, -1, 1), plain)
+    for dialect in (ONNX_1, ONNX_11, OPENVINO, "geometry/1"):
+        assert np.array_equal(conv_transpose(x, w, dialect=dialect, strides=2), plain)
+    assert np.array_equal(conv_transpose(x, w[None], dialect=GROUPED, strides=2), plain)
+    grouped = conv_transpose(x, w[:, None], dialect=GROUPED, strides=2)
+    assert np.array_equal(grouped, conv_transpose(x, w, groups=2, strides=2))
+
+
+def test_an_explicit_layout_wins_over_the_dialects() -> None:
+    """Canonical words are accepted whatever the dialect."""
+    for dialect in DIALECTS:
+        for data_format in ("NCX", "NXC"):
+            x = X if data_format == "NCX" else np.moveaxis(X, 1, -1)
+            y = conv_transpose(x, W, dialect=dialect, strides=2, data_format=data_format, filter_format="IOX")
+            assert y.ravel().tolist() == [1, 10, 102, 20, 203, 30, 300]
+
+
+def test_groups_of_a_grouped_filter() -> None:
+    """With GIOX the number of groups follows from the filter; another number contradicts it."""
+    x, w = np.ones((1, 4, 3)), np.ones((2, 2, 1, 2))
+    assert conv_transpose(x, w, filter_format="GIOX").shape == (1, 2, 4)
+    assert conv_transpose(x, w, filter_format="GIOX", groups=2).shape == (1, 2, 4)
+    with pytest.raises(UsageError, match=r"groups must be 2, the filter's first size in GIOX \(got 1\)"):
+        conv_transpose(x, w, filter_format="GIOX", groups=1)
+
+
+# Geometry.
+
+
+def test_resolve_takes_sizes() -> None:
+    """The resolver needs no arrays: sizes and attributes give the geometry."""
+    found = resolve(spatial=(5, 4), kernel=(3, 2), strides=(2, 3), auto_pad="same_upper", groups=4)
+    assert found == Geometry((5, 4), (3, 2), (2, 3), (1, 1), (0, -1), (10, 12), 4)
+    assert (found.full, found.pads_end) == ((11, 11), (1, 0))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_resolve_and_the_reference_agree(dialect: str) -> None:
+    """The output has the size that the resolver gives."""
+    rest: dict[str, Any] = {"dialect": dialect, "strides": (2, 3), "output_padding": (1, 0)}
+    y = conv_transpose(np.ones((1, 1, 5, 4)), np.ones((1, 1, 3, 2)), data_format="NCX", filter_format="IOX", **rest)
+    assert y.shape[2:] == resolve(spatial=(5, 4), kernel=(3, 2), **rest).output == (12, 11)
+
+
+# Readings.
+
+
+def test_disputed_lists_names_and_what_they_say() -> None:
+    """Every disputed reading of a dialect with its sentence; geometry/1 has none."""
+    assert disputed("onednn/ConvTranspose-1") == {
+        "negative-same-shrunk": "Nothing is cropped and the output stays smaller than input * stride.",
+        "negative-same-refused": "A stride larger than the kernel's reach is refused under SAME_*.",
+    }
+    for name, row in DIALECTS.items():
+        assert list(disputed(name)) == [reading.name for reading in row.disputed]
+    assert disputed() == disputed(ONNX_22)
+
+
+def test_a_reading_is_followed() -> None:
+    """`reading` answers its question otherwise, alone or among several; those that do not matter change nothing."""
+    sized: dict[str, Any] = {"dialect": OPENVINO, "auto_pad": "same_upper", "output_shape": 6}
+    assert line(**sized) == [10, 102, 20, 203, 30, 300]
+    assert line(**sized, reading="sized-upper-odd-end") == [1, 10, 102, 20, 203, 30]
+    assert line(**sized, reading=["valid-keeps-pads", "sized-upper-odd-end"]) == [1, 10, 102, 20, 203, 30]
+    assert line(**sized, reading=()) == line(**sized, reading="valid-keeps-pads") == line(**sized)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_disputed_reading_can_be_followed(dialect: str) -> None:
+    """Every name that `disputed` lists is taken by `resolve`."""
+    plain = resolve(spatial=(3,), kernel=(3,), dialect=dialect)
+    assert all(resolve(spatial=(3,), kernel=(3,), dialect=dialect, reading=name) == plain for name in disputed(dialect))
+
+
+def test_a_refusing_reading_is_invalid_by_its_own_clause() -> None:
+    """Following a reading that refuses raises, citing what the reading rests on."""
+    grown: dict[str, Any] = {"spatial": (3,), "kernel": (1,), "strides": 4, "auto_pad": "same_upper"}
+    assert resolve(**grown).output == (12,)
+    with pytest.raises(Invalid) as caught:
+        resolve(**grown, reading="negative-same-refused")
+    assert caught.value.constraint == "total-padding-non-negative"
+    assert caught.value.got == "a total padding of -3"
+    assert caught.value.cites == "attribute pads, 'greater than or equal to 0'"
+
+
+def test_a_reading_may_give_what_the_primary_one_refuses() -> None:
+    """A size below zero under the primary reading is no obstacle to another reading of the same text."""
+    asked: dict[str, Any] = {"spatial": (3,), "kernel": (2,), "output_padding": -7, "auto_pad": "same_upper"}
+    assert resolve(**asked, dialect=ONNX_11).output == (3,)
+    with pytest.raises(Invalid, match="output-size-non-negative"):
+        resolve(**asked, dialect=ONNX_11, reading="same-output-padding-added")
+
+
+def test_an_unknown_reading_gets_the_list_and_the_nearest() -> None:
+    """A name that is no disputed reading of this dialect is answered with those that are."""
+    with pytest.raises(UsageError) as caught:
+        resolve(spatial=(3,), kernel=(3,), dialect=ONEDNN, reading="negative-same-shrink")
+    assert str(caught.value) == (
+        "reading must be a disputed one of onednn/ConvTranspose-1: negative-same-shrunk, negative-same-refused "
+        "(got 'negative-same-shrink'); did you mean 'negative-same-shrunk'?"
+    )
+    with pytest.raises(UsageError, match=r"geometry/1: none \(got 'x'\)$"):
+        resolve(spatial=(3,), kernel=(3,), dialect="geometry/1", reading="x")
+
+
+# What is invalid.
+
+
+def test_invalid_says_all_there_is_to_say() -> None:
+    """The constraint, the attribute, what must hold, what was found and the clause; the message is made of them."""
+    error = invalid(dialect=ONNX_11, strides=(2,))
+    assert (error.constraint, error.attribute) == ("strides-length", "strides")
+    assert (error.must, error.got) == ("must have 2 entries, one for each spatial axis", "[2]")
+    assert error.cites == "attribute strides, 'Stride along each spatial axis'"
+    assert str(error) == f"strides {error.must} (got [2]) [strides-length: {error.cites}]"
+    assert isinstance(error, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "constraint"),
+    [
+        ({"strides": 0}, "strides-positive"),
+        ({"dilations": (1, -1)}, "dilations-positive"),
+        ({"pads_begin": (1,)}, "pads-length"),
+        ({"pads_end": -1}, "pads-non-negative"),
+        ({"auto_pad": "valid", "pads_begin": 0}, "pads-without-auto-pad"),
+        ({"output_padding": 1}, "output-padding-below-stride-or-dilation"),
+        ({"output_padding": (0,)}, "output-padding-length"),
+        ({"output_shape": (1, 3, 5, 5)}, "output-shape-length"),
+        ({"output_shape": -1}, "output-shape-non-negative"),
+        ({"groups": 0}, "groups-positive"),
+        ({"groups": 3}, "channels-divisible"),
+        ({"w": np.ones((3, 3, 3, 2))}, "filter-channels-match"),
+        ({"w": np.ones((2, 3, 3))}, "filter-rank-matches"),
+        ({"bias": np.ones(2)}, "bias-length"),
+        ({"bias": np.ones((1, 3))}, "bias-rank"),
+        ({"bias": np.float64(1)}, "bias-rank"),
+        ({"pads_begin": 4, "pads_end": 4}, "output-size-non-negative"),
+        ({"x": np.float64(1), "w": np.float64(1)}, "filter-channels-match"),
+        ({"x": np.ones(3), "w": np.ones(3)}, "filter-channels-match"),
+        ({"dialect": ONEDNN, "output_shape": 9}, "without-output-shape"),
+        ({"dialect": ONEDNN, "output_padding": -1}, "output-padding-non-negative"),
+        ({"dialect": OPENVINO, "groups": 2}, "without-groups"),
+        ({"dialect": OPENVINO, "bias": np.ones(3)}, "without-bias"),
+        ({"dialect": OPENVINO, "x": np.ones((1, 2)), "w": np.ones((2, 3))}, "at-least-one-spatial-axis"),
+        ({"dialect": "geometry/1", "auto_pad": "same_upper"}, "without-auto-pad"),
+    ],
+)
+def test_each_violation_is_named(arguments: dict[str, Any], constraint: str) -> None:
+    """What a dialect states and the arguments violate is raised under the constraint's name."""
+    error = invalid(**arguments)
+    assert error.constraint == constraint
+    clause = DIALECTS[arguments.get("dialect", ONNX_22)].constraints[constraint].clause
+    assert error.cites == clause
+
+
+def test_the_same_arguments_may_be_valid_elsewhere() -> None:
+    """Validity is the dialect's: pads beside a mode are ignored by oneDNN, output_padding is unbounded there."""
+    assert line(dialect=ONEDNN, auto_pad="valid", pads_begin=3) == [1, 10, 102, 20, 203, 30, 300]
+    assert line(dialect=ONEDNN, output_padding=5) == [1, 10, 102, 20, 203, 30, 300, 0, 0, 0, 0, 0]
+    assert line(dialect="geometry/1", pads_begin=-1) == [0, 1, 10, 102, 20, 203, 30, 300]
+
+
+def test_what_is_open_has_its_value() -> None:
+    """Where the text is open the value is given: output_padding between stride and dilation, a line in oneDNN."""
+    assert line(dilations=3, output_padding=2)[-2:] == [0, 0]
+    assert resolve(spatial=(3,), kernel=(3,), dialect=ONEDNN).output == (5,)
+
+
+def test_resolve_is_as_strict() -> None:
+    """The resolver states what the reference states."""
+    with pytest.raises(Invalid, match="filter-rank-matches"):
+        resolve(spatial=(3, 3), kernel=(3,))
+    with pytest.raises(Invalid, match="groups-positive"):
+        resolve(spatial=(3,), kernel=(3,), groups=0)
+    with pytest.raises(Invalid, match="output-size-non-negative"):
+        resolve(spatial=(3,), kernel=(3,), pads_begin=6)
+
+
+# What is unknown.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dialect": "onnx/ConvTranspos-22"}, "(got 'onnx/ConvTranspos-22'); did you mean 'onnx/ConvTranspose-22'?"),
+        (
+            {"auto_pad": "same_uper"},
+            "explicit, valid, same_upper, same_lower (got 'same_uper'); did you mean 'same_upper'?",
+        ),
+        ({"auto_pad": "SAME"}, "auto_pad must be one of explicit, valid, same_upper, same_lower (got 'SAME')"),
+        ({"data_format": "NCHW"}, "data_format must be one of NCX, NXC (got 'NCHW')"),
+        ({"data_format": "NCXX"}, "data_format must be one of NCX, NXC (got 'NCXX'); did you mean 'NCX'?"),
+        ({"filter_format": "OIX"}, "filter_format must be one of IOX, XOI, GIOX (got 'OIX')"),
+    ],
+)
+def test_unknown_words_get_the_list_and_the_nearest(arguments: dict[str, Any], message: str) -> None:
+    """A word that is not known is answered with those that are, and the one probably meant."""
+    with pytest.raises(UsageError) as caught:
+        conv_transpose(X, W, **arguments)
+    assert message in str(caught.value)

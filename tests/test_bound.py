@@ -1,0 +1,386 @@
+"""The bound is never exceeded by a conforming computation, and is by one that is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import examples
+from tconv.bound import UNIT_ROUNDOFF, Bound, Terms, bound, derivation, gamma, is_subnormal
+from tconv.case import Data, Operand
+from tconv.geometry import Geometry
+from tconv.judge import Comparison, Truth, compare
+from tconv.operands import NUMPY_TYPES, make
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+HALVES = (DType.F16, DType.BF16)
+
+
+def terms(y: float, magnitude: float, count: float, bias: float | None = None) -> Terms:
+    """Return the terms of one element."""
+    return Terms(np.array([y]), np.array([magnitude]), np.array([count]), None if bias is None else np.array([bias]))
+
+
+def limits(
+    dtype: DType,
+    y: float,
+    magnitude: float,
+    count: float,
+    bias: float | None = None,
+    accumulates: dict[str, str] | None = None,
+) -> tuple[float, float, bool]:
+    """Return what is allowed of one element, its warning line, and whether it may overflow."""
+    found = bound(terms(y, magnitude, count, bias), dtype, accumulates or {})
+    return float(found.allowed[0]), float(found.warning[0]), bool(found.may_overflow[0])
+
+
+# The formulas, by hand.
+
+
+def own(magnitude: float, count: float) -> float:
+    """Return the reference's own part, gamma_{n+1}(2^-53) * A."""
+    part = (count + 1) * 2.0**-53
+    return part / (1 - part) * magnitude
+
+
+def test_gamma_by_hand() -> None:
+    """gamma_n = n*u / (1 - n*u), for a u of 1/8: 0, 1/7, 1/3, 1 and from n = 8 on infinity."""
+    assert gamma(np.array([0.0, 1.0, 2.0, 4.0, 8.0, 9.0]), 0.125).tolist() == [0, 1 / 7, 1 / 3, 1, np.inf, np.inf]
+
+
+def test_f32_by_hand() -> None:
+    """f32: gamma_n(2^-24)*A + n*2^-150, and the reference's own error."""
+    gamma_3 = 3 * 2.0**-24 / (1 - 3 * 2.0**-24)
+    assert limits(DType.F32, 1.0, 5.0, 3)[0] == pytest.approx(gamma_3 * 5 + 3 * 2.0**-150 + own(5, 3), rel=1e-15)
+    assert limits(DType.F32, 0.0, 0.0, 3)[0] == 3 * 2.0**-150
+
+
+def test_f64_by_hand() -> None:
+    """f64: gamma_n(2^-53)*A, as much again for the reference, which is no better, and n of the smallest numbers."""
+    gamma_3 = 3 * 2.0**-53 / (1 - 3 * 2.0**-53)
+    assert limits(DType.F64, 1.0, 5.0, 3)[0] == pytest.approx(gamma_3 * 5 + own(5, 3), rel=1e-15)
+    assert limits(DType.F64, 0.0, 0.0, 3)[0] == 3 * 5e-324
+
+
+@pytest.mark.parametrize(("dtype", "u", "eta"), [(DType.F16, 2.0**-11, 2.0**-24), (DType.BF16, 2.0**-8, 2.0**-133)])
+def test_halves_by_hand(dtype: DType, u: float, eta: float) -> None:
+    """f16, bf16: E = gamma_n(2^-24)*A, rounded once, or twice where a bias is added; or all in the type itself."""
+    error = 4 * 2.0**-24 / (1 - 4 * 2.0**-24) * 5
+    rest = 4 * 2.0**-150 + own(5, 4)
+    plain = error + u * (2 + error) + eta / 2 + rest
+    assert limits(dtype, -2.0, 5.0, 4)[0] == pytest.approx(plain, rel=1e-15)
+    assert limits(dtype, -2.0, 5.0, 4, bias=1.0)[0] == pytest.approx(
+        plain + u * (3 + error) + eta / 2, rel=1e-15
+    )  # |y - b| = 3
+    working = 4 * u / (1 - 4 * u) * 5 + 4 * eta / 2 + own(5, 4)
+    assert limits(dtype, -2.0, 5.0, 4, accumulates={dtype: dtype})[0] == pytest.approx(working, rel=1e-15)
+    assert limits(dtype, -2.0, 5.0, 4, accumulates={dtype: "f32"}) == limits(dtype, -2.0, 5.0, 4)
+
+
+def test_warning_lines_by_hand() -> None:
+    """6*sqrt(n)*u*A for f32 and f64; with 2^-24 for f16 and bf16, and the rounding of the result beside it."""
+    assert limits(DType.F32, 1.0, 5.0, 4)[1] == pytest.approx(12 * 2.0**-24 * 5 + own(5, 4), rel=1e-15)
+    assert limits(DType.F64, 1.0, 5.0, 4)[1] == pytest.approx(12 * 2.0**-53 * 5 + own(5, 4), rel=1e-15)
+    rounded = 12 * 2.0**-24 * 5 + 2.0**-11 * 3 + 2.0**-24 + own(5, 4)
+    assert limits(DType.F16, -3.0, 5.0, 4)[1] == pytest.approx(rounded, rel=1e-15)
+    assert limits(DType.F16, -3.0, 5.0, 4, bias=1.0)[1] == pytest.approx(rounded + 2.0**-11 * 3, rel=1e-15)
+
+
+def test_what_f32_accumulates_in_is_never_asked() -> None:
+    """A backend that says it accumulates f32 in less is not excused: that would excuse TF32."""
+    plain = limits(DType.F32, 1.0, 5.0, 40)
+    for word in ("f16", "bf16", "tf32", "f32", "f64"):
+        assert limits(DType.F32, 1.0, 5.0, 40, accumulates={"f32": word}) == plain
+
+
+def test_other_types_accumulation_is_not_taken() -> None:
+    """What a backend accumulates f16 in says nothing about bf16."""
+    assert limits(DType.BF16, 1.0, 5.0, 40, accumulates={"f16": "f16"}) == limits(DType.BF16, 1.0, 5.0, 40)
+
+
+@pytest.mark.parametrize(("dtype", "vacuous"), [(DType.F16, 2048), (DType.BF16, 256)])
+def test_a_vacuous_bound_is_infinite(dtype: DType, vacuous: int) -> None:
+    """Accumulated in f16 from 2048 terms on, in bf16 from 256, anything conforms; in f32 nothing like it happens."""
+    working = {str(dtype): str(dtype)}
+    assert np.isfinite(limits(dtype, 1.0, 5.0, vacuous - 1, accumulates=working)[0])
+    assert limits(dtype, 1.0, 5.0, vacuous, accumulates=working)[0] == np.inf
+    assert limits(dtype, 1.0, 5.0, 2**20)[0] < 1
+
+
+# Overflow.
+
+
+@pytest.mark.parametrize(
+    ("dtype", "threshold"),
+    [(DType.F16, 65520.0), (DType.BF16, 2.0**128 - 2.0**119), (DType.F32, 2.0**128 - 2.0**103)],
+)
+def test_infinity_is_allowed_where_rounding_overflows(dtype: DType, threshold: float) -> None:
+    """From halfway beyond the largest number on, of either sign; just below only where the sum is uncertain."""
+    below = np.nextafter(threshold, 0)
+    for sign in (1, -1):
+        assert limits(dtype, sign * threshold, 0.0, 1)[2]
+        assert not limits(dtype, sign * below, 0.0, 1)[2]
+        assert limits(dtype, sign * below, threshold, 100)[2]
+
+
+def test_the_last_rounding_is_no_excuse_for_infinity() -> None:
+    """65504 is the largest f16 and 65519 rounds to it: allowed to be wrong by half a unit, it may not be infinite."""
+    allowed, _, may_overflow = limits(DType.F16, 65519.0, 65519.0, 1)
+    assert 65519 + allowed > 65520
+    assert not may_overflow
+
+
+def test_a_late_bias_may_overflow() -> None:
+    """A sum that is rounded before the bias is added may be half a unit off, and then overflow."""
+    assert not limits(DType.F16, 65519.0, 65519.0, 2)[2]
+    assert limits(DType.F16, 65519.0, 65519.0, 2, bias=1000.0)[2]
+
+
+def test_f64_overflows_where_the_reference_does() -> None:
+    """No float64 is beyond float64: infinity is allowed where the reference itself is infinite."""
+    assert limits(DType.F64, np.inf, np.inf, 1)[2]
+    assert not limits(DType.F64, 1.7e308, 1.7e308, 1)[2]
+
+
+# Monotonicity.
+
+
+@given(
+    st.sampled_from(DType),
+    st.floats(-1e4, 1e4),
+    st.floats(0, 1e4),
+    st.integers(0, 3000),
+    st.integers(1, 3000),
+    st.none() | st.floats(-100, 100),
+    st.sampled_from(["f32", "itself"]),
+)
+@examples(300)
+def test_more_terms_are_allowed_more(
+    dtype: DType, y: float, excess: float, count: int, more: int, bias: float | None, accumulated: str
+) -> None:
+    """The bound and the warning line grow with the number of terms and with A, and the bound is never negative."""
+    accumulates = {str(dtype): str(dtype)} if accumulated == "itself" else {}
+    magnitude = abs(y) + excess
+    few = limits(dtype, y, magnitude, count, bias, accumulates)
+    many = limits(dtype, y, magnitude, count + more, bias, accumulates)
+    large = limits(dtype, y, magnitude * 2, count, bias, accumulates)
+    assert 0 <= few[0] <= many[0] or np.isnan(many[0])
+    assert few[0] <= large[0]
+    assert 0 <= few[1] <= min(many[1], large[1])
+    assert few[2] <= many[2]
+
+
+# Subnormals and words.
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_subnormal_numbers(dtype: DType) -> None:
+    """Below the smallest normal number and not zero, of either sign."""
+    info: Any = ml_dtypes.finfo(NUMPY_TYPES[dtype])
+    normal = float(info.smallest_normal)
+    smallest = float(info.smallest_subnormal)
+    values = np.array([0.0, -0.0, smallest, -smallest, np.nextafter(normal, 0), normal, -normal, 1.0, np.inf, np.nan])
+    assert is_subnormal(values, dtype).tolist() == [False, False, True, True, True, *[False] * 5]
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_unit_roundoff_is_the_types(dtype: DType) -> None:
+    """U is half the distance from 1 to the next number of the type."""
+    info: Any = ml_dtypes.finfo(NUMPY_TYPES[dtype])
+    assert UNIT_ROUNDOFF[dtype] == float(info.eps) / 2
+
+
+@pytest.mark.parametrize(
+    ("dtype", "accumulates", "words"),
+    [
+        (DType.F32, {}, "gamma_n(2^-24)*A + n*2^-150"),
+        (DType.F32, {"f32": "f16"}, "gamma_n(2^-24)*A + n*2^-150"),
+        (DType.F64, {}, "gamma_n(2^-53)*A + n*2^-1075"),
+        (DType.F16, {}, "accumulated in f32, E = gamma_n(2^-24)*A: E + 2^-11*(|y|+E) + 2^-24/2"),
+        (DType.BF16, {}, "accumulated in f32, E = gamma_n(2^-24)*A: E + 2^-8*(|y|+E) + 2^-133/2"),
+        (DType.F16, {"f16": "f16"}, "accumulated in f16: gamma_n(2^-11)*A + n*2^-24/2"),
+        (DType.BF16, {"bf16": "bf16", "f16": "f32"}, "accumulated in bf16: gamma_n(2^-8)*A + n*2^-133/2"),
+    ],
+)
+def test_the_derivation_in_words(dtype: DType, accumulates: dict[str, str], words: str) -> None:
+    """Every verdict can print the formula that it was judged by."""
+    assert derivation(dtype, accumulates).startswith(words)
+
+
+# Real computations. A line of one point and one tap: every output is a sum over the channels.
+
+
+def dotted(
+    dtype: DType, data: Data, count: int, seed: int, *, bias: bool = False
+) -> tuple[Truth, Geometry, Array, Array]:
+    """Return truth, geometry, the products' factors (samples, outputs, terms) and biases (outputs)."""
+    x, w = Operand((4, count, 1), dtype, data, seed), Operand((count, 8, 1), dtype, data, seed)
+    arrays = make(x, w, Operand((8,), dtype, data, seed) if bias else None)
+    factors = np.stack(np.broadcast_arrays(arrays["x"][:, None, :, 0], arrays["w"].T[0][None]))
+    return Truth(arrays, dtype), Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1), factors, arrays.get("b", np.zeros(8))
+
+
+def held(truth: Truth, geometry: Geometry, sums: Array, accumulates: dict[str, str] | None = None) -> Comparison:
+    """Hold sums (samples, outputs) against the truth."""
+    return compare(sums[..., None], truth, geometry, accumulates or {})
+
+
+def sequential(products: Array) -> Array:
+    """Add from the first to the last, in the products' own type."""
+    total = np.zeros_like(products[..., 0])
+    for index in range(products.shape[-1]):
+        total = total + products[..., index]
+    return total
+
+
+def backwards(products: Array) -> Array:
+    """Add from the last to the first."""
+    return sequential(products[..., ::-1])
+
+
+def pairwise(products: Array) -> Array:
+    """Add neighbours, then neighbours of these, and so on."""
+    while products.shape[-1] > 1:
+        odd = products[..., -1:] if products.shape[-1] % 2 else products[..., :0]
+        products = np.concatenate([products[..., 0:-1:2] + products[..., 1::2], odd], axis=-1)
+    return products[..., 0]
+
+
+def descending(products: Array) -> Array:
+    """Add the largest first, which is the worst for what cancels."""
+    return sequential(np.sort(products, axis=-1)[..., ::-1])
+
+
+ORDERS = [sequential, backwards, pairwise, descending]
+COUNTS = [1, 2, 7, 64, 500]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("data", ["normal", "wide"])
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F64])
+def test_any_order_conforms(order: Callable[[Array], Array], count: int, data: Data, dtype: DType) -> None:
+    """Sums in f32 and f64 in four orders, for many seeds: none exceeds the bound, none is told as reduced."""
+    for seed in range(12):
+        truth, geometry, (x, w), _ = dotted(dtype, data, count, seed)
+        found = held(truth, geometry, order(x * w))
+        assert found.rule == "bound"
+        assert not found.wrong.any()
+        assert found.notes == ()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("data", ["normal", "wide"])
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("bias", ["none", "within", "after"])
+def test_halves_accumulated_in_f32_conform(
+    order: Callable[[Array], Array], count: int, data: Data, dtype: DType, bias: str
+) -> None:
+    """f16 and bf16 accumulated in f32 and rounded once, or once more where a bias is added: none exceeds the bound."""
+    for seed in range(8):
+        truth, geometry, (x, w), b = dotted(dtype, data, count, seed, bias=bias != "none")
+        sums = order(x.astype(np.float32) * w.astype(np.float32))
+        added = b.astype(np.float32)
+        if bias == "within":
+            sums = sums + added
+        rounded = sums.astype(NUMPY_TYPES[dtype])
+        if bias == "after":
+            rounded = (rounded.astype(np.float32) + added).astype(NUMPY_TYPES[dtype])
+        assert not held(truth, geometry, rounded).wrong.any()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("count", [1, 2, 7, 64])
+@pytest.mark.parametrize("dtype", HALVES)
+def test_halves_accumulated_in_themselves_conform_where_it_is_known(
+    order: Callable[[Array], Array], count: int, dtype: DType
+) -> None:
+    """f16 and bf16 accumulated in the type itself stay within the bound of a backend that is known to do so."""
+    for seed in range(8):
+        truth, geometry, (x, w), _ = dotted(dtype, "normal", count, seed)
+        found = held(truth, geometry, order(x * w), {str(dtype): str(dtype)})
+        assert not found.wrong.any()
+
+
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16])
+def test_exact_results_conform(dtype: DType) -> None:
+    """The exact sum rounded once to the type is within every bound."""
+    for seed in range(20):
+        truth, geometry, (x, w), _ = dotted(dtype, "wide", 30, seed)
+        exact = sequential(x.astype(np.float64) * w.astype(np.float64)).astype(NUMPY_TYPES[dtype])
+        found = held(truth, geometry, exact)
+        assert not found.wrong.any()
+        assert found.notes == ()
+
+
+# What does not conform.
+
+
+@pytest.mark.parametrize("dtype", DType)
+@pytest.mark.parametrize("count", [2, 9, 36])
+def test_a_dropped_product_is_detected(dtype: DType, count: int) -> None:
+    """With few terms a missing product is far beyond the bound, in every type."""
+    for seed in range(10):
+        truth, geometry, (x, w), _ = dotted(dtype, "normal", count, seed)
+        products = x.astype(np.float64) * w.astype(np.float64)
+        # The largest product of each sum: the smallest may be less than a rounding.
+        largest = np.abs(products).argmax(axis=-1)[..., None]
+        sums = products.sum(axis=-1) - np.take_along_axis(products, largest, -1)[..., 0]
+        assert held(truth, geometry, sums.astype(NUMPY_TYPES[dtype])).wrong.all()
+
+
+def tf32(array: Array) -> Array:
+    """Return float32 numbers with a mantissa of 10 bits, as tensor cores take them."""
+    bits = array.view(np.uint32)
+    return ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+@pytest.mark.parametrize("count", [1, 4, 16, 64, 256])
+def test_tf32_is_told(count: int) -> None:
+    """Inputs rounded to TF32 are a failure while the bound is sharp, and above the warning line when it is not."""
+    for seed in range(10):
+        truth, geometry, (x, w), _ = dotted(DType.F32, "normal", count, seed)
+        found = held(truth, geometry, sequential(tf32(x) * tf32(w)))
+        assert found.wrong.any() or "reduced-precision" in found.notes
+        if count <= 16:
+            assert found.wrong.any()
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("count", [16, 64, 500])
+def test_accumulating_in_halves_is_told_where_f32_is_expected(dtype: DType, count: int) -> None:
+    """f16 and bf16 sums that round at every step exceed the bound for sums in f32."""
+    for seed in range(10):
+        truth, geometry, (x, w), _ = dotted(dtype, "normal", count, seed)
+        assert held(truth, geometry, sequential(x * w), {str(dtype): "f32"}).wrong.any()
+
+
+def test_f64_at_f32_accuracy_is_detected() -> None:
+    """A float64 result that was computed in float32 is wrong, nearly everywhere."""
+    truth, geometry, (x, w), _ = dotted(DType.F64, "normal", 30, 1)
+    sums = sequential((x * w).astype(np.float32)).astype(np.float64)
+    assert held(truth, geometry, sums).wrong.mean() > 0.9
+
+
+def test_reduced_precision_is_between_the_lines() -> None:
+    """Above the warning line and below the bound is told and not failed; below the line nothing is told."""
+    truth, geometry, _, _ = dotted(DType.F32, "normal", 4000, 3)
+    found: Bound = bound(truth.terms(geometry), DType.F32, {})
+    assert np.all(found.warning < found.allowed)
+    y = truth.values(geometry)
+    for error, notes in ((0.5 * found.warning, ()), ((found.warning + found.allowed) / 2, ("reduced-precision",))):
+        comparison = compare(y + error, truth, geometry, {})
+        assert not comparison.wrong.any()
+        assert comparison.notes == notes
+    assert compare(y + 1.01 * found.allowed, truth, geometry, {}).wrong.all()

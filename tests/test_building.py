@@ -1,0 +1,403 @@
+"""One case from its settings: sizes by meaning, entries per axis, overrides, facts, and what can be no case."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import axes, examples
+from tconv.backends import onnx_model
+from tconv.call import say, signature
+from tconv.constraints import CONSTRAINTS
+from tconv.corpus.building import LARGEST_TENSOR, ImpossibleCase, build, merged
+from tconv.corpus.case_file import OperandSettings, Settings
+from tconv.dialects import DIALECTS
+from tconv.execution.arrays import in_layouts
+from tconv.expectation import Inexpressible, Values, expectation
+from tconv.geometry import Geometry, reach, resolve
+from tconv.operands import make
+from tconv.readings import told_apart
+from tconv.reports import account
+from tconv.vocabulary import ATTRIBUTES, DType
+
+if TYPE_CHECKING:
+    from tconv.case import Case
+
+
+def built(**settings: Any) -> Case:  # noqa: ANN401 - settings by their names
+    """Return the case of settings as a file writes them."""
+    return build("topic/file/name", Settings.model_validate(settings).written(), {})
+
+
+def refused(**settings: Any) -> str:  # noqa: ANN401 - as above
+    """Return why settings make no case."""
+    with pytest.raises(ImpossibleCase) as error:
+        built(**settings)
+    return str(error.value)
+
+
+# Sizes.
+
+
+def test_nothing_said_is_the_smallest_ordinary_case() -> None:
+    """One item, one channel, four points, three taps, float32 integers, no bias, and no attribute written."""
+    case = built()
+    assert (case.x.shape, case.w.shape, case.b) == ((1, 1, 4), (1, 1, 3), None)
+    assert (case.x.dtype, case.x.data, case.x.seed) == (DType.F32, "integers", 0)
+    assert case.attributes.given() == {}
+    assert (case.shapes, case.filter_source, case.breaks, case.omit) == ("static", "initializer", None, ())
+
+
+def test_sizes_go_by_their_meaning() -> None:
+    """Data is (N, C, X...), the filter (C, O/G, K...); out_channels counts those of all groups, as the bias does."""
+    case = built(batch=2, channels=4, out_channels=6, groups=2, spatial=[5, 7], kernel=[3, 2], bias=True)
+    assert case.b is not None
+    assert (case.x.shape, case.w.shape, case.b.shape) == ((2, 4, 5, 7), (4, 3, 3, 2), (6,))
+
+
+@pytest.mark.parametrize("name", ["strides", "dilations", "pads_begin", "pads_end", "output_padding"])
+def test_a_scalar_is_meant_for_every_axis(name: str) -> None:
+    """An integer stands for as many entries as there are axes; a list says each, also on purpose too few."""
+    plain = {"spatial": [5, 4, 3], "kernel": [1, 1, 1]}
+    assert getattr(built(**plain, **{name: 1}).attributes, name) == (1, 1, 1)
+    assert getattr(built(**plain, **{name: [2, 1, 3]}).attributes, name) == (2, 1, 3)
+    assert getattr(built(**plain, **{name: [2, 1]}, breaks="strides-length").attributes, name) == (2, 1)
+
+
+def test_a_kernel_may_be_one_number() -> None:
+    """A kernel of one number is as long on every axis."""
+    assert built(spatial=[5, 4], kernel=2).w.shape == (1, 1, 2, 2)
+
+
+def test_kernel_shape_is_the_filters_or_its_own() -> None:
+    """The word `kernel` writes the filter's size; a list writes itself."""
+    plain: dict[str, Any] = {"spatial": [5, 4], "kernel": [3, 2]}
+    assert built(**plain, kernel_shape="kernel").attributes.kernel_shape == (3, 2)
+    assert built(**plain, kernel_shape=[2, 2], breaks="kernel-shape-matches").attributes.kernel_shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sizes"),
+    [
+        ({"output_shape": "full"}, (11, 16)),
+        ({"output_shape": "full+2"}, (13, 18)),
+        ({"output_shape": "full-3"}, (8, 13)),
+        ({"output_shape": ["full-1", "full+1"]}, (10, 17)),
+        ({"output_shape": ["full", 7]}, (11, 7)),
+        ({"output_shape": 9}, (9, 9)),
+    ],
+)
+def test_full_counts_from_what_the_taps_reach(settings: dict[str, Any], sizes: tuple[int, ...]) -> None:
+    """Full is (X-1)*stride + (K-1)*dilation + 1 on each axis, whatever the pads and output_padding are."""
+    plain = {"spatial": [4, 5], "kernel": [3, 2], "strides": [2, 3], "dilations": [2, 3], "pads_begin": 1}
+    assert built(**plain, **settings).attributes.output_shape == sizes
+
+
+@given(st.integers(1, 3).flatmap(lambda n: st.tuples(axes(n, 1, 9), axes(n, 1, 5), axes(n, 1, 4), axes(n, 1, 4))))
+@examples(40)
+def test_full_is_reach(sizes: tuple[tuple[int, ...], ...]) -> None:
+    """On every axis, full is the size that the geometry says is reached."""
+    spatial, kernel, strides, dilations = map(list, sizes)
+    case = built(spatial=spatial, kernel=kernel, strides=strides, dilations=dilations, output_shape="full")
+    assert case.attributes.output_shape == tuple(map(reach, spatial, kernel, strides, dilations))
+
+
+def test_full_without_strides_counts_by_one() -> None:
+    """What is not written is 1 in `full`, as it is in the dialects; what is omitted is not written."""
+    assert built(spatial=[4], kernel=[3], output_shape="full").attributes.output_shape == (6,)
+    left = built(spatial=[4], kernel=[3], strides=2, omit=["strides"], output_shape="full")
+    assert left.attributes.output_shape == (6,)
+
+
+def test_an_output_shape_of_another_length_keeps_its_entries() -> None:
+    """A list that breaks output-shape-length, or stands on no axis at all, is written with all its entries."""
+    longer = built(spatial=[4], kernel=[3], output_shape=[1, "full", "full-1"], breaks="output-shape-length")
+    assert longer.attributes.output_shape == (1, 6, 5)
+    nowhere = built(spatial=[], kernel=[], output_shape=[5, 6], breaks="output-shape-length")
+    assert nowhere.attributes.output_shape == (5, 6)
+    short = built(strides=[], output_shape=[5], breaks="strides-length")
+    assert short.attributes.output_shape == (5,)
+
+
+# Overrides.
+
+
+def test_an_operand_may_be_other_than_the_rest() -> None:
+    """Sizes, type, filling and seed of one operand are its own where it says so; the others keep theirs."""
+    case = built(channels=4, out_channels=6, dtype="f32", seed=3, w={"channels": 5, "dtype": "f16"}, bias=True,
+                 x={"spatial": [7], "data": "normal"}, b={"out_channels": 2, "seed": 9},
+                 breaks="filter-channels-match")  # fmt: skip
+    assert case.b is not None
+    assert (case.x.shape, case.w.shape, case.b.shape) == ((1, 4, 7), (5, 6, 3), (2,))
+    assert (case.x.dtype, case.w.dtype, case.b.dtype) == (DType.F32, DType.F16, DType.F32)
+    assert (case.x.data, case.w.data, case.b.data) == ("normal", "integers", "integers")
+    assert (case.x.seed, case.w.seed, case.b.seed) == (3, 3, 9)
+
+
+def test_a_shape_is_taken_as_it_is() -> None:
+    """Where meaning ends a shape says all of it, whatever the groups and the rank are."""
+    case = built(channels=4, groups=0, w={"shape": [4, 6, 3, 2]}, b={"shape": []}, bias=True, breaks="groups-positive")
+    assert case.b is not None
+    assert (case.w.shape, case.b.shape) == ((4, 6, 3, 2), ())
+
+
+def test_values_fill_an_operand() -> None:
+    """Values are the elements in row-major order, as many as the shape has."""
+    assert built(spatial=[3], x={"values": [1, 2.5, -3]}).x.values == (1.0, 2.5, -3.0)
+    assert refused(spatial=[3], x={"values": [1, 2]}) == "x must have 3 values for shape [1, 1, 3] (got 2)"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"x": {"kernel": [3]}}, "x must have sizes of its own, batch, channels, spatial (got kernel)"),
+        ({"w": {"batch": 3}}, "w must have sizes of its own, channels, out_channels, kernel (got batch)"),
+        ({"bias": True, "b": {"channels": 3}}, "b must have sizes of its own, out_channels (got channels)"),
+        (
+            {"x": {"values": [1, 2, 3, 4], "data": "ones"}},
+            "x must be filled with data or with values (got both)",
+        ),
+    ],
+)
+def test_an_override_without_effect_is_refused(settings: dict[str, Any], message: str) -> None:
+    """A size that an operand does not have, or a filling beside another one, would silently mean nothing."""
+    assert refused(**settings) == message
+
+
+# Layers.
+
+
+def test_later_layers_win_and_null_takes_back() -> None:
+    """What comes later wins; null is the default again, and an attribute is not written again."""
+    layers = merged({"strides": 2, "bias": True, "batch": 5}, {"strides": 3}, {"bias": None, "batch": None})
+    case = build("a/b/c", layers, {})
+    assert (case.attributes.strides, case.b, case.x.shape[0]) == ((3,), None, 1)
+    assert build("a/b/c", merged(layers, {"strides": None}), {}).attributes.strides is None
+
+
+def test_operands_are_merged_key_by_key() -> None:
+    """What layers say of one operand adds up; null for a key, or for the operand, takes it back."""
+    base = {"x": {"dtype": "f16", "seed": 4}, "w": {"seed": 1}}
+    assert merged(base, {"x": {"seed": 5}}) == {"x": {"dtype": "f16", "seed": 5}, "w": {"seed": 1}}
+    again = build("a/b/c", merged(base, {"x": {"dtype": None}, "w": None}), {})
+    assert (again.x.dtype, again.x.seed, again.w.seed) == (DType.F32, 4, 0)
+    assert merged({"x": None}, {"x": {"seed": 1}}) == {"x": {"seed": 1}}
+    assert base == {"x": {"dtype": "f16", "seed": 4}, "w": {"seed": 1}}
+
+
+def test_a_later_filling_takes_the_earlier_one_back() -> None:
+    """Of data and values the one said later fills the operand, whichever comes first."""
+    values = {"x": {"values": [1, 2, 3, 4]}}
+    assert build("a/b/c", merged(values, {"x": {"data": "ones"}}), {}).x.data == "ones"
+    assert build("a/b/c", merged({"x": {"data": "ones"}}, values), {}).x.values == (1, 2, 3, 4)
+    assert build("a/b/c", merged(values, {"x": {"seed": 3}}), {}).x.values == (1, 2, 3, 4)
+
+
+# Words, omissions, breaks.
+
+
+def test_a_raw_word_is_written_as_it_is() -> None:
+    """`raw` reaches the call whatever the vocabulary knows; the fact is the word."""
+    case = built(auto_pad={"raw": "Same_Upper"}, breaks="auto-pad-known")
+    assert case.attributes.auto_pad == "Same_Upper"
+    assert case.facts["auto_pad"] == "Same_Upper"
+    assert say(case, DIALECTS["onnx/ConvTranspose-22"]).attributes["auto_pad"] == "Same_Upper"
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_what_is_omitted_is_not_written(name: str) -> None:
+    """An attribute that is omitted stays away though another layer writes it, and though a dialect requires it."""
+    words = {"auto_pad": "valid", "data_format": "NXC", "filter_format": "XOI", "kernel_shape": "kernel"}
+    settings: dict[str, Any] = {name: words.get(name, 1)}
+    breaks = "output-size-non-negative" if name == "output_shape" else None
+    assert getattr(built(**settings, breaks=breaks).attributes, name) is not None
+    case = built(**settings, omit=[name])
+    assert getattr(case.attributes, name) is None
+    assert case.omit == (name,)
+    for row in DIALECTS.values():
+        assert getattr(signature(case, row).attributes, name) is None
+
+
+@pytest.mark.parametrize("name", [name for name, constraint in CONSTRAINTS.items() if constraint.needed])
+def test_breaking_on_purpose_is_allowed(name: str) -> None:
+    """What would make no case makes one where `breaks` says so; the constraint is kept in the case."""
+    assert built(strides=[1, 2], breaks=name).breaks == name
+    assert "or say breaks: strides-length" in refused(strides=[1, 2])
+
+
+# Facts.
+
+
+def test_facts_are_settings_as_text() -> None:
+    """Settings, written or by default, are texts; lists are joined by x, and truth is YAML's."""
+    facts = built(spatial=[4, 5], kernel=[2, 3], strides=[2, 1], bias=True, omit=["dilations", "pads_end"]).facts
+    wanted = {"spatial": "4x5", "kernel": "2x3", "strides": "2x1", "bias": "true", "dtype": "f32", "rank": "2"}
+    assert wanted.items() <= facts.items()
+    assert facts["omit"] == "dilationsxpads_end"
+    assert "dilations" not in facts
+    assert not {"x", "w", "b"} & facts.keys()
+
+
+def test_labels_are_facts_and_win() -> None:
+    """The labels of a sweep's axes are facts; a label that has a setting's name stands for it."""
+    settings = Settings.model_validate({"strides": 2}).written()
+    assert build("a/b/c", settings, {"strides": "two", "shape": "line"}).facts["strides"] == "two"
+    assert build("a/b/c", settings, {"shape": "line"}).facts["shape"] == "line"
+
+
+@pytest.mark.parametrize(
+    ("spatial", "output_shape", "below"),
+    [
+        ([4, 5], None, "false"),
+        ([4, 5], [4, 5], "false"),
+        ([4, 5], [4, 4], "true"),
+        ([4, 5], [3, 9], "true"),
+        ([4, 5], "full", "false"),
+    ],
+)
+def test_a_fact_tells_outputs_below_the_input(spatial: list[int], output_shape: Any, below: str) -> None:  # noqa: ANN401
+    """It is true where any axis asks for less than the input has."""
+    case = built(spatial=spatial, kernel=[2, 2], output_shape=output_shape)
+    assert case.facts["output_shape_below_spatial"] == below
+
+
+# What can be no case.
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"strides": [1, 2]}, "strides must have 1 entries, one for each spatial axis (got [1, 2])"),
+        ({"strides": 0}, "strides must have entries of at least 1 (got [0])"),
+        ({"kernel": [3, 3]}, "filter must have rank 3, as the data (got rank 4)"),
+        ({"groups": 0}, "groups must be at least 1 (got 0)"),
+        ({"groups": 2, "channels": 3, "out_channels": 4}, "groups must divide the 3 input channels (got 2)"),
+        ({"groups": 2, "channels": 4, "out_channels": 3}, "out_channels must be divisible by groups 2 (got 3)"),
+        ({"w": {"channels": 2}}, "filter must have [1] input channels, as the data (got [2])"),
+        ({"bias": True, "b": {"shape": [1, 1]}}, "bias must have one dimension (got [1, 1])"),
+        ({"bias": True, "b": {"shape": [7]}}, "bias must have 1 entries, one for each output channel (got [7])"),
+        ({"output_shape": "full-7"}, "output_shape must have entries of at least 0 (got [-1])"),
+        ({"x": {"shape": []}}, "data must have a batch and channels (got rank 0)"),
+        ({"auto_pad": {"raw": "SAME"}}, "auto_pad must be one of explicit, valid, same_upper, same_lower (got SAME)"),
+    ],
+)
+def test_what_no_dialect_gives_a_value_to_is_refused(settings: dict[str, Any], message: str) -> None:
+    """The message says what must be, what was found, and for a constraint how to say that it is on purpose."""
+    assert refused(**settings).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"spatial": [2**20, 2**20], "kernel": [1, 1]}, "x"),
+        ({"channels": 2**14, "out_channels": 2**14, "spatial": [1], "kernel": [1]}, "w"),
+        ({"bias": True, "b": {"shape": [2**26]}}, "b"),
+        ({"x": {"shape": [2**31, 2**31]}, "breaks": "filter-rank-matches"}, "x"),
+        ({"batch": 0, "spatial": [2**31], "x": {"batch": 1}}, "x"),
+        ({"strides": 2**30}, "the output"),
+        ({"dilations": 2**30}, "the output"),
+        ({"spatial": [1], "strides": 2**30, "auto_pad": "same_upper"}, "the output"),
+        ({"output_padding": 2**30}, "the output"),
+        ({"output_shape": 2**30}, "the output"),
+        ({"output_shape": "full+999999", "batch": 64}, "the output"),
+        ({"strides": 2**30, "breaks": "strides-given"}, "the output"),
+        ({"pads_begin": -(2**30), "breaks": "pads-non-negative"}, "the output"),
+        ({"pads_end": -(2**30), "breaks": "pads-non-negative"}, "the output"),
+        ({"batch": 0, "output_shape": 2**30, "data": "normal"}, "the output"),
+    ],
+)
+def test_too_large_is_refused_before_anything_is_made(settings: dict[str, Any], what: str) -> None:
+    """A tensor or an output of more than 2^25 elements is refused by its sizes alone, on purpose broken or not."""
+    assert refused(**settings).startswith(f"{what} must have at most {LARGEST_TENSOR} elements (got ")
+
+
+def test_the_largest_is_not_too_large() -> None:
+    """2^25 elements pass, for an operand as for an output."""
+    assert prod(built(spatial=[2**25 - 2]).x.shape) == LARGEST_TENSOR - 2
+    assert built(spatial=[2**24], kernel=[1], strides=2).attributes.strides == (2,)
+    assert refused(spatial=[2**25], kernel=[1], strides=2).startswith("the output")
+
+
+LISTS = st.integers(-1, 3) | st.lists(st.integers(-1, 3), max_size=3)
+SIZES = st.lists(st.integers(0, 3), max_size=3)
+OPERAND = st.fixed_dictionaries(
+    {},
+    optional={
+        "shape": st.lists(st.integers(0, 3), max_size=4),
+        "dtype": st.sampled_from(["f32", "f16"]),
+        "data": st.sampled_from(["normal", "special"]),
+    },
+)
+ANYTHING = st.fixed_dictionaries(
+    {"spatial": SIZES},
+    optional={
+        "kernel": SIZES | st.integers(0, 3),
+        **dict.fromkeys(("strides", "dilations", "pads_begin", "pads_end", "output_padding"), LISTS),
+        **dict.fromkeys(("batch", "channels", "out_channels"), st.integers(0, 4)),
+        "output_shape": st.sampled_from(["full", "full-2", 3, ["full+1", 2]]),
+        "groups": st.integers(-1, 3),
+        "auto_pad": st.sampled_from(["explicit", "valid", "same_upper", "same_lower", {"raw": "X"}]),
+        "data_format": st.sampled_from(["NCX", "NXC", {"raw": "X"}]),
+        "filter_format": st.sampled_from(["IOX", "XOI", {"raw": "X"}]),
+        "bias": st.booleans(),
+        "dtype": st.sampled_from(["f32", "f16", "bf16", "f64"]),
+        "data": st.sampled_from(["integers", "normal", "special", "subnormal"]),
+        "breaks": st.sampled_from(list(CONSTRAINTS)),
+        "omit": st.lists(st.sampled_from(ATTRIBUTES), max_size=2, unique=True),
+        **dict.fromkeys(("x", "w", "b"), OPERAND),
+    },
+)
+
+
+@given(ANYTHING)
+@examples(150)
+def test_every_case_there_is_can_be_said_and_shown(settings: dict[str, Any]) -> None:
+    """What is not refused as a case has an account in every dialect, and a model where an ONNX dialect can say it."""
+    try:
+        case = built(**settings)
+    except ImpossibleCase:
+        return
+    operands = make(case.x, case.w, case.b)
+    for row in DIALECTS.values():
+        assert len(list(account.in_dialect(case, row))) >= 2
+        if row.name.startswith("onnx/") and not isinstance(expectation(case, row), Inexpressible):
+            call = say(case, row)
+            assert onnx_model.build(call, in_layouts(operands, call)).ByteSize()
+
+
+@given(ANYTHING)
+@examples(150)
+def test_no_value_is_larger_than_what_was_checked(settings: dict[str, Any]) -> None:
+    """Where sizes are refused from a limit on, no reading of any dialect owes an output beyond the limit."""
+    limit = 200
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tconv.corpus.building.LARGEST_TENSOR", limit)
+        try:
+            case = built(**settings)
+        except ImpossibleCase:
+            return
+    for row in DIALECTS.values():
+        expected = expectation(case, row)
+        if isinstance(expected, Values):
+            for one in (expected.primary, *expected.disputed):
+                assert case.x.shape[0] * case.w.shape[1] * one.geometry.groups * prod(one.geometry.output) <= limit
+
+
+def test_the_settings_of_operands_are_all_meant() -> None:
+    """Every key of an operand is a size of one of them, or how it is filled: none is left without a meaning."""
+    sizes = {"batch", "channels", "out_channels", "spatial", "kernel"}
+    assert set(OperandSettings.model_fields) == sizes | {"shape", "dtype", "data", "seed", "values"}
+
+
+def test_a_case_resolves_to_what_it_says() -> None:
+    """The numbers of a file reach the geometry: strides, dilations, pads and output_padding by axis."""
+    case = built(spatial=[4, 5], kernel=[3, 2], strides=[2, 3], dilations=[1, 2], pads_begin=[1, 0], pads_end=[0, 2],
+                 output_padding=[1, 0])  # fmt: skip
+    row = DIALECTS["onnx/ConvTranspose-22"]
+    wanted = Geometry((4, 5), (3, 2), (2, 3), (1, 2), (1, 0), (9, 13), 1)
+    assert resolve(signature(case, row), row.rules) == wanted
+    assert told_apart(signature(case, row), row.rules, row.disputed)[0].result == wanted

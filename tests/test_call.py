@@ -1,0 +1,294 @@
+"""A case said in each dialect: its names and words, only what is written, inputs in its layouts and order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from strategies import BACKPROP, ONEDNN, ONNX, case
+from tconv.call import Call, Input, say, signature
+from tconv.dialects import DIALECTS
+from tconv.vocabulary import DataFormat, DType, FilterFormat
+
+if TYPE_CHECKING:
+    from tconv.case import Case
+
+ONNX_1, ONNX_11, ONNX_22 = ONNX
+ONEDNN_BACKPROP, OPENVINO, GROUPED = BACKPROP
+
+
+def said(dialect: str, **attributes: Any) -> Call:  # noqa: ANN401 - attributes and fields by their names
+    """Return a two-dimensional case said in a dialect."""
+    return say(plane(**attributes), DIALECTS[dialect])
+
+
+def plane(**attributes: Any) -> Case:  # noqa: ANN401 - as above
+    """Return a case of 4 channels and 6 filters on a plane."""
+    return case((5, 7), (3, 2), batch=2, channels=4, filters=6, **attributes)
+
+
+_NEUTRAL = {"strides": (1, 1), "dilations": (1, 1)}
+_NEUTRAL_PADS = {"pads_begin": (0, 0), "pads_end": (0, 0)}
+
+
+# Attributes.
+
+
+@pytest.mark.parametrize(
+    ("dialects", "attributes"),
+    [
+        ((ONNX_11, ONNX_22, "geometry/1"), {}),
+        ((ONNX_1,), _NEUTRAL),
+        ((ONEDNN, *BACKPROP), _NEUTRAL | _NEUTRAL_PADS),
+    ],
+)
+def test_what_is_not_mentioned_is_left_out_or_neutral(dialects: tuple[str, ...], attributes: dict[str, Any]) -> None:
+    """'Required: yes' has strides, dilations and pads written at 1 and 0; what has a default is left out."""
+    for dialect in dialects:
+        assert said(dialect).attributes == attributes
+
+
+@pytest.mark.parametrize("dialect", [ONNX_1, ONEDNN, *BACKPROP])
+def test_omitted_attributes_stay_away(dialect: str) -> None:
+    """What a case omits on purpose is not written, required or not, and the rest still is."""
+    omitted = said(dialect, omit=("strides", "pads_begin"))
+    assert "strides" not in omitted.attributes
+    assert "pads_begin" not in omitted.attributes
+    assert omitted.attributes["dilations"] == (1, 1)
+    assert ("pads_end" in omitted.attributes) == (dialect != ONNX_1)
+
+
+def test_omit_does_not_take_away_what_is_mentioned() -> None:
+    """Omitting is about neutral values; a mentioned attribute is written."""
+    assert said(ONEDNN, strides=(2, 3), omit=("strides",)).attributes["strides"] == (2, 3)
+
+
+_ALL = {
+    "strides": (2, 3),
+    "dilations": (1, 2),
+    "pads_begin": (1, 0),
+    "pads_end": (2, 1),
+    "auto_pad": "same_upper",
+    "output_padding": (0, 1),
+    "output_shape": (9, 8),
+    "groups": 2,
+    "kernel_shape": (3, 2),
+    "data_format": "NXC",
+    "filter_format": "IOX",
+}
+_COMMON = {"strides": (2, 3), "dilations": (1, 2), "output_padding": (0, 1)}
+_PADS = {"pads_begin": (1, 0), "pads_end": (2, 1)}
+
+
+@pytest.mark.parametrize(
+    ("dialects", "attributes"),
+    [
+        (
+            ONNX,
+            {
+                "auto_pad": "SAME_UPPER",
+                "pads": (1, 0, 2, 1),
+                "output_shape": (9, 8),
+                "group": 2,
+                "kernel_shape": (3, 2),
+            },
+        ),
+        (
+            (ONEDNN,),
+            _PADS | {"auto_pad": "SAME_UPPER", "groups": 2, "data_format": "NXC", "weights_format": "IOX"},
+        ),
+        (
+            (ONEDNN_BACKPROP,),
+            _PADS | {"auto_pad": "SAME_UPPER", "groups": 2, "data_format": "NXC", "weights_format": "OIX"},
+        ),
+        ((OPENVINO, GROUPED), _PADS | {"auto_pad": "same_upper"}),
+        (("geometry/1",), _PADS | {"groups": 2}),
+    ],
+)
+def test_every_attribute_in_the_dialects_words(dialects: tuple[str, ...], attributes: dict[str, Any]) -> None:
+    """Each dialect has its own names, its own words, and none for what it does not know."""
+    for dialect in dialects:
+        assert said(dialect, **_ALL).attributes == _COMMON | attributes
+
+
+@pytest.mark.parametrize(
+    ("dialects", "words"),
+    [
+        (ONNX, ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")),
+        ((ONEDNN, ONEDNN_BACKPROP), ("None", "VALID", "SAME_UPPER", "SAME_LOWER")),
+        ((OPENVINO, GROUPED), ("explicit", "valid", "same_upper", "same_lower")),
+    ],
+)
+def test_modes(dialects: tuple[str, ...], words: tuple[str, ...]) -> None:
+    """ONNX and oneDNN's library write modes in upper case, OpenVINO in lower case."""
+    for dialect in dialects:
+        for mode, word in zip(("explicit", "valid", "same_upper", "same_lower"), words, strict=True):
+            assert said(dialect, auto_pad=mode).attributes["auto_pad"] == word
+        assert "auto_pad" not in said(dialect).attributes
+
+
+@pytest.mark.parametrize("dialect", sorted(DIALECTS.keys() - {"geometry/1"}))
+def test_an_unknown_mode_is_written_as_it_is(dialect: str) -> None:
+    """A word that is no mode reaches the runtime unchanged."""
+    assert said(dialect, auto_pad="Same_Upper").attributes["auto_pad"] == "Same_Upper"
+
+
+def test_unknown_layouts_are_written_and_the_default_is_used() -> None:
+    """A word that is no layout is written where there is an attribute; arrays come in the default layout."""
+    call = said(ONEDNN, data_format="NCHW", filter_format="OIHW")
+    assert (call.attributes["data_format"], call.attributes["weights_format"]) == ("NCHW", "OIHW")
+    assert (call.data_format, call.filter_format) == (DataFormat.NXC, FilterFormat.XOI)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "pads"),
+    [
+        ((1, 2), (3, 4), (1, 2, 3, 4)),
+        ((1, 2), None, (1, 2, 0, 0)),
+        (None, (3, 4), (0, 0, 3, 4)),
+        ((1,), None, (1, 0)),
+        ((1, 2, 3), (4, 5, 6), (1, 2, 3, 4, 5, 6)),
+    ],
+)
+def test_pads_of_onnx_are_one_list(
+    begin: tuple[int, ...] | None, end: tuple[int, ...] | None, pads: tuple[int, ...]
+) -> None:
+    """'[x1_begin, x2_begin...x1_end, x2_end,...]': all beginnings, then all ends, zeros for the side not mentioned."""
+    for dialect in ONNX:
+        assert said(dialect, pads_begin=begin, pads_end=end).attributes["pads"] == pads
+
+
+def test_layouts_are_spelt_by_meaning() -> None:
+    """BackpropData speaks as the forward convolution, whose output is our data: OIX is IOX's memory, XIO is XOI's."""
+    words = {
+        (dialect, layout): said(dialect, filter_format=layout).attributes["weights_format"]
+        for dialect in (ONEDNN, ONEDNN_BACKPROP)
+        for layout in ("IOX", "XOI")
+    }
+    assert words == {
+        (ONEDNN, "IOX"): "IOX",
+        (ONEDNN, "XOI"): "XOI",
+        (ONEDNN_BACKPROP, "IOX"): "OIX",
+        (ONEDNN_BACKPROP, "XOI"): "XIO",
+    }
+
+
+def test_negative_pads_are_written_in_plain_geometry() -> None:
+    """geometry/1 takes the rules' pads as they come, below zero too."""
+    assert said("geometry/1", pads_begin=(-1, 2)).attributes == {"pads_begin": (-1, 2)}
+
+
+# Inputs.
+
+
+@pytest.mark.parametrize(
+    ("dialect", "x", "w"),
+    [
+        *[(dialect, (2, 4, 5, 7), (4, 6, 3, 2)) for dialect in (*ONNX, OPENVINO, "geometry/1")],
+        *[(dialect, (2, 5, 7, 4), (3, 2, 6, 4)) for dialect in (ONEDNN, ONEDNN_BACKPROP)],
+        (GROUPED, (2, 4, 5, 7), (2, 2, 6, 3, 2)),
+    ],
+)
+def test_default_layouts_give_the_shapes(dialect: str, x: tuple[int, ...], w: tuple[int, ...]) -> None:
+    """NCX and IOX are (C, O/G, X); oneDNN's NXC and XOI are (X, O/G, C); the grouped filter is (G, C/G, O/G, X)."""
+    call = said(dialect, groups=2)
+    assert (call.inputs[0].shape, call.inputs[1].shape) == (x, w)
+    assert call.groups == 2
+
+
+def test_the_grouped_filter_of_one_group_has_the_axis_too() -> None:
+    """[GROUPS, C_INPUT/GROUPS, C_OUTPUT/GROUPS, X...] also for one group, mentioned or not."""
+    assert said(GROUPED).inputs[1].shape == (1, 4, 6, 3, 2)
+    assert said(GROUPED, groups=4).inputs[1].shape == (4, 1, 6, 3, 2)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("data_format", "x"), [("NCX", (2, 4, 5, 7)), ("NXC", (2, 5, 7, 4))]
+)  # fmt: skip
+@pytest.mark.parametrize(("filter_format", "w"), [("IOX", (4, 6, 3, 2)), ("XOI", (3, 2, 6, 4))])
+def test_an_explicit_layout_wins(
+    dialect: str, data_format: str, x: tuple[int, ...], filter_format: str, w: tuple[int, ...]
+) -> None:
+    """What is written decides the layout in every dialect, also where the operator has no such attribute."""
+    call = said(dialect, data_format=data_format, filter_format=filter_format)
+    assert (call.data_format, call.filter_format) == (data_format, filter_format)
+    assert (call.inputs[0].shape, call.inputs[1].shape) == (x, w)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "names"),
+    [
+        *[(dialect, ["X", "W", "B"]) for dialect in ONNX],
+        (ONEDNN, ["input", "filter", "bias"]),
+        *[(dialect, ["data", "filter"]) for dialect in BACKPROP],
+        ("geometry/1", ["data", "filter", "bias"]),
+    ],
+)
+def test_names_and_order_of_inputs(dialect: str, names: list[str]) -> None:
+    """Inputs come in the order and under the names of the text; what the text has no input for is not there."""
+    call = said(dialect, bias=(6,))
+    assert [one.name for one in call.inputs] == names
+    assert [one.role for one in call.inputs] == ["x", "w", "b"][: len(names)]
+
+
+@pytest.mark.parametrize("dialect", BACKPROP)
+def test_output_shape_is_an_input_of_backprop(dialect: str) -> None:
+    """Input 3, 'output_shape is 1D integer tensor that specifies spatial shape of the output'; it is no attribute."""
+    call = said(dialect, output_shape=(9, 8))
+    assert call.inputs[-1] == Input("output_shape", "output_shape", (2,), None, constant=True, values=(9, 8))
+    assert "output_shape" not in call.attributes
+    assert len(said(dialect).inputs) == 2
+
+
+@pytest.mark.parametrize("dialect", [*ONNX, ONEDNN, "geometry/1"])
+def test_output_shape_is_no_input_elsewhere(dialect: str) -> None:
+    """ONNX writes output_shape as an attribute; oneDNN and geometry/1 have no place for it."""
+    call = said(dialect, output_shape=(9, 8))
+    assert [one.role for one in call.inputs] == ["x", "w"]
+    assert ("output_shape" in call.attributes) == (dialect in ONNX)
+
+
+def test_an_empty_output_shape_input_is_still_there() -> None:
+    """A list without entries is mentioned, and the input has no elements."""
+    call = say(case((), (), channels=4, filters=6, output_shape=()), DIALECTS[OPENVINO])
+    assert call.inputs[-1].shape == (0,)
+
+
+def test_constants_and_types() -> None:
+    """Filter and bias are constants unless the case has the filter as an input; each input has its operand's type."""
+    for source, constant in (("initializer", True), ("input", False)):
+        call = said(ONNX_22, bias=(6,), filter_source=source, dtype=DType.BF16)
+        assert [one.constant for one in call.inputs] == [False, constant, constant]
+        assert {one.dtype for one in call.inputs} == {DType.BF16}
+        assert call.dtype is DType.BF16
+
+
+def test_the_calls_facts() -> None:
+    """A call knows its dialect, rank, groups, and whether sizes are symbols."""
+    call = said(ONNX_11, shapes="symbolic")
+    assert (call.dialect, call.rank, call.groups, call.symbolic) == (ONNX_11, 2, 1, True)
+    assert not said(ONNX_11).symbolic
+
+
+# The signature.
+
+
+def test_the_signature_is_what_is_written() -> None:
+    """Validity is judged on what the dialect has written: neutral values included, omitted ones not."""
+    plain = plane()
+    assert signature(plain, DIALECTS[ONNX_22]).attributes.given() == {}
+    assert signature(plain, DIALECTS[ONEDNN]).attributes.given() == _NEUTRAL | _NEUTRAL_PADS
+    omitted = signature(plane(omit=("dilations",)), DIALECTS[ONEDNN])
+    assert omitted.attributes.dilations is None
+    assert (omitted.x.shape, omitted.w.shape, omitted.b) == ((2, 4, 5, 7), (4, 6, 3, 2), None)
+
+
+def test_the_signature_is_in_canonical_layouts() -> None:
+    """Layouts permute arrays, not the signature: data is NCX and filter IOX whatever is written."""
+    found = signature(plane(data_format="NXC", filter_format="XOI", bias=(6,)), DIALECTS[ONEDNN])
+    assert (found.x.shape, found.w.shape) == ((2, 4, 5, 7), (4, 6, 3, 2))
+    assert found.b is not None
+    assert found.b.shape == (6,)
+    assert (found.spatial, found.kernel, found.rank, found.groups) == ((5, 7), (3, 2), 2, 1)

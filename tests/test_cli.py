@@ -1,0 +1,359 @@
+"""The command tells its user what is wrong in one line, ends with the right code, and never with a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from made_records import DIALECT, waiver
+from small_corpus import CASES, HEAD, environment, tconv, told, written
+from tconv import __version__
+from tconv.cli import COMMANDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RIGHT = ("--backend", "wrong_backends:Right")
+AT_A_PLACE = re.compile(r"(?P<path>[^:]+):(?P<line>\d+):(?P<column>\d+): (?P<message>.+)")
+
+BOMB = (
+    "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+    + "".join(f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True))
+)
+BAD_CASES = {
+    "unknown key": (
+        HEAD.replace("groups", "group"),
+        "4:38: must be one of the known keys (got 'group'); did you mean 'groups'?",
+    ),
+    "unknown key of a case": (
+        f"{HEAD}cases: [{{name: a, with: {{stride: 2}}}}]\n",
+        "5:26: must be one of the known keys (got 'stride'); did you mean 'strides'?",
+    ),
+    "missing key": ("format: 1\nabout: a\n", "1:1: must have the key 'cites'"),
+    "wrong type": (
+        f"{HEAD}cases: [{{name: a, with: {{strides: two}}}}]\n",
+        "5:35: must be an integer or a list of integers (got 'two')",
+    ),
+    "number for text": (f"{HEAD}cases: [{{name: 3}}]\n", "5:16: must be text (got 3); put it in quotes"),
+    "wrong word": (
+        f"{HEAD}cases: [{{name: a, with: {{auto_pad: same_uper}}}}]\n",
+        "5:36: must be 'explicit', 'valid', 'same_upper' or 'same_lower' or a mapping (got 'same_uper'); "
+        "did you mean 'same_upper'?",
+    ),
+    "wrong word on an axis": (
+        f"{HEAD}sweeps: [{{name: a, axes: {{auto_pad: [valid, same_uper]}}}}]\n",
+        "5:45: must be one of explicit, same_lower, same_upper, valid (got 'same_uper'); did you mean 'same_upper'?",
+    ),
+    "unknown axis": (
+        f"{HEAD}sweeps: [{{name: a, axes: {{stride: [1]}}}}]\n",
+        "5:27: an axis with a list must be an attribute or a size (got 'stride'); did you mean 'strides'?",
+    ),
+    "unknown dialect": (
+        HEAD.replace(DIALECT, "onnx/ConvTranspose-2") + "cases: [{name: a}]\n",
+        "3:19: must be a dialect (got 'onnx/ConvTranspose-2'); did you mean 'onnx/ConvTranspose-22'?",
+    ),
+    "unknown constraint": (
+        f"{HEAD}cases: [{{name: a, with: {{breaks: pads-lenght}}}}]\n",
+        "5:34: must be a constraint's name (got 'pads-lenght'); did you mean 'pads-length'?",
+    ),
+    "tab": (f"{HEAD}cases:\n\t- name: a\n", "6:1: indentation must be spaces (got a tab); replace it by spaces"),
+    "duplicate key": (f"{HEAD}about: again\n", "5:1: must have each key once (got 'about', as in line 2); remove one"),
+    "duplicate id": (
+        f"{HEAD}cases: [{{name: a}}, {{name: a}}]\n",
+        "5:27: a name must be unique in its file (got the id 'a' again)",
+    ),
+    "alias bomb": (BOMB, "6:8: must hold at most 200000 values, aliases expanded (got more); split the file"),
+    "empty axis": (f"{HEAD}sweeps: [{{name: a, axes: {{strides: []}}}}]\n", "5:36: must have at least 1 item"),
+    "empty sweep": (
+        f"{HEAD}sweeps: [{{name: a, axes: {{strides: [1]}}, skip: [{{when: {{strides: 1}}, because: b}}]}}]\n",
+        "5:42: a sweep must have a case left (got none); skip less",
+    ),
+    "impossible groups": (
+        f"{HEAD}cases: [{{name: a, with: {{groups: 3}}}}]\n",
+        "5:9: groups must divide the 4 input channels (got 3), or say breaks: channels-divisible; correct it",
+    ),
+    "impossible groups in a sweep": (
+        f"{HEAD}sweeps: [{{name: a, axes: {{groups: [2, 3]}}}}]\n",
+        "5:10: groups must divide the 4 input channels (got 3), or say breaks: channels-divisible",
+    ),
+    "too large": (
+        f"{HEAD}cases: [{{name: a, with: {{spatial: [70000, 70000]}}}}]\n",
+        "5:9: x must have at most 33554432 elements (got shape [1, 4, 70000, 70000])",
+    ),
+    "too large an output": (
+        f"{HEAD}cases: [{{name: a, with: {{strides: 9999999}}}}]\n",
+        "5:9: the output must have at most 33554432 elements",
+    ),
+    "too few values": (
+        f"{HEAD}cases: [{{name: a, with: {{w: {{values: [1]}}}}}}]\n",
+        "5:9: w must have 36 values for shape [4, 3, 3] (got 1)",
+    ),
+    "too many combinations": (
+        f"{HEAD}sweeps: [{{name: a, axes: {{seed: {list(range(1000))}, batch: {list(range(1, 1001))}}}}}]\n",
+        "5:20: a sweep must have at most 500000 combinations (got 1000000); split it",
+    ),
+    "not YAML": (f"{HEAD}cases: [\n", "6:1: must be YAML (got: did not find expected node content, "),
+    "not text": ("\udcff", "1:1: must be UTF-8 (got the byte 0xff); save the file as UTF-8"),
+    "another format": (HEAD.replace("format: 1", "format: 2"), "1:9: must be less than or equal to 1 (got 2)"),
+}
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Any]:
+    """Return what runs the command in a folder of its own and returns code and standard error."""
+
+    def say(*arguments: str) -> tuple[int, str]:
+        code = told(monkeypatch, tmp_path, *arguments)
+        return code, capfd.readouterr().err
+
+    return say
+
+
+@pytest.mark.parametrize("command", [("run", *RIGHT, "--cases"), ("list", "--cases"), ("check",)], ids=lambda c: c[0])
+@pytest.mark.parametrize("what", BAD_CASES)
+def test_a_bad_case_file_is_one_line_with_its_place(
+    what: str, command: tuple[str, ...], said: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    """Every command that reads cases names path, line, column, what must be and what it got, and exits with 2."""
+    text, message = BAD_CASES[what]
+    (tmp_path / "bad.yaml").write_text(text, encoding="utf-8", errors="surrogateescape")
+    code, err = said(*command, "bad.yaml")
+    assert (code, err.count("\n")) == (2, 1)
+    assert AT_A_PLACE.fullmatch(err.rstrip("\n"))
+    assert err.startswith(f"bad.yaml:{message}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"verdict": {"kind": "differed", "worng": 1}}, "(got 'worng'); did you mean 'wrong'?"),
+        ({"verdict": {"kind": "differs"}}, "must have a kind, one of agreed, "),
+        ({"versions": "=>1"}, "must be a version specifier such as '>=1.28' (got '=>1')"),
+        ({"dialects": ["onnx/ConvTranspose-2"]}, "did you mean 'onnx/ConvTranspose-22'?"),
+        ({"cases": "a[b"}, "a pattern must be PATH or PATH[key=value,...] (got 'a[b')"),
+        ({"becuase": "b"}, "must be one of the known keys (got 'becuase'); did you mean 'because'?"),
+        ({"date": "yesterday"}, "must be a date such as '2026-11-20' (got 'yesterday')"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_bad_waiver_file_is_one_line_with_its_place(
+    settings: dict[str, Any], message: str, said: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    """It is known before a backend is started, so a long run is not for nothing."""
+    content = {"format": 1, "backend": "acme", "waivers": [waiver(), waiver(name="two") | settings]}
+    (tmp_path / "bad.yaml").write_text(json.dumps(content, indent=1), encoding="utf-8")
+    code, err = said("run", "--cases", str(written(tmp_path)), "--waivers", "bad.yaml", "--backend", "no:such")
+    assert (code, err.count("\n")) == (2, 1)
+    place = AT_A_PLACE.fullmatch(err.rstrip("\n"))
+    assert place
+    assert place["path"] == "bad.yaml"
+    assert message in place["message"]
+
+
+def test_two_waivers_of_one_name_are_one_line_with_the_second_one_s_place(
+    said: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    """Which of them a report means would be nobody's to tell."""
+    content = {"format": 1, "backend": "acme", "waivers": [waiver(), waiver()]}
+    (tmp_path / "bad.yaml").write_text(json.dumps(content, indent=1), encoding="utf-8")
+    code, err = said("run", "--cases", str(written(tmp_path)), "--waivers", "bad.yaml", "--backend", "no:such")
+    assert code == 2
+    assert AT_A_PLACE.fullmatch(err.rstrip("\n"))
+    assert "a waiver's name must be unique (got 'known' again)" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rnu",), "tconv: a command must be one of run, list, "),
+        (("rnu",), "(got 'rnu'); did you mean 'run'?; see 'tconv --help'"),
+        (("--nope",), "tconv: No such option '--nope'"),
+        (("run", "--tire", "gate"), "tconv: No such option '--tire'"),
+        (("run", "--tier", "gat"), "tconv: Invalid value for '--tier': 'gat' is not one of 'smoke', 'gate', 'full'"),
+        (("run", "--tier"), "tconv: Option '--tier' requires an argument"),
+        (("run", "--timeout", "soon"), "tconv: Invalid value for '--timeout': 'soon' is not a valid float"),
+        (("run", "--timeout", "0"), "tconv: Invalid value for '--timeout': 0.0 is not in the range"),
+        (("run", "-j", "0"), "tconv: Invalid value for '-j' / '--jobs': 0 is not in the range"),
+        (("run", "--dialect", "onnx/ConvTranspose-2"), "(got 'onnx/ConvTranspose-2'); did you mean 'onnx/ConvTranspose-22'?"),
+        (("run", "--dialect", "geometry/1", *RIGHT), "tconv: dialect must be one that Right speaks, onnx/"),
+        (("run", "--backend", "a", "--backend", "a"), "tconv: --backend must name each backend once (got a, a)"),
+        (("run", "nothing"), "tconv: a pattern must match a case (got 'nothing', which matches none); see 'tconv list'"),
+        (("run", "small/plain", "small/plian"), "tconv: a pattern must match a case (got 'small/plian', which matches none)"),
+        (("run", "a[b"), "tconv: a pattern must be PATH or PATH[key=value,...] (got 'a[b')"),
+        (("run", "small[b]"), "tconv: a condition of a pattern must be key=value (got 'b' in 'small[b]')"),
+        (("list", "nothing"), "tconv: a pattern must match a case (got 'nothing', which matches none); see 'tconv list'"),
+        (("show", "nothing"), "tconv: a pattern must match a case (got 'nothing', which matches none); see 'tconv list'"),
+        (("show", "small/plain", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
+        (("coverage", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
+        (("show",), "tconv: Missing argument 'CASE'; see 'tconv --help'"),
+        (("gate",), "tconv: Missing argument 'RECORDS...'; see 'tconv --help'"),
+        (("report",), "tconv: Missing argument 'RECORDS...'; see 'tconv --help'"),
+        (("resolve", "--spatial", "3"), "tconv: Missing option '--kernel'; see 'tconv --help'"),
+        (("resolve", "--spatial", "a", "--kernel", "3"), "tconv: Invalid value for '--spatial': must be integers such as"),
+        (("resolve", "--spatial", "3,3", "--kernel", "3,3,3"), "tconv: --kernel must have 2 sizes, as --spatial (got 3)"),
+        (("run", "--cases", "nowhere"), "nowhere: must be a case file or a folder of case files (got nothing there)"),
+        (("check", "nowhere"), "nowhere: must be a case file or a folder of case files (got nothing there)"),
+        (("check", "empty"), "empty: must have a case file, *.yaml (got none)"),
+        (("run", "--waivers", "nowhere"), "nowhere: must be a file that can be read (got: No such file or directory)"),
+        (("gate", "nowhere"), "nowhere: must be a readable file of records (got: No such file or directory)"),
+        (("report", "empty"), "empty: must be a readable file of records (got: Is a directory)"),
+        (("gate", "small.yaml"), "small.yaml:1: must start with a header of format 1 (got: "),
+        (("run", "--output", "small.yaml"), "tconv: Invalid value for '--output': Directory 'small.yaml' is a file"),
+        (("run", "--output", "small.yaml/deep"), "small.yaml/deep: must be a folder that can be written (Not a directory)"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_wrong_command_line_is_one_line(
+    arguments: tuple[str, ...], message: str, said: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    """What must be, what it got, the nearest right word; exit 2."""
+    written(tmp_path)
+    (tmp_path / "empty").mkdir()
+    reads_cases = {"run", "list", "show", "coverage"} & {arguments[0]} and "--cases" not in arguments
+    code, err = said(*arguments, *(("--cases", "small.yaml") if reads_cases and arguments[-1] != "--tier" else ()))
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_pattern_that_means_several_cases_shows_some(said: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    """`tconv show` wants one; it lists what there is to choose from."""
+    code, err = said("show", "small", "--cases", str(written(tmp_path)))
+    first, *some = err.splitlines()
+    assert code == 2
+    assert first.startswith("tconv: must be one case (got 'small', which matches several)")
+    assert len(some) == 5
+    assert all(line.startswith("  small/") for line in some)
+
+
+def test_what_lint_finds_is_told_and_exit_2(said: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    """A line a finding; a clean file has none and exits with 0."""
+    path = written(tmp_path, f"{HEAD}cases: [{{name: a}}, {{name: b}}]\n")
+    code, err = said("check", str(path))
+    assert (code, err) == (2, "small/b: must say something new (got the same as small/a); remove one\n")
+    assert said("check", str(written(tmp_path))) == (0, "")
+
+
+def test_a_failure_of_tconv_itself_is_a_sentence_and_exit_4(
+    said: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The trace goes to a file that the sentence names, not to the terminal."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("of\nall things")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("tconv.corpus.Corpus.load", fail)
+    code, err = said("list")
+    assert (code, err.count("\n")) == (4, 1)
+    place = re.fullmatch(r"tconv: failed by itself: ZeroDivisionError: of all things; the trace is in (.+)\n", err)
+    assert place
+    assert "ZeroDivisionError: of" in Path(place[1]).read_text(encoding="utf-8")
+
+
+def test_no_command_at_all_is_the_help_and_exit_2(said: Callable[..., tuple[int, str]]) -> None:
+    """Whoever types `tconv` alone sees what there is."""
+    code, err = said()
+    assert code == 2
+    assert err.startswith("Usage: tconv [OPTIONS] COMMAND")
+    assert all(f"\n  {command} " in err for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """With a sentence on what it does and one for each option, and exit 0."""
+    assert told(monkeypatch, tmp_path, command, "--help") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith(f"Usage: tconv {command} ")
+    options = re.findall(r"^  (?:-\w, )?--[\w-]+.*(?:\n {10,}.*)*", out, re.MULTILINE)
+    assert options
+    assert all(len(option.split("  ")) > 1 for option in options)
+
+
+def test_cases_are_listed_by_pattern_and_tier(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """An id a line, which is a pattern itself."""
+    cases = ("--cases", str(written(tmp_path)))
+    assert told(monkeypatch, tmp_path, "list", "small/p*", *cases) == 0
+    assert capsys.readouterr().out.split() == ["small/plain", "small/padded"]
+
+
+def test_a_case_is_shown_in_one_dialect(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The call, the geometry and what is owed."""
+    cases = ("--cases", str(written(tmp_path)))
+    assert told(monkeypatch, tmp_path, "show", "small/padded", "--dialect", DIALECT, *cases) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("small/padded\n")
+    assert f"\n{DIALECT}\n" in out
+    assert "pads_begin [1]" in out
+
+
+def test_the_module_and_the_command_are_the_same(tmp_path: Path) -> None:
+    """`python -m tconv` as `tconv`; the version is that of the package."""
+    said = f"tconv, version {__version__}\n"
+    by_module = tconv(tmp_path, "--version")
+    by_command = subprocess.run(
+        [str(Path(sys.executable).parent / "tconv"), "--version"],
+        env=environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    for done in (by_module, by_command):
+        assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("run", *RIGHT)], ids=["list", "run"])
+def test_a_reader_that_has_gone_is_no_traceback(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """`tconv list | head -1` ends quietly."""
+    cases = written(tmp_path, CASES + "".join(f"  - {{name: n{n}, with: {{seed: {n + 1}}}}}\n" for n in range(3000)))
+    reading, writing = os.pipe()
+    os.close(reading)
+    only = ("small/plain",) if arguments[0] == "run" else ()
+    done = subprocess.run(
+        [sys.executable, "-m", "tconv", *arguments, *only, "--cases", str(cases)],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        check=False,
+    )
+    os.close(writing)
+    assert done.returncode == 1
+    assert [line for line in done.stderr.splitlines() if not line.startswith("tconv: wrong_backends:Right: ")] == []
+
+
+def test_a_run_leaves_records_a_page_and_junit(tmp_path: Path) -> None:
+    """In the folder that is asked for; the summary goes to standard output, progress to standard error."""
+    where = ("--output", "out", "--junit", "out/junit.xml", "-j", "1")
+    done = tconv(tmp_path, "run", "--cases", str(written(tmp_path)), *RIGHT, *where)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-2] == "green: every deviation is known"
+    assert done.stderr.splitlines()[-1] == "tconv: wrong_backends:Right: 6 of 6 cases"
+    assert "\x1b" not in done.stdout + done.stderr
+    files = {path.name for path in (tmp_path / "out").iterdir()}
+    assert files == {"Right-1.0-onnx-ConvTranspose-22.jsonl", "index.html", "junit.xml"}
+
+
+def test_waivers_of_a_backend_of_one_s_own_turn_red_green(tmp_path: Path) -> None:
+    """A vendor's file, given by its path, waives what it says and nothing more."""
+    known = waiver(cases="small/padded", verdict={"kind": "differed"}, example="small/padded")
+    content = {"format": 1, "backend": "PadsSwapped", "waivers": [known]}
+    (tmp_path / "mine.yaml").write_text(json.dumps(content), encoding="utf-8")
+    run = ("run", "--cases", str(written(tmp_path)), "--backend", "wrong_backends:PadsSwapped")
+    assert tconv(tmp_path, *run, "--waivers", "none").returncode == 1
+    assert tconv(tmp_path, *run, "--waivers", "mine.yaml").returncode == 0

@@ -1,0 +1,301 @@
+"""Every constraint is broken by a minimal example, alone, and every predicate stays calm whatever it is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import examples
+from tconv.constraints import CONSTRAINTS, Violation
+from tconv.dialects import DIALECTS
+from tconv.expectation import Inexpressible, Refuse, Values, owed
+from tconv.vocabulary import Attributes, AutoPad, DataFormat, DType, FilterFormat, Ints, Signature, TensorType
+
+PLAIN = Signature(
+    Attributes(strides=(1, 2), dilations=(2, 1), pads_begin=(0, 0), pads_end=(0, 0)),
+    TensorType((1, 4, 5, 4), DType.F32),
+    TensorType((4, 6, 3, 2), DType.F32),
+    None,
+)
+"""Breaks nothing at all, whatever the text."""
+
+RESOLVED = ("output-not-empty", "output-size-non-negative")
+"""Found by the resolver, from the geometry."""
+
+
+def attributes(**changes: Any) -> Signature:  # noqa: ANN401 - attributes by their names
+    """Return the plain signature with some attributes changed."""
+    return replace(PLAIN, attributes=replace(PLAIN.attributes, **changes))
+
+
+def shapes(x: Ints, w: Ints, b: Ints | None = None, **changes: Any) -> Signature:  # noqa: ANN401 - as above
+    """Return the plain signature with other shapes."""
+    bias = None if b is None else TensorType(b, DType.F32)
+    return replace(attributes(**changes), x=TensorType(x, DType.F32), w=TensorType(w, DType.F32), b=bias)
+
+
+def alone(**changes: Any) -> Signature:  # noqa: ANN401 - as above
+    """Return a signature with one spatial axis and the attributes given alone."""
+    ones = {"strides": (1,), "dilations": (1,), "pads_begin": (0,), "pads_end": (0,)}
+    return Signature(
+        Attributes(**(ones | changes)), TensorType((1, 4, 5), DType.F32), TensorType((4, 6, 3), DType.F32), None
+    )
+
+
+Example = tuple[Signature, str, set[str]]
+
+BROKEN: dict[str, Example] = {
+    # The signature, the attribute that is named, and constraints that cannot but be broken with it.
+    "strides-length": (attributes(strides=(2,)), "strides", set()),
+    "dilations-length": (attributes(dilations=(2, 2, 2)), "dilations", set()),
+    "pads-length": (attributes(pads_end=(0, 0, 0)), "pads_end", set()),
+    "output-padding-length": (attributes(output_padding=()), "output_padding", set()),
+    "output-shape-length": (attributes(output_shape=(1, 6, 9, 8)), "output_shape", {"without-output-shape"}),
+    "kernel-shape-length": (attributes(kernel_shape=(3,)), "kernel_shape", {"without-kernel-shape"}),
+    "strides-positive": (attributes(strides=(1, 0)), "strides", set()),
+    "dilations-positive": (attributes(dilations=(-1, 1)), "dilations", set()),
+    "pads-non-negative": (attributes(pads_begin=(0, -1)), "pads_begin", set()),
+    "output-padding-non-negative": (attributes(output_padding=(0, -1)), "output_padding", set()),
+    "output-shape-non-negative": (attributes(output_shape=(-1, 8)), "output_shape", {"without-output-shape"}),
+    "groups-positive": (attributes(groups=0), "groups", {"without-groups"}),
+    "output-padding-below-stride-or-dilation": (
+        attributes(output_padding=(0, 2)),
+        "output_padding",
+        {"output-padding-below-stride"},
+    ),
+    "output-padding-below-stride": (attributes(output_padding=(1, 1)), "output_padding", set()),
+    "pads-without-auto-pad": (attributes(auto_pad="valid"), "pads", {"without-auto-pad"}),
+    "kernel-shape-matches": (attributes(kernel_shape=(2, 3)), "kernel_shape", {"without-kernel-shape"}),
+    "channels-divisible": (attributes(groups=3), "groups", {"without-groups"}),
+    "filter-channels-match": (shapes((1, 4, 5, 4), (3, 6, 3, 2)), "filter", set()),
+    "filter-rank-matches": (shapes((1, 4, 5, 4), (4, 6, 3)), "filter", set()),
+    "bias-rank": (shapes((1, 4, 5, 4), (4, 6, 3, 2), (1, 6)), "bias", {"without-bias"}),
+    "bias-length": (shapes((1, 4, 5, 4), (4, 6, 3, 2), (4,)), "bias", {"without-bias"}),
+    "one-type": (replace(PLAIN, w=TensorType((4, 6, 3, 2), DType.F16)), "filter", set()),
+    "auto-pad-known": (
+        attributes(auto_pad="SAME", pads_begin=None, pads_end=None),
+        "auto_pad",
+        {"without-auto-pad", "pads-given"},
+    ),
+    "data-format-known": (attributes(data_format="NCHW"), "data_format", set()),
+    "filter-format-known": (attributes(filter_format="OIHW"), "filter_format", set()),
+    "strides-given": (attributes(strides=None), "strides", set()),
+    "dilations-given": (attributes(dilations=None), "dilations", set()),
+    "pads-given": (attributes(pads_end=None), "pads_end", set()),
+    "without-auto-pad": (
+        attributes(auto_pad="same_upper", pads_begin=None, pads_end=None),
+        "auto_pad",
+        {"pads-given"},
+    ),
+    "without-output-shape": (attributes(output_shape=(9, 8)), "output_shape", set()),
+    "without-kernel-shape": (attributes(kernel_shape=(3, 2)), "kernel_shape", set()),
+    "without-groups": (attributes(groups=2), "groups", set()),
+    "without-bias": (shapes((1, 4, 5, 4), (4, 6, 3, 2), (6,)), "bias", set()),
+    "without-bf16": (
+        replace(PLAIN, x=TensorType((1, 4, 5, 4), DType.BF16), w=TensorType((4, 6, 3, 2), DType.BF16)),
+        "data",
+        set(),
+    ),
+    "without-f64": (
+        replace(PLAIN, x=TensorType((1, 4, 5, 4), DType.F64), w=TensorType((4, 6, 3, 2), DType.F64)),
+        "data",
+        set(),
+    ),
+    "at-least-one-spatial-axis": (
+        shapes((1, 4), (4, 6), strides=(), dilations=(), pads_begin=(), pads_end=()),
+        "data",
+        {"two-or-three-spatial-axes"},
+    ),
+    "two-or-three-spatial-axes": (alone(), "data", set()),
+    "batch-not-empty": (shapes((0, 4, 5, 4), (4, 6, 3, 2)), "data", set()),
+    "channels-not-empty": (shapes((1, 0, 5, 4), (0, 6, 3, 2)), "data", set()),
+    "spatial-not-empty": (shapes((1, 4, 5, 0), (4, 6, 3, 2)), "data", set()),
+    "kernel-not-empty": (shapes((1, 4, 5, 4), (4, 6, 0, 2)), "filter", set()),
+}  # fmt: skip
+
+
+def broken(signature: Signature) -> dict[str, Violation]:
+    """Return every constraint that a signature breaks."""
+    found = {name: constraint.check(signature) for name, constraint in CONSTRAINTS.items()}
+    return {name: violation for name, violation in found.items() if violation}
+
+
+def test_every_constraint_has_an_example() -> None:
+    """A new constraint without an example that breaks it fails here."""
+    assert BROKEN.keys() | set(RESOLVED) == CONSTRAINTS.keys()
+
+
+def test_the_plain_signature_breaks_nothing() -> None:
+    """The examples below differ from a signature that satisfies every constraint."""
+    assert broken(PLAIN) == {}
+    assert [name for name in DIALECTS if not isinstance(owed(PLAIN, name), Values)] == []
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_an_example_breaks_its_constraint_alone(name: str) -> None:
+    """Each example breaks its constraint, none but what follows from it, and names the attribute at fault."""
+    signature, attribute, implied = BROKEN[name]
+    found = broken(signature)
+    assert found.keys() == {name} | implied
+    assert found[name].attribute == attribute
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_violation_says_what_must_be_and_what_was_found(name: str) -> None:
+    """A violation reads 'attribute must ... (got ...)', in values as they are written, not in Python's tuples."""
+    found = broken(BROKEN[name][0])[name]
+    assert found.must.startswith("must ")
+    assert found.got.strip()
+    assert "(" not in found.got
+    assert CONSTRAINTS[name].name == name
+    assert CONSTRAINTS[name].says.strip()
+
+
+@pytest.mark.parametrize(
+    ("name", "got"),
+    [
+        ("strides-length", "[2]"),
+        ("pads-non-negative", "[0, -1]"),
+        ("output-padding-below-stride-or-dilation", "[0, 2]"),
+        ("pads-without-auto-pad", "[0, 0]"),
+        ("bias-length", "[4]"),
+        ("filter-rank-matches", "rank 3"),
+        ("one-type", "f16"),
+        ("auto-pad-known", "SAME"),
+        ("groups-positive", "0"),
+        ("strides-given", "nothing"),
+        ("at-least-one-spatial-axis", "2"),
+        ("kernel-not-empty", "[0, 2]"),
+    ],
+)
+def test_what_was_found(name: str, got: str) -> None:
+    """What was found is told as the user wrote it."""
+    assert broken(BROKEN[name][0])[name].got == got
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("name", "pads"), [("output-not-empty", ((7, 0), (0, 0))), ("output-size-non-negative", ((7, 0), (2, 0)))]
+)
+def test_sizes_of_the_output_are_the_resolvers(dialect: str, name: str, pads: tuple[Ints, Ints]) -> None:
+    """An output of 0 or less is found when the geometry is: empty is a value, below 0 is none. 5+4 = 9 are reached."""
+    begin, end = pads
+    signature = attributes(pads_begin=(begin[0] + 2, 0), pads_end=end)
+    assert broken(signature) == {}
+    expected = owed(signature, dialect, name)
+    if name == "output-not-empty":
+        assert isinstance(expected, Values)
+        assert expected.primary.geometry.output == (0, 8)
+        assert expected.refusals == (() if dialect == "geometry/1" else ("output-not-empty-refused",))
+    else:
+        assert isinstance(expected, Refuse)
+        assert (expected.broken.constraint, expected.broken.got) == (name, "-2")
+        assert isinstance(owed(signature, dialect), Inexpressible)
+
+
+# Each predicate at its edges.
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        attributes(output_padding=(1, 1)),
+        attributes(output_padding=(0, 1)),
+        attributes(output_padding=(1, 0), strides=None),
+        attributes(output_padding=(0, 0), strides=None, dilations=None),
+        attributes(output_padding=(5, 5, 5)),
+    ],
+)
+def test_output_padding_below_the_larger(signature: Signature) -> None:
+    """Less than the larger of strides (1, 2) and dilations (2, 1) holds; a wrong length is another's concern."""
+    assert "output-padding-below-stride-or-dilation" not in broken(signature)
+
+
+def test_output_padding_is_bounded_by_defaults_too() -> None:
+    """Where neither strides nor dilations are written both are 1, so output_padding 1 is not less."""
+    found = broken(attributes(output_padding=(0, 1), strides=None, dilations=None))
+    assert found["output-padding-below-stride-or-dilation"].must == (
+        "must be less than the larger of strides and dilations [1, 1]"
+    )
+
+
+@pytest.mark.parametrize("pads", [{"pads_begin": None}, {"pads_end": None}])
+def test_one_side_of_pads_is_enough_to_be_beside_a_mode(pads: dict[str, None]) -> None:
+    """Pads on either side count as written, zeros too; ONNX has one attribute for both."""
+    found = broken(attributes(auto_pad="same_lower", **pads))
+    assert found["pads-without-auto-pad"].must == "must not be written beside auto_pad same_lower"
+
+
+def test_explicit_written_out_is_no_mode() -> None:
+    """auto_pad explicit is the default said aloud: pads may stand beside it."""
+    assert broken(attributes(auto_pad="explicit")) == {}
+
+
+def test_one_group_written_out_is_no_group() -> None:
+    """Groups 1 is the default said aloud."""
+    assert broken(attributes(groups=1)) == {}
+
+
+def test_channels_of_a_group() -> None:
+    """Four channels go into two groups and four, not into three; the bias is as long as all groups' outputs."""
+    assert "channels-divisible" not in broken(attributes(groups=2))
+    assert "bias-length" not in broken(shapes((1, 4, 5, 4), (4, 6, 3, 2), (12,), groups=2))
+    assert broken(shapes((1, 4, 5, 4), (4, 6, 3, 2), (6,), groups=2))["bias-length"].must == (
+        "must have 12 entries, one for each output channel"
+    )
+
+
+@pytest.mark.parametrize("rank", [0, 1, 4, 5])
+def test_ranks_that_onednn_does_not_name(rank: int) -> None:
+    """'X means HW for 2D, DHW for 3D': other numbers of axes are not two or three."""
+    signature = shapes((1, 4, *[3] * rank), (4, 6, *[2] * rank), strides=None, dilations=None)
+    assert "two-or-three-spatial-axes" in broken(signature)
+
+
+# Whatever comes.
+
+_INTS = st.lists(st.integers(-3, 6), max_size=5).map(tuple)
+_SIZES = st.lists(st.integers(0, 5), max_size=6).map(tuple)
+_WORDS = st.sampled_from(["", "SAME", "NCHW", *AutoPad, *DataFormat, *FilterFormat])
+_TENSORS = st.builds(TensorType, _SIZES, st.sampled_from(DType))
+_LISTS = ("strides", "dilations", "pads_begin", "pads_end", "output_padding", "output_shape", "kernel_shape")
+_ANY = st.builds(
+    Signature,
+    st.builds(
+        Attributes,
+        **{name: st.none() | _INTS for name in _LISTS},
+        **{name: st.none() | _WORDS for name in ("auto_pad", "data_format", "filter_format")},
+        groups=st.none() | st.integers(-2, 5),
+    ),
+    _TENSORS,
+    _TENSORS,
+    st.none() | _TENSORS,
+)
+
+
+@given(_ANY)
+@examples(600)
+def test_predicates_answer_whatever_they_are_shown(signature: Signature) -> None:
+    """Odd lengths, zeros, negatives, unknown words, tensors of any rank: a predicate answers and never raises."""
+    for violation in broken(signature).values():
+        assert violation.attribute
+        assert violation.must.startswith("must ")
+        assert violation.got or signature.attributes.given().get(violation.attribute) == ""
+
+
+@given(_ANY, st.sampled_from(sorted(DIALECTS)), st.none() | st.sampled_from(sorted(CONSTRAINTS)))
+@examples(600)
+def test_every_dialect_has_an_expectation_of_everything(signature: Signature, dialect: str, breaks: str | None) -> None:
+    """What is broken keeps a signature from the resolver wherever the resolver could not take it."""
+    expected = owed(signature, dialect, breaks)
+    if isinstance(expected, Refuse):
+        assert expected.broken.constraint == breaks
+    elif isinstance(expected, Inexpressible):
+        assert expected.broken.constraint != breaks
+    else:
+        assert len(expected.primary.geometry.output) == signature.rank
+        assert min(expected.primary.geometry.output, default=0) >= 0

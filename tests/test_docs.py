@@ -1,0 +1,115 @@
+"""The documentation's examples: every YAML loads, every command is one, the backend of the README runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tconv.backends import onnx_model
+from tconv.corpus import Corpus
+from tconv.corpus.lint import lint
+from tconv.dialects import DIALECTS
+from tconv.gate import Status
+from tconv.verdict import KINDS
+from tconv.waivers import load
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+ACME = """
+import onnxruntime as ort
+
+__version__ = "2.1"
+
+class InvalidModel(Exception):
+    pass
+
+def run(model, feeds):
+    return ort.InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, feeds)[0]
+"""
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Return the fenced blocks of a language on a page."""
+    return re.findall(
+        rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link is a file, and a heading of it where it names one."""
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text(encoding="utf-8")):
+        path, _, heading = target.partition("#")
+        file = page.parent / path
+        assert file.is_file(), target
+        headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+        assert not heading or heading in {re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings}, (
+            target
+        )
+
+
+def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:
+    """It loads, and its lint finds nothing."""
+    (example,) = blocks("docs/cases.md", "yaml")
+    file = tmp_path / "example.yaml"
+    file.write_text(example)
+    corpus = Corpus.load(file)
+    assert [finding.message for finding in lint(corpus)] == []
+    assert len(list(corpus.cases("full"))) == 7
+
+
+def test_the_waiver_file_of_the_docs_is_one(tmp_path: Path) -> None:
+    """It loads."""
+    (example,) = blocks("docs/verdicts.md", "yaml")
+    file = tmp_path / "example.yaml"
+    file.write_text(example)
+    assert [waiver.name for waiver in load(file).waivers] == ["group-zero-divides"]
+
+
+def test_the_backend_of_the_readme_runs(tmp_path: Path) -> None:
+    """With a module `acme` that has what it calls, it agrees on a case."""
+    code = next(block for block in blocks("README.md", "python") if "class Acme" in block)
+    (tmp_path / "acme_tconv.py").write_text(code)
+    (tmp_path / "acme.py").write_text(ACME)
+    command = [
+        sys.executable,
+        "-m",
+        "tconv",
+        "run",
+        "padding/output-shape/odd-unit-by-hand",
+        "--backend",
+        "acme_tconv:Acme",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ})
+    assert done.returncode == 0, done.stderr
+    (records,) = (tmp_path / "reports").glob("acme-2.1-*.jsonl")
+    assert json.loads(records.read_text().splitlines()[1])["verdict"]["kind"] == "agreed"
+
+
+def test_verdicts_and_statuses_are_all_told() -> None:
+    """A kind that is added is added to the README and to the page on verdicts."""
+    for page in ("README.md", "docs/verdicts.md"):
+        told = (ROOT / page).read_text(encoding="utf-8")
+        assert [kind for kind in KINDS if f"`{kind}`" not in told] == []
+        assert [status for status in Status if status.value not in told] == []
+
+
+def test_dialects_are_all_told() -> None:
+    """Each with its default layouts, in the table of the page on backends."""
+    table = dict(
+        re.findall(r"^\| (`.*?/.*?) \| (.*) \|$", (ROOT / "docs/backends.md").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    told = {}
+    for names, layouts in table.items():
+        stem = ""
+        for name in re.findall(r"`(.*?)`", names):
+            stem = name.rpartition("-")[0] if "/" in name else stem
+            told[name if "/" in name else stem + name] = layouts
+    assert told == {name: f"{row.data_format}, {row.filter_format}" for name, row in DIALECTS.items()}
+    assert set(onnx_model.OPSETS) <= set(told)

@@ -1,0 +1,333 @@
+"""A run loses nothing and does nothing twice, whatever its workers, its user and its machine do."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import uuid
+from collections import Counter
+from pathlib import Path
+from time import sleep
+from typing import TYPE_CHECKING
+
+import pytest
+
+from small_corpus import HEAD, TIMEOUT, environment, records, settings, tconv, told, written
+from tconv.corpus import Corpus
+from tconv.errors import BackendMissing, FileError, UsageError
+from tconv.execution.pool import CHUNK, Pool
+from tconv.execution.run import Selection, Settings, run
+from tconv.execution.worker import Assignment
+from tconv.records import RECORD, read
+from wrong_backends import LOG, SPOKEN, TROUBLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.case import Case
+
+SIZES = range(2, 26)
+STRIDES = range(1, 13)
+GRID = f"""{HEAD}
+sweeps:
+  - name: grid
+    axes:
+      spatial: {[[size] for size in SIZES]}
+      strides: {list(STRIDES)}
+"""
+"""Hundreds of cases; those of stride 7 are too much for some backends."""
+FEW = f"""{HEAD}
+sweeps:
+  - name: few
+    axes: {{spatial: [[2], [3], [4]], strides: [1, 2, 3, 4]}}
+"""
+MANY = f"""{HEAD}
+sweeps:
+  - name: many
+    axes: {{spatial: {[[size] for size in range(2, 32)]}, strides: [1, 2, 3, 4]}}
+"""
+
+
+def bodies(path: Path) -> list[str]:
+    """Return a record file's lines after the header, sorted, without the seconds."""
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines()[1:])
+    return sorted(json.dumps(line | {"seconds": 0}, sort_keys=True) for line in lines)
+
+
+def calls(path: Path) -> Counter[str]:
+    """Return how often each call of a backend's log was made, probes of 16-bit types aside."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return Counter(line.partition(" ")[2] for line in lines if not line.partition(" ")[2].startswith("None"))
+
+
+def pool_of(backend: str, jobs: int = 1, timeout: float = TIMEOUT) -> Pool:
+    """Return a pool of one of `wrong_backends`."""
+    return Pool(Assignment(f"wrong_backends:{backend}", None, None, ""), jobs, timeout)
+
+
+def cases(folder: Path, text: str) -> list[Case]:
+    """Return the cases of a case file's text."""
+    return list(Corpus.load(written(folder, text)).cases())
+
+
+def test_two_workers_lose_and_double_nothing_through_deaths_and_hangs(tmp_path: Path) -> None:
+    """Hundreds of cases, a dozen of which kill or silence the worker: each has one line, and its own verdict."""
+    asked = cases(tmp_path, GRID)
+    with pool_of("DiesAndHangs", jobs=2, timeout=1.5) as pool:
+        lines = list(pool.run(asked))
+    assert len(asked) == len(SIZES) * len(STRIDES) > 2 * CHUNK
+    assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
+    kinds = {line.case: line.kind for line in lines}
+    for case in asked:
+        expected = "agreed"
+        if case.attributes.strides == (TROUBLE,):
+            expected = "timed-out" if case.x.shape[-1] % 4 == 0 else "died"
+        assert kinds[case.id] == expected, case.id
+    for line in lines:
+        record = RECORD.validate_json(line.text)
+        assert (record.case, record.verdict.kind) == (line.case, line.kind)
+
+
+def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: Path) -> None:
+    """One case at a time, as the pytest plugin asks: a death costs that case alone, also when it is the last one."""
+    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    with pool_of("IsKilled") as pool:
+        kinds = []
+        for case in asked:
+            (line,) = pool.run([case])
+            kinds.append((line.case, line.kind))
+        assert list(pool.run([])) == []
+    died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
+    assert kinds == [(case.id, "died" if case.id in died else "agreed") for case in asked]
+
+
+def test_an_answer_that_lies_unread_is_in_time(tmp_path: Path) -> None:
+    """Whoever takes the lines may be slower than the timeout; that is no silence of the worker's."""
+    asked = cases(tmp_path, FEW)
+    kinds = []
+    with pool_of("Right", jobs=1, timeout=0.3) as pool:
+        for line in pool.run(asked):
+            sleep(0.4)
+            kinds.append(line.kind)
+    assert kinds == ["agreed"] * len(asked)
+
+
+def test_a_second_worker_is_told_what_the_first_was_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a backend accumulates in is probed once a run: every worker judges by the same measure."""
+    log = tmp_path / "log"
+    monkeypatch.setenv(LOG, str(log))
+    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    with pool_of("IsKilled") as pool:
+        list(pool.run(asked))
+        assert pool.backend.accumulates == {"f16": "f32", "bf16": "f32"}
+    processes = {line.split()[0] for line in log.read_text().splitlines() if line.split()[1] == "None"}
+    assert len(processes) == 1
+    assert len({line.split()[0] for line in log.read_text().splitlines()}) > 1
+
+
+def test_a_run_that_was_broken_off_anywhere_is_resumed_to_the_same_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut the record file at any byte: a resumed run asks what is missing, once, and nothing else."""
+    log = tmp_path / "log"
+    monkeypatch.setenv(LOG, str(log))
+    path = records("PadsSwapped", tmp_path, FEW)
+    whole, complete, once = path.read_bytes(), bodies(path), calls(log)
+    lines = whole.splitlines(keepends=True)
+    first = len(lines[0])
+    edges = {0, 1, first - 1, first, first + 1, first + len(lines[1]), len(whole) - 1, len(whole)}
+    anywhere = random.Random(22).sample(range(len(whole)), 8)  # noqa: S311 - the same places in every run
+    for cut in sorted(edges | set(anywhere)):
+        log.unlink(missing_ok=True)
+        path.write_bytes(whole[:cut])
+        kept = max(whole[:cut].count(b"\n") - 1, 0)
+        assert records("PadsSwapped", tmp_path, FEW, resume=True) == path
+        assert bodies(path) == complete, cut
+        assert len(read(path).records) == len(complete)
+        assert calls(log) <= once, cut
+        assert calls(log).total() == len(complete) - kept, cut
+
+
+def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
+    """Another corpus, pattern, tier or timeout makes another header: refused, and the file stays as it is."""
+    path = records("Right", tmp_path, FEW)
+    before = path.read_bytes()
+    corpus = Corpus.load(tmp_path / "small.yaml")
+    again = settings("Right", tmp_path, resume=True)
+    slower = Settings(again.backend, again.dialect, again.jobs, again.timeout + 1, again.output, resume=True)
+    other = Corpus.load(written(tmp_path, FEW + "# changed\n"))
+    for selection, how in [
+        (Selection(corpus, "full"), again),
+        (Selection(corpus, patterns=("small/few",)), again),
+        (Selection(corpus), slower),
+        (Selection(other), again),
+    ]:
+        with pytest.raises(FileError, match="must be of the same run to be resumed"):
+            run(selection, how, lambda *_: None)
+        assert path.read_bytes() == before
+
+
+def test_resuming_another_run_is_exit_2_and_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The command says which file is in the way and what to do."""
+    where = ("--cases", str(written(tmp_path, FEW)), "--backend", "wrong_backends:Right", "--output", "out")
+    assert told(monkeypatch, tmp_path, "run", *where) == 0
+    capfd.readouterr()
+    assert told(monkeypatch, tmp_path, "run", *where, "--resume", "--timeout", "9") == 2
+    last = capfd.readouterr().err.splitlines()[-1]
+    expected = "must be of the same run to be resumed (got another header); run without --resume"
+    assert last == f"out/Right-1.0-onnx-ConvTranspose-22.jsonl: {expected}"
+
+
+def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:
+    """A second run replaces the first one's records."""
+    path = records("PadsSwapped", tmp_path, FEW)
+    first = bodies(path)
+    assert records("PadsSwapped", tmp_path, FEW) == path
+    assert bodies(path) == first
+
+
+def test_what_cannot_be_done_is_known_before_a_worker_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An unknown dialect, and a pattern among several that matches nothing, are the user's errors."""
+    monkeypatch.setattr("tconv.execution.run.Pool", None)
+    corpus = Corpus.load(written(tmp_path, FEW))
+    unknown = Settings("wrong_backends:Right", "onnx/ConvTranspose-2", 1, TIMEOUT, tmp_path)
+    with pytest.raises(UsageError, match="did you mean 'onnx/ConvTranspose-22'"):
+        run(Selection(corpus), unknown, lambda *_: None)
+    patterns = Selection(corpus, patterns=("small/few", "small/fewer"))
+    with pytest.raises(UsageError, match="a pattern must match a case \\(got 'small/fewer'"):
+        run(patterns, settings("Right", tmp_path), lambda *_: None)
+
+
+def test_a_dialect_that_the_backend_does_not_speak_is_wrong_usage() -> None:
+    """The backend is there; it is the command line that cannot be."""
+    with pytest.raises(UsageError, match="must be one that Right speaks, onnx/ConvTranspose-22"):
+        Pool(Assignment("wrong_backends:Right", "geometry/1", None, ""), 1, TIMEOUT)
+
+
+def test_a_case_that_is_named_is_run_whatever_its_tier(tmp_path: Path) -> None:
+    """A pattern that the tier has no case for takes the case from the full tier, others keep theirs."""
+    text = FEW + "cases:\n  - {name: single}\n  - {name: smoky, smoke: true}\n"
+    corpus = Corpus.load(written(tmp_path, text))
+    chosen = Selection(corpus, "smoke", ("small/single", "small/smoky")).cases()
+    assert sorted(case.id for case in chosen) == ["small/single", "small/smoky"]
+
+
+def test_a_case_in_two_patterns_is_run_once(tmp_path: Path) -> None:
+    """Patterns may overlap."""
+    corpus = Corpus.load(written(tmp_path, FEW))
+    chosen = [case.id for case in Selection(corpus, "full", ("small/few[strides=1]", "small/**")).cases()]
+    assert len(chosen) == len(set(chosen)) == 12
+
+
+def test_what_workers_print_reaches_no_output_of_ours(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Megabytes on both of a worker's outputs, through Python and past it, stay in its own log."""
+    path = records("Prints", tmp_path, FEW)
+    assert {record.verdict.kind for record in read(path).records} == {"agreed"}
+    out, err = capfd.readouterr()
+    assert SPOKEN not in out + err
+
+
+def test_a_worker_that_is_gone_when_it_is_started_again_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backend that dies and then cannot be had any more is missing, which is no verdict on the cases left."""
+    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    source = "from wrong_backends import IsKilled\nclass Once(IsKilled):\n    pass\n"
+    module = tmp_path / "only_once.py"
+    module.write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    with Pool(Assignment("only_once:Once", None, None, ""), 1, TIMEOUT) as pool:
+        module.unlink()
+        with pytest.raises(BackendMissing, match="No module named 'only_once'"):
+            list(pool.run(asked))
+
+
+def test_the_record_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """A folder in the record file's place is an error of one line, not a failure of tconv's."""
+    (tmp_path / "out" / "Right-1.0-onnx-ConvTranspose-22.jsonl").mkdir(parents=True)
+    with pytest.raises(FileError, match="must be a file that can be written"):
+        records("Right", tmp_path, FEW)
+
+
+@pytest.fixture
+def mark() -> Iterator[str]:
+    """Return a word for the environment of a child, and end whatever still has it afterwards."""
+    word = uuid.uuid4().hex
+    yield word
+    for process in having(word):
+        os.kill(process, signal.SIGKILL)
+
+
+def having(word: str) -> list[int]:
+    """Return the processes in whose environment the word is, zombies aside."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if word.encode() in (folder / "environ").read_bytes():
+                    found.append(int(folder.name))
+            except OSError:
+                # It has ended since, or is another user's.
+                continue
+    return found
+
+
+def started(folder: Path, mark: str) -> tuple[subprocess.Popen[str], Path]:
+    """Start a run that takes a while, wait for its first records, and return it with its record file."""
+    command = ["run", "--cases", str(written(folder, MANY)), "--backend", "wrong_backends:Slow", "-j", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tconv", *command, "--output", "out"],
+        cwd=folder,
+        env=environment(TCONV_TEST_MARK=mark),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    path = folder / "out" / "Slow-1.0-onnx-ConvTranspose-22.jsonl"
+    while process.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < 10):
+        sleep(0.02)
+    return process, path
+
+
+@pytest.mark.parametrize(
+    ("number", "everybody", "code", "word"),
+    [
+        (signal.SIGINT, False, 130, "interrupted"),
+        (signal.SIGINT, True, 130, "interrupted"),
+        (signal.SIGTERM, False, 143, "terminated"),
+    ],
+    ids=["SIGINT", "SIGINT-of-the-terminal", "SIGTERM"],
+)
+def test_a_signal_ends_a_run_that_can_be_resumed(
+    number: int, everybody: bool, code: int, word: str, tmp_path: Path, mark: str  # noqa: FBT001
+) -> None:
+    """130 or 143, a sentence, whole records, no process left behind; --resume does the rest, and only the rest."""
+    process, path = started(tmp_path, mark)
+    assert len(having(mark)) > 2
+    (os.killpg if everybody else os.kill)(process.pid, number)
+    _, err = process.communicate()
+    assert process.returncode == code
+    assert err.splitlines()[-1] == f"tconv: {word}; 'tconv run --resume' goes on from here"
+    assert "Traceback" not in err
+    for _ in range(500):
+        # Who only has to notice that we are gone does so in its own time, and none too long.
+        if not having(mark):
+            break
+        sleep(0.02)
+    assert having(mark) == []
+    kept = read(path).records
+    assert 0 < len(kept) < 120
+    log = tmp_path / "log"
+    where = ("--cases", "small.yaml", "--backend", "wrong_backends:Slow", "-j", "2", "--output", "out")
+    assert tconv(tmp_path, "run", *where, "--resume", **{LOG: str(log)}).returncode == 0
+    assert len({record.case for record in read(path).records}) == len(read(path).records) == 120
+    assert calls(log).total() == 120 - len(kept)

@@ -1,0 +1,302 @@
+"""What a dialect owes: a value, a refusal, or nothing because the case cannot be said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from strategies import BACKPROP, ONEDNN, ONNX, case
+from tconv.call import signature
+from tconv.case import Operand
+from tconv.dialects import DIALECTS
+from tconv.expectation import Expectation, Inexpressible, Refuse, Values, expectation, owed, violations
+from tconv.vocabulary import DType
+
+ONNX_1, ONNX_11, ONNX_22 = ONNX
+ONEDNN_BACKPROP, OPENVINO, GROUPED = BACKPROP
+
+
+def owes(dialect: str, **attributes: Any) -> Expectation:  # noqa: ANN401 - attributes and fields by their names
+    """Return what a dialect owes to a case with 4 channels and 6 filters on a plane of 5x7 with a 3x2 kernel."""
+    return expectation(case((5, 7), (3, 2), channels=4, filters=6, **attributes), DIALECTS[dialect])
+
+
+def value(dialect: str, **attributes: Any) -> Values:  # noqa: ANN401 - as above
+    """Return the values that a dialect owes."""
+    found = owes(dialect, **attributes)
+    assert isinstance(found, Values), found
+    return found
+
+
+def reason(dialect: str, **attributes: Any) -> str:  # noqa: ANN401 - as above
+    """Return why a case cannot be said in a dialect."""
+    found = owes(dialect, **attributes)
+    assert isinstance(found, Inexpressible), found
+    return found.reason
+
+
+# A plain case.
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_plain_case_owes_one_value(dialect: str) -> None:
+    """A valid case that no reading tells apart owes one geometry and no refusal."""
+    found = value(dialect, strides=(2, 1), pads_begin=(1, 0))
+    assert (found.primary.readings, found.primary.geometry.output) == ((), (10, 8))
+    assert (found.disputed, found.refusals) == ((), ())
+
+
+# Stated, absent, open.
+
+
+@pytest.mark.parametrize("dialect", ONNX)
+def test_stated_and_broken_on_purpose_owes_a_refusal(dialect: str) -> None:
+    """ONNX, pads: 'cannot be used simultaneously with auto_pad attribute'. The clause is told with what was found."""
+    found = owes(dialect, auto_pad="same_upper", pads_begin=(1, 0), breaks="pads-without-auto-pad")
+    assert isinstance(found, Refuse)
+    assert found.stated
+    assert (found.broken.constraint, found.broken.attribute, found.broken.got) == (
+        "pads-without-auto-pad",
+        "pads",
+        "[1, 0]",
+    )
+    assert found.broken.must == "must not be written beside auto_pad same_upper"
+    assert found.broken.clause == "attribute pads, 'This attribute cannot be used simultaneously with auto_pad'"
+
+
+@pytest.mark.parametrize("dialect", [ONEDNN, *BACKPROP])
+def test_absent_and_broken_on_purpose_owes_the_value(dialect: str) -> None:
+    """oneDNN, OpenVINO: pads beside a mode are ignored, so the value is owed, the same as without them."""
+    broken = value(dialect, auto_pad="valid", pads_begin=(1, 0), breaks="pads-without-auto-pad")
+    assert broken.refusals == ()
+    assert broken == value(dialect, auto_pad="valid")
+
+
+@pytest.mark.parametrize("breaks", ["output-padding-below-stride", None])
+def test_open_owes_the_value_and_disputes_the_refusal(breaks: str | None) -> None:
+    """ONNX 11, 'less than the corresponding stride/dilation dimension': between the two the value is primary."""
+    for dialect in (ONNX_11, ONNX_22):
+        found = value(dialect, dilations=(3, 3), output_padding=(2, 2), breaks=breaks)
+        assert found.refusals == ("output-padding-below-stride-refused",)
+        assert found.primary.geometry.output == (13, 12)
+        assert found.disputed == ()
+    assert value(ONNX_1, dilations=(3, 3), output_padding=(2, 2), breaks=breaks).refusals == ()
+
+
+def test_open_without_a_value_owes_an_open_refusal() -> None:
+    """ONNX gives strides no range, but stride 0 has no sum: the refusal is owed, and it is not the text's."""
+    for dialect in ONNX:
+        found = owes(dialect, strides=(0, 1), breaks="strides-positive")
+        assert isinstance(found, Refuse)
+        assert not found.stated
+    stated = owes(ONEDNN, strides=(0, 1), breaks="strides-positive")
+    assert isinstance(stated, Refuse)
+    assert stated.stated
+
+
+@pytest.mark.parametrize(
+    ("dialect", "attributes", "name"),
+    [
+        (ONNX_11, {"output_padding": (2, 2), "strides": (2, 2)}, "output-padding-below-stride-or-dilation"),
+        (ONNX_22, {"kernel_shape": (2, 3)}, "kernel-shape-matches"),
+        (ONNX_1, {"groups": 3}, "channels-divisible"),
+        (ONNX_1, {"pads_begin": (9, 0)}, "output-size-non-negative"),
+        (ONEDNN, {"omit": ("strides",)}, "strides-given"),
+        (ONEDNN, {"omit": ("pads_begin", "pads_end")}, "pads-given"),
+        (ONEDNN, {"auto_pad": "SAME"}, "auto-pad-known"),
+        (ONEDNN, {"output_padding": (-1, 0)}, "output-padding-non-negative"),
+        (OPENVINO, {"omit": ("dilations",)}, "dilations-given"),
+        (OPENVINO, {"output_shape": (4,)}, "output-shape-length"),
+        (ONEDNN_BACKPROP, {"dilations": (0, 1)}, "dilations-positive"),
+        ("geometry/1", {"bias": (5,)}, "bias-length"),
+    ],
+)
+def test_each_stated_constraint_owes_a_refusal_when_broken(dialect: str, attributes: dict[str, Any], name: str) -> None:
+    """With `breaks` the refusal is owed; without it the case is a mistake there and cannot be said."""
+    found = owes(dialect, **attributes, breaks=name)
+    assert isinstance(found, Refuse)
+    assert found.broken.constraint == name
+    assert f"[{name}: {DIALECTS[dialect].constraints[name].clause}]" in reason(dialect, **attributes)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "attributes", "breaks"),
+    [
+        (ONEDNN, {"output_padding": (2, 2), "strides": (2, 2)}, "output-padding-below-stride-or-dilation"),
+        (ONNX_1, {"output_padding": (2, 2), "strides": (2, 2)}, "output-padding-below-stride-or-dilation"),
+        (ONNX_22, {"omit": ("strides",)}, "strides-given"),
+        (ONNX_11, {"omit": ("pads_begin",)}, "pads-given"),
+        (ONNX_22, {"dtype": DType.BF16}, "without-bf16"),
+        (OPENVINO, {"dtype": DType.F64}, "without-f64"),
+        ("geometry/1", {"pads_begin": (-2, -1)}, "pads-non-negative"),
+    ],
+)
+def test_what_a_text_allows_owes_its_value(dialect: str, attributes: dict[str, Any], breaks: str) -> None:
+    """A constraint of another text broken where this text allows it: the value, and no refusal."""
+    assert value(dialect, **attributes, breaks=breaks).refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("dialect", "attributes", "refusal"),
+    [
+        (ONNX_1, {"omit": ("strides",)}, "strides-given-refused"),
+        (ONNX_11, {"output_padding": (-1, 0)}, "output-padding-non-negative-refused"),
+        (OPENVINO, {"omit": ("pads_end",)}, "pads-given-refused"),
+        (ONNX_22, {"batch": 0}, "batch-not-empty-refused"),
+        (ONEDNN, {"pads_begin": (7, 0)}, "output-not-empty-refused"),
+    ],
+)
+def test_what_is_open_is_a_disputed_refusal(dialect: str, attributes: dict[str, Any], refusal: str) -> None:
+    """Where a text is silent or speaks on both sides the value is owed, and a refusal is one reading."""
+    assert value(dialect, **attributes).refusals == (refusal,)
+
+
+def test_ranks_that_are_open_in_onednn() -> None:
+    """oneDNN: 'X means HW for 2D ConvTranspose, DHW for 3D': a line is open there, and plain elsewhere."""
+    line = case((5,), (3,))
+    for name, row in DIALECTS.items():
+        found = expectation(line, row)
+        assert isinstance(found, Values)
+        assert found.refusals == (("two-or-three-spatial-axes-refused",) if name == ONEDNN else ())
+    four = expectation(case((2, 2, 2, 2), (1, 1, 1, 2)), DIALECTS[ONEDNN])
+    assert isinstance(four, Values)
+    assert four.refusals == ("two-or-three-spatial-axes-refused",)
+
+
+# Inexpressible.
+
+
+@pytest.mark.parametrize(
+    ("dialect", "attributes", "constraint"),
+    [
+        (ONEDNN, {"output_shape": (9, 8)}, "without-output-shape"),
+        (ONEDNN, {"kernel_shape": (3, 2)}, "without-kernel-shape"),
+        (ONEDNN, {"dtype": DType.F64}, "without-f64"),
+        (ONNX_11, {"dtype": DType.BF16}, "without-bf16"),
+        (ONNX_1, {"dtype": DType.BF16}, "without-bf16"),
+        (OPENVINO, {"groups": 2}, "without-groups"),
+        (OPENVINO, {"bias": (6,)}, "without-bias"),
+        (GROUPED, {"bias": (6,)}, "without-bias"),
+        (ONEDNN_BACKPROP, {"bias": (6,)}, "without-bias"),
+        ("geometry/1", {"auto_pad": "same_upper"}, "without-auto-pad"),
+        ("geometry/1", {"output_shape": (9, 8)}, "without-output-shape"),
+        (ONNX_22, {"pads_begin": (-1, 0)}, "pads-non-negative"),
+    ],
+)
+def test_what_a_dialect_has_no_words_for(dialect: str, attributes: dict[str, Any], constraint: str) -> None:
+    """An attribute, input, type or number that a text does not have cannot be said there; the reason names it."""
+    told = reason(dialect, **attributes)
+    assert f"[{constraint}: " in told
+    assert " must " in told
+    assert "(got " in told
+
+
+def test_a_reason_is_one_readable_line() -> None:
+    """The reason says what must be, what was found, which constraint that is, and which clause states it."""
+    assert reason(ONNX_11, dtype=DType.BF16) == (
+        "data must not be of type bf16 (got bf16) "
+        "[without-bf16: type constraint T, tensor(float16), tensor(float), tensor(double)]"
+    )
+
+
+def test_another_broken_constraint_is_not_the_one_broken_on_purpose() -> None:
+    """A case owes a refusal for the constraint that it names, not for one that the dialect happens to state too."""
+    two = {"strides": (2,), "kernel_shape": (2, 3)}
+    assert "[kernel-shape-matches: " in reason(ONNX_11, **two, breaks="strides-length")
+    assert "[strides-length: " in reason(ONNX_11, **two, breaks="kernel-shape-matches")
+    assert "[without-bias: " in reason(OPENVINO, bias=(5,), breaks="bias-length")
+
+
+def test_required_attributes_are_written_so_that_a_plain_case_is_valid() -> None:
+    """Only omitting breaks what is required: a case that mentions nothing is valid in every dialect."""
+    for dialect in DIALECTS:
+        assert value(dialect).primary.geometry.output == (7, 8)
+
+
+@pytest.mark.parametrize(
+    ("dialects", "attributes", "breaks"),
+    [
+        (ONNX, {"data_format": "NCHW"}, "data-format-known"),
+        (ONNX, {"filter_format": "OIHW"}, "filter-format-known"),
+        ((OPENVINO, GROUPED), {"data_format": "NCHW"}, "data-format-known"),
+        ((GROUPED,), {"groups": 0}, "groups-positive"),
+        ((GROUPED,), {"groups": 3}, "channels-divisible"),
+        ((ONEDNN, OPENVINO), {"kernel_shape": (2, 3)}, "kernel-shape-matches"),
+    ],
+)
+def test_what_cannot_be_written_cannot_be_broken(
+    dialects: tuple[str, ...], attributes: dict[str, Any], breaks: str
+) -> None:
+    """Where a text has no word for what is wrong the call would be a valid one, so no refusal is owed for it."""
+    for dialect in dialects:
+        assert f"[{breaks}: " in reason(dialect, **attributes, breaks=breaks)
+    for dialect in (ONEDNN, ONEDNN_BACKPROP):
+        assert isinstance(owes(dialect, data_format="NCHW", breaks="data-format-known"), Refuse)
+
+
+def test_operands_are_part_of_validity() -> None:
+    """Operands that do not fit are broken constraints like any other, in every text that speaks of them."""
+    unfit = case((5, 7), (3, 2), channels=4, filters=6, breaks="filter-channels-match")
+    other = Operand((3, 6, 3, 2), DType.F32)
+    for row in DIALECTS.values():
+        found = expectation(type(unfit)(unfit.id, unfit.attributes, unfit.x, other, breaks=unfit.breaks), row)
+        assert isinstance(found, Refuse)
+        assert found.broken.attribute == "filter"
+
+
+# Readings.
+
+
+def test_disputed_outputs_are_named() -> None:
+    """OpenVINO, SAME_UPPER with output_shape: the formula's side is primary, the prose's is disputed by name."""
+    found = value(OPENVINO, auto_pad="same_upper", output_shape=(6, 8))
+    assert found.primary.geometry.pads_begin == (1, 0)
+    assert [(one.readings, one.geometry.pads_begin) for one in found.disputed] == [(("sized-upper-odd-end",), (0, 0))]
+
+
+def test_refusing_readings_are_told_apart_from_outputs() -> None:
+    """ONNX, a stride beyond the kernel: other places of the same output, a smaller one, and a refusal."""
+    found = value(ONNX_11, auto_pad="same_upper", strides=(3, 4))
+    # Reaches 15 and 26 of 15 and 28: a total of -2 on the second axis.
+    assert found.primary.geometry.pads_begin == (0, -1)
+    assert {one.readings[0]: one.geometry.output for one in found.disputed} == {
+        "negative-same-appended": (15, 28),
+        "negative-same-shrunk": (15, 26),
+    }
+    assert found.refusals == ("negative-same-refused",)
+
+
+def test_refusals_of_constraints_come_before_those_of_readings() -> None:
+    """An open constraint and a refusing reading are both told, the constraint first."""
+    found = value(ONNX_11, auto_pad="same_upper", strides=(3, 3), dilations=(1, 4), output_padding=(0, 3), batch=0)
+    assert found.refusals[:2] == ("output-padding-below-stride-refused", "batch-not-empty-refused")
+    narrow = value(ONNX_11, auto_pad="same_upper", strides=(4, 4), batch=0)
+    assert narrow.refusals == ("batch-not-empty-refused", "negative-same-refused")
+
+
+def test_a_refusing_product_names_all_its_readings() -> None:
+    """Where only several readings together refuse, the refusal has all their names."""
+    found = value(ONNX_11, auto_pad="same_upper", strides=(3, 3), dilations=(1, 1), output_padding=(0, 1))
+    # Reaches 15 of 15 and 20 + 1 of 21: only with the padding added is it 20 of 21 + 1.
+    assert found.refusals == ("same-output-padding-added + negative-same-refused",)
+
+
+def test_expectations_are_shared_between_equal_signatures() -> None:
+    """Two cases that write the same are owed the very same expectation."""
+    first = owes(ONNX_11, strides=(2, 2))
+    assert owes(ONNX_11, strides=(2, 2), data="normal", shapes="symbolic") is first
+
+
+def test_violations_list_what_does_not_hold() -> None:
+    """Every stated or open constraint that does not hold is listed, what the text allows is not."""
+    written = case((5,), (3,), batch=0, channels=4, filters=6, output_padding=(3,), auto_pad="valid", pads_begin=(1,))
+    row = DIALECTS[ONNX_11]
+    written_out = signature(written, row)
+    assert {broken.constraint for broken in violations(written_out, row)} == {
+        "output-padding-below-stride-or-dilation",
+        "output-padding-below-stride",
+        "pads-without-auto-pad",
+        "batch-not-empty",
+    }
+    assert isinstance(owed(written_out, ONNX_11), Inexpressible)

@@ -1,0 +1,218 @@
+"""The gate tells from records and waivers what is known, what is not, and whether that is green."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from made_records import AGREED, CASES, DIALECT, DIFFERED, EVERY_VERDICT, facts, header, run_of, waiver, waiver_file
+from small_corpus import told, written
+from tconv import verdict as ver
+from tconv.gate import Assessment, Status, assess
+from tconv.records import Record, header_line, record_line
+from tconv.verdict import KINDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tconv.waivers import WaiverFile
+
+FIRST, SECOND, THIRD, OTHER = CASES
+STATUSES = {
+    "agreed": Status.PASSED,
+    "disputed": Status.DISPUTED,
+    "differed": Status.FAILED,
+    "wrong-shape": Status.FAILED,
+    "wrong-dtype": Status.FAILED,
+    "refused-valid": Status.FAILED,
+    "accepted-invalid": Status.REPORTED,
+    "unsupported": Status.FAILED,
+    "inexpressible": Status.INEXPRESSIBLE,
+    "died": Status.FAILED,
+    "timed-out": Status.FAILED,
+    "unstable": Status.FAILED,
+    "broke": Status.FAILED,
+}
+
+
+def judged(
+    verdicts: dict[str, ver.Verdict], file: WaiverFile | None = None, version: str = "1.2.0", *, strict: bool = False
+) -> Assessment:
+    """Return what these verdicts come to."""
+    return assess(run_of(verdicts, version), file, facts, strict=strict)
+
+
+def status(verdict: ver.Verdict, file: WaiverFile | None = None, *, strict: bool = False) -> Status:
+    """Return the status of a case with this verdict."""
+    return judged({FIRST: verdict}, file, strict=strict).judged[0].status
+
+
+@pytest.mark.parametrize("verdict", EVERY_VERDICT, ids=lambda verdict: verdict.kind)
+def test_each_verdict_has_its_status(verdict: ver.Verdict) -> None:
+    """Without waivers; and --strict changes what accepting an invalid model is, and nothing else."""
+    assert set(STATUSES) == set(KINDS)
+    assert status(verdict) is STATUSES[verdict.kind]
+    expected = Status.FAILED if verdict.kind == "accepted-invalid" else STATUSES[verdict.kind]
+    assert status(verdict, strict=True) is expected
+
+
+def test_green_is_a_pass_and_no_failure() -> None:
+    """Disputed, reported and inexpressible cases beside it do not matter."""
+    verdicts = {
+        FIRST: AGREED,
+        SECOND: ver.Disputed(("other",), "exact"),
+        THIRD: ver.AcceptedInvalid("pads-length"),
+        OTHER: ver.Inexpressible("no"),
+    }
+    assessment = judged(verdicts)
+    assert assessment.red == []
+    assert dict(assessment.counts) == dict.fromkeys(
+        (Status.PASSED, Status.DISPUTED, Status.REPORTED, Status.INEXPRESSIBLE), 1
+    )
+
+
+@pytest.mark.parametrize(
+    "verdicts",
+    [{}, {FIRST: ver.Disputed(("other",), "exact")}, {FIRST: ver.Inexpressible("no")}],
+    ids=["nothing", "disputed", "inexpressible"],
+)
+def test_a_run_without_a_pass_shows_nothing_and_is_red(verdicts: dict[str, ver.Verdict]) -> None:
+    """A gate that is green because nothing could be compared would be worse than none."""
+    assert judged(verdicts).red == ["not one case passed, so nothing was shown"]
+
+
+def test_failures_are_counted() -> None:
+    """The sentence is right for one and for several."""
+    assert judged({FIRST: DIFFERED, OTHER: AGREED}).red == ["1 case failed without a waiver"]
+    assert judged({FIRST: DIFFERED, SECOND: DIFFERED, OTHER: AGREED}).red == ["2 cases failed without a waiver"]
+
+
+def test_a_waived_failure_is_no_failure() -> None:
+    """It has the waiver and its reason, and the gate is green."""
+    assessment = judged({FIRST: DIFFERED, OTHER: AGREED}, waiver_file(waiver()))
+    (waived,) = (one for one in assessment.judged if one.status is Status.WAIVED)
+    assert waived.waiver is not None
+    assert (waived.record.case, waived.waiver.name, waived.reason) == (FIRST, "known", "it rounds up")
+    assert assessment.red == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"cases": "a/d"},
+        {"cases": "a/b/c[s=2]"},
+        {"where": {"s": 2}},
+        {"where": {"s": [2, 3]}},
+        {"where": {"no-such-fact": 1}},
+        {"verdict": {"kind": "wrong-shape"}},
+        {"verdict": {"kind": "differed", "wrong": 3}},
+        {"verdict": {"kind": "differed", "wrong": 2, "first": [0, 0, 2]}},
+        {"versions": ">=2"},
+        {"versions": "<1.2"},
+        {"dialects": ["onnx/ConvTranspose-11"]},
+    ],
+    ids=str,
+)
+def test_a_waiver_is_for_its_cases_its_verdict_its_versions_and_its_dialects(settings: dict[str, object]) -> None:
+    """Anything else of the same backend still fails."""
+    assessment = judged({FIRST: DIFFERED, OTHER: AGREED}, waiver_file(waiver(**settings)))
+    assert assessment.counts[Status.FAILED] == 1
+    assert assessment.counts[Status.WAIVED] == 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"where": {"s": 1}},
+        {"where": {"s": [1, 2]}},
+        {"cases": "**"},
+        {"cases": "a/b/c[s=1|2]"},
+        {"verdict": {"kind": "differed", "wrong": 2, "first": [0, 0, 3], "expected": 3.0}},
+        {"versions": ">=1.2,<2"},
+        {"dialects": ["onnx/ConvTranspose-11", DIALECT]},
+    ],
+    ids=str,
+)
+def test_a_waiver_may_say_less_or_more(settings: dict[str, object]) -> None:
+    """Its scope and its verdict may be as wide or as exact as its author wants."""
+    assert judged({FIRST: DIFFERED}, waiver_file(waiver(**settings))).counts[Status.WAIVED] == 1
+
+
+def test_a_waiver_whose_cases_ran_and_do_not_deviate_is_stale() -> None:
+    """It must go: it would hide the next deviation. Neither agreeing nor deviating otherwise keeps it."""
+    for verdict in (AGREED, ver.WrongShape((1,), (2,))):
+        assessment = judged({FIRST: verdict, OTHER: AGREED}, waiver_file(waiver()))
+        sentence = "waiver 'known' is stale: its cases ran and none deviates as it says; remove it"
+        assert sentence in assessment.red
+        assert [one.name for one in assessment.stale] == ["known"]
+
+
+def test_a_waiver_whose_cases_did_not_run_is_left_alone() -> None:
+    """A run of some cases says nothing of the others."""
+    assessment = judged({OTHER: AGREED}, waiver_file(waiver()))
+    assert (assessment.red, assessment.stale, assessment.void) == ([], [], [])
+
+
+def test_a_waiver_of_another_version_is_neither_used_nor_stale() -> None:
+    """The next release may have repaired it; the one after may not."""
+    file = waiver_file(waiver(versions="<1.2"))
+    assert judged({FIRST: AGREED, OTHER: AGREED}, file).red == []
+    assert judged({FIRST: DIFFERED, OTHER: AGREED}, file, "1.1.9").red == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"example": "a/b/gone"}, {"example": "a/b/c[s=9]"}, {"example": OTHER}, {"where": {"s": 2}}],
+    ids=["no such case", "no such label", "not its case", "not its fact"],
+)
+def test_a_waiver_whose_example_is_no_case_of_its_own_is_void(settings: dict[str, object]) -> None:
+    """Whoever reads the waiver must be able to run it."""
+    made = waiver(**settings)
+    assessment = judged({OTHER: AGREED}, waiver_file(made))
+    expected = f"waiver 'known' is void: its example {made['example']!r} is no case that it covers; correct it"
+    assert assessment.red == [expected]
+
+
+def test_a_waiver_that_covers_agreeing_cases_too_is_told() -> None:
+    """It is wider than what it knows; that is told with an example, and is not red."""
+    assessment = judged({FIRST: DIFFERED, SECOND: AGREED, THIRD: AGREED}, waiver_file(waiver()))
+    (use,) = assessment.wide
+    assert (use.waived, use.agreeing) == (1, (SECOND, THIRD))
+    assert assessment.red == []
+
+
+def test_unsupported_is_a_failure_unless_it_is_declared() -> None:
+    """A runtime may leave things out, and says which; what it leaves out besides is red."""
+    declared = waiver_file(unsupported=({"where": {"s": [1, 2]}, "because": "no such kernel"},))
+    verdicts: dict[str, ver.Verdict] = {FIRST: ver.Unsupported("x"), THIRD: ver.Unsupported("y"), OTHER: AGREED}
+    assessment = judged(verdicts, declared)
+    reasons = {one.record.case: (one.status, one.reason) for one in assessment.judged}
+    assert reasons[FIRST] == (Status.UNSUPPORTED, "no such kernel")
+    assert reasons[THIRD] == (Status.FAILED, "unsupported, and not declared so: y")
+    assert assessment.red == ["1 case failed without a waiver"]
+
+
+def test_a_case_that_the_corpus_no_longer_has_keeps_its_verdict() -> None:
+    """Old records can be judged; what a pattern's path covers is covered still, what needs facts is not."""
+    gone = "a/b/c[gone=1]"
+    assert judged({gone: DIFFERED, OTHER: AGREED}, waiver_file(waiver())).counts[Status.WAIVED] == 1
+    narrow = waiver_file(waiver(where={"gone": 1}))
+    assert judged({gone: DIFFERED, OTHER: AGREED}, narrow).counts[Status.FAILED] == 1
+
+
+@pytest.mark.parametrize(("verdict", "code"), [(AGREED, 0), (DIFFERED, 1)], ids=["green", "red"])
+def test_the_gate_command_ends_with_0_or_1(
+    verdict: ver.Verdict,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`tconv gate RECORDS` needs no backend and no worker."""
+    cases = written(tmp_path)
+    records = tmp_path / "acme.jsonl"
+    lines = [header_line(header()), record_line(Record("small/plain", "acme", DIALECT, verdict))]
+    records.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert told(monkeypatch, tmp_path, "gate", str(records), "--cases", str(cases)) == code
+    assert ("green: " in capsys.readouterr().out) == (code == 0)

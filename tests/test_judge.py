@@ -1,0 +1,581 @@
+"""The judge: every verdict, from outcomes made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, get_args
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from strategies import ONNX, case
+from tconv import outcome as out
+from tconv import verdict as ver
+from tconv.case import Case, Data, Operand
+from tconv.dialects import DIALECTS
+from tconv.expectation import Candidate, Expectation, Inexpressible, Refuse, Values, expectation
+from tconv.geometry import Geometry
+from tconv.judge import Truth, compare, judge
+from tconv.layouts import from_ncx
+from tconv.operands import NUMPY_TYPES, make
+from tconv.vocabulary import Attributes, DataFormat, DType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+ONNX_1, ONNX_11, ONNX_22 = ONNX
+OPENVINO = "openvino/ConvolutionBackpropData-1"
+
+NAN, INF = float("nan"), float("inf")
+
+
+def line(
+    x: tuple[float, ...],
+    w: tuple[float, ...],
+    b: float | None = None,
+    dtype: DType = DType.F32,
+    **attributes: Any,  # noqa: ANN401 - attributes by their names
+) -> Case:
+    """Return a case of one channel with literal values."""
+    return Case(
+        "topic/file/line",
+        Attributes(**attributes),
+        Operand((1, 1, len(x)), dtype, "values", values=x),
+        Operand((1, 1, len(w)), dtype, "values", values=w),
+        None if b is None else Operand((1,), dtype, "values", values=(b,)),
+    )
+
+
+def truth_of(asked: Case) -> Truth:
+    """Return the reference for a case's operands."""
+    return Truth(make(asked.x, asked.w, asked.b), asked.x.dtype)
+
+
+def judged(
+    asked: Case,
+    outcome: out.Outcome | list[Any],
+    dialect: str = ONNX_22,
+    accumulates: dict[str, str] | None = None,
+    data_format: DataFormat = DataFormat.NCX,
+) -> ver.Verdict:
+    """Return the verdict on an outcome; a list is produced on one channel of one sample, in the case's type."""
+    if isinstance(outcome, list):
+        outcome = out.Produced(np.array([[outcome]], dtype=NUMPY_TYPES[asked.x.dtype]))
+    expected = expectation(asked, DIALECTS[dialect])
+    return judge(expected, outcome, truth_of(asked), data_format, accumulates or {})
+
+
+PLAIN = line((1, 2, 3), (1, 10, 100), strides=(2,))
+"""Gives 1, 10, 102, 20, 203, 30, 300."""
+PLAIN_VALUES = [1, 10, 102, 20, 203, 30, 300]
+
+
+# What is no answer is told before anything is compared.
+
+EXPECTATIONS = [
+    expectation(PLAIN, DIALECTS[ONNX_22]),
+    expectation(line((1,), (1,), strides=(0,)), DIALECTS[ONNX_22]),
+    expectation(case((3,), (3,), strides=(0,), breaks="strides-positive"), DIALECTS[OPENVINO]),
+]
+
+
+@pytest.mark.parametrize("expected", EXPECTATIONS, ids=["values", "inexpressible", "refuse"])
+@pytest.mark.parametrize(
+    ("outcome", "verdict"),
+    [
+        (out.Unsupported("no kernel"), ver.Unsupported("no kernel")),
+        (out.Died("SIGABRT", "terminate called"), ver.Died("SIGABRT", "terminate called")),
+        (out.TimedOut(30.0), ver.TimedOut(30.0)),
+        (out.Broke("KeyError: 'x'"), ver.Broke("KeyError: 'x'")),
+    ],
+)
+def test_what_is_no_answer(expected: Expectation, outcome: out.Outcome, verdict: ver.Verdict) -> None:
+    """Unsupported, died, timed out and broke are told as they came, whatever is owed."""
+    assert judge(expected, outcome, None, DataFormat.NCX, {}) == verdict
+
+
+def test_the_three_expectations_above_are_three() -> None:
+    """The parameters above are a value, an inexpressible case and a refusal."""
+    assert [type(expected) for expected in EXPECTATIONS] == [Values, Inexpressible, Refuse]
+
+
+def test_a_value_owed_needs_the_reference() -> None:
+    """Judging values without a reference is a mistake of the caller and said so."""
+    with pytest.raises(ValueError, match="the reference must be there"):
+        judge(EXPECTATIONS[0], out.Produced(np.zeros((1, 1, 7))), None, DataFormat.NCX, {})
+
+
+# Values, exactly.
+
+
+def test_agreed_exactly() -> None:
+    """The right values in the right shape and type."""
+    assert judged(PLAIN, PLAIN_VALUES) == ver.Agreed("exact")
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_every_type_is_compared_in_its_own(dtype: DType) -> None:
+    """Integer data are exact in every type; one unit in the last place is a difference in every type."""
+    dialect = "geometry/1"
+    asked = line((1, 2), (3, 5), dtype=dtype)
+    assert judged(asked, [3, 11, 10], dialect) == ver.Agreed("exact")
+    eps = float(ml_dtypes.finfo(NUMPY_TYPES[dtype]).eps)
+    assert judged(asked, [3, 11 + 8 * eps, 10], dialect) == ver.Differed("exact", 1, 3, (0, 0, 1), 11.0, 11.0 + 8 * eps)
+
+
+def test_zeros_of_both_signs_are_equal() -> None:
+    """-0 equals +0: which one a sum of cancelling terms gives depends on the order and the rounding mode."""
+    asked = line((1, -1), (1, 1))
+    assert judged(asked, [1, -0.0, -1]) == ver.Agreed("exact")
+    assert judged(asked, [1, 0.0, -1]) == ver.Agreed("exact")
+
+
+def test_what_first_wrong_and_of_mean() -> None:
+    """The first wrong element in NCX order, its two values, how many are wrong and how many there are."""
+    found = judged(PLAIN, [1, 10, 103, 20, 203, 30, 0])
+    assert found == ver.Differed("exact", 2, 7, (0, 0, 2), 102.0, 103.0, None)
+
+
+def test_the_index_is_in_ncx_order_whatever_the_layout() -> None:
+    """An output in NXC is compared in NXC and told in NCX."""
+    asked = case((3, 2), (2, 2), batch=2, channels=2, filters=3, strides=(2, 1), data_format="NXC")
+    expected = expectation(asked, DIALECTS[ONNX_22])
+    assert isinstance(expected, Values)
+    y = truth_of(asked).values(expected.primary.geometry).astype(np.float32)
+    produced = from_ncx(y, DataFormat.NXC).copy()
+    assert judged(asked, out.Produced(produced), data_format=DataFormat.NXC) == ver.Agreed("exact")
+    produced[1, 4, 2, 0] += 1
+    found = judged(asked, out.Produced(produced), data_format=DataFormat.NXC)
+    assert isinstance(found, ver.Differed)
+    assert (found.first, found.wrong, found.of) == ((1, 0, 4, 2), 1, y.size)
+    assert found.actual == found.expected + 1
+
+
+def test_an_output_that_is_not_contiguous_is_an_output() -> None:
+    """Strides of the produced array do not matter."""
+    array = np.zeros((1, 1, 14), dtype=np.float32)
+    array[..., ::2] = PLAIN_VALUES
+    assert judged(PLAIN, out.Produced(array[..., ::2])) == ver.Agreed("exact")
+
+
+@pytest.mark.parametrize("bad", [NAN, INF, -INF, 1e30])
+def test_what_is_not_finite_differs_exactly(bad: float) -> None:
+    """NaN or infinity where a number is owed is a difference like any other."""
+    found = judged(PLAIN, [1, 10, 102, bad, 203, 30, 300])
+    assert isinstance(found, ver.Differed)
+    assert (found.first, found.wrong, found.expected, found.worst) == ((0, 0, 3), 1, 20.0, None)
+
+
+def test_an_empty_output_agrees() -> None:
+    """No element can be wrong where there is none."""
+    asked = line((1, 2, 3), (1, 10, 100), strides=(2,), pads_begin=(4,), pads_end=(3,))
+    assert judged(asked, []) == ver.Agreed("exact")
+
+
+# Shapes and types.
+
+
+def test_wrong_shape() -> None:
+    """Another shape than any reading gives: both are told, in the call's layout."""
+    assert judged(PLAIN, [1, 10, 102]) == ver.WrongShape((1, 1, 7), (1, 1, 3))
+    found = judged(PLAIN, out.Produced(np.zeros((1, 1, 7), np.float32)), data_format=DataFormat.NXC)
+    assert found == ver.WrongShape((1, 7, 1), (1, 1, 7))
+    assert judged(PLAIN, out.Produced(np.zeros(7, np.float32))) == ver.WrongShape((1, 1, 7), (7,))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "word"), [("float64", "f64"), ("float16", "f16"), ("int32", "int32"), ("bfloat16", "bf16")]
+)
+def test_wrong_dtype(dtype: str, word: str) -> None:
+    """Right values in another type are told by the type, in our words where there is one."""
+    produced = np.array([[PLAIN_VALUES]]).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    assert judged(PLAIN, out.Produced(produced)) == ver.WrongDtype("f32", word)
+
+
+def test_the_shape_comes_before_the_type() -> None:
+    """An output that has both wrong is told by its shape."""
+    assert isinstance(judged(PLAIN, out.Produced(np.zeros((1, 1, 3)))), ver.WrongShape)
+
+
+def test_shape_only() -> None:
+    """Shape inference agrees by shape and type, and is wrong in either as an output would be."""
+    assert judged(PLAIN, out.ShapeOnly((1, 1, 7), "f32")) == ver.Agreed("shape")
+    assert judged(PLAIN, out.ShapeOnly((1, 1, 6), "f32")) == ver.WrongShape((1, 1, 7), (1, 1, 6))
+    assert judged(PLAIN, out.ShapeOnly((1, 1, 7), "f16")) == ver.WrongDtype("f32", "f16")
+
+
+# Readings.
+
+SAME = line((1, 2, 3), (1, 10, 100), strides=(2,), auto_pad="same_lower")
+
+
+def test_a_disputed_shape() -> None:
+    """BackpropData under SAME_*: no padding is primary, the size of a regular Convolution is disputed."""
+    assert judged(SAME, PLAIN_VALUES, OPENVINO) == ver.Agreed("exact")
+    assert judged(SAME, PLAIN_VALUES[1:], OPENVINO) == ver.Disputed(("same-as-convolution",), "exact")
+    assert judged(SAME, out.ShapeOnly((1, 1, 6), "f32"), OPENVINO) == ver.Disputed(("same-as-convolution",), "shape")
+
+
+def test_a_disputed_place() -> None:
+    """Two readings of one shape are told apart by the values; what fits neither differs from the primary."""
+    asked = line((1, 2, 3), (1, 10, 100), strides=(2,), auto_pad="same_upper", output_shape=(6,))
+    assert judged(asked, PLAIN_VALUES[1:], OPENVINO) == ver.Agreed("exact")
+    assert judged(asked, PLAIN_VALUES[:-1], OPENVINO) == ver.Disputed(("sized-upper-odd-end",), "exact")
+    assert judged(asked, out.ShapeOnly((1, 1, 6), "f32"), OPENVINO) == ver.Agreed("shape")
+    found = judged(asked, [0, *PLAIN_VALUES[2:]], OPENVINO)
+    assert found == ver.Differed("exact", 1, 6, (0, 0, 0), 10.0, 0.0)
+
+
+def test_a_disputed_product() -> None:
+    """An answer that follows two readings at once is disputed under both names."""
+    asked = line((1, 2, 3), (1,), strides=(4,), auto_pad="same_upper", output_padding=(1,))
+    plain = [1, 0, 0, 0, 2, 0, 0, 0, 3]
+    assert judged(asked, [0, *plain, 0, 0], ONNX_11) == ver.Agreed("exact")
+    assert judged(asked, [*plain, 0, 0, 0], ONNX_11) == ver.Disputed(("negative-same-appended",), "exact")
+    assert judged(asked, [*plain, 0], ONNX_11) == ver.Disputed(("negative-same-shrunk",), "exact")
+    both = ("same-output-padding-added", "negative-same-appended")
+    assert judged(asked, [*plain, 0, 0, 0, 0], ONNX_11) == ver.Disputed(both, "exact")
+
+
+def test_a_wrong_value_in_a_disputed_shape() -> None:
+    """In a shape that only a disputed reading has, values are held against that reading."""
+    assert judged(SAME, [0, *PLAIN_VALUES[2:]], OPENVINO) == ver.Differed("exact", 1, 6, (0, 0, 0), 10.0, 0.0)
+
+
+def test_notes_of_a_disputed_reading_are_its_own() -> None:
+    """What is told is about the reading that is followed."""
+    asked = line((2.0**-149, 2, 3), (0.5, 1.5, 1), strides=(2,), auto_pad="same_lower")
+    expected = expectation(asked, DIALECTS[OPENVINO])
+    assert isinstance(expected, Values)
+    values = truth_of(asked).values(expected.disputed[0].geometry)[0, 0]
+    flushed = [0 if abs(value) < 2.0**-126 else value for value in values]
+    assert judged(asked, flushed, OPENVINO) == ver.Disputed(("same-as-convolution",), "bound", ("flushed-subnormals",))
+
+
+# Refusals.
+
+
+def test_a_refusal_that_is_owed() -> None:
+    """A stated constraint broken on purpose: a refusal agrees, a value accepts what is invalid, wrong or not."""
+    asked = case((3,), (3,), auto_pad="valid", pads_begin=(1,), pads_end=(0,), breaks="pads-without-auto-pad")
+    for dialect in ONNX:
+        expected = expectation(asked, DIALECTS[dialect])
+        refused = judge(expected, out.Refused("pads and auto_pad"), None, DataFormat.NCX, {})
+        assert refused == ver.Agreed("refusal")
+        for outcome in (out.Produced(np.zeros((1, 1, 5), np.float32)), out.ShapeOnly((9,), "f16")):
+            accepted = judge(expected, outcome, None, DataFormat.NCX, {})
+            assert accepted == ver.AcceptedInvalid("pads-without-auto-pad")
+
+
+def test_a_refusal_for_want_of_a_value() -> None:
+    """Where the text gives no range a refusal is one reading of it; a value is still accepted as invalid."""
+    expected = expectation(case((3,), (3,), strides=(0,), breaks="strides-positive"), DIALECTS[ONNX_22])
+    refused = judge(expected, out.Refused("stride 0"), None, DataFormat.NCX, {})
+    assert refused == ver.Disputed(("strides-positive-refused",), "refusal")
+    produced = judge(expected, out.Produced(np.zeros(3)), None, DataFormat.NCX, {})
+    assert produced == ver.AcceptedInvalid("strides-positive")
+
+
+def test_a_valid_call_refused() -> None:
+    """A refusal of what every reading allows is told with its message."""
+    assert judged(PLAIN, out.Refused("no such mode")) == ver.RefusedValid("no such mode")
+
+
+def test_a_disputed_refusal() -> None:
+    """Where the text is open, or a reading refuses, a refusal follows the first such reading."""
+    asked = line((1, 2), (1, 2), dilations=(3,), output_padding=(2,))
+    assert judged(asked, out.Refused("no")) == ver.Disputed(("output-padding-below-stride-refused",), "refusal")
+    grown = line((1, 2, 3), (1,), strides=(4,), auto_pad="same_upper")
+    assert judged(grown, out.Refused("no"), ONNX_11) == ver.Disputed(("negative-same-refused",), "refusal")
+    assert judged(asked, out.Refused("no"), ONNX_1) == ver.RefusedValid("no")
+
+
+@pytest.mark.parametrize(
+    "outcome", [out.Refused("no"), out.Produced(np.zeros((1, 1, 3), np.float32)), out.ShapeOnly((1,), "f32")]
+)
+def test_what_cannot_be_said_is_not_judged(outcome: out.Outcome) -> None:
+    """An inexpressible case says why, whatever a backend did with it."""
+    found = judged(line((1, 2), (1, 2), dtype=DType.F64), outcome, "onednn/ConvTranspose-1")
+    assert isinstance(found, ver.Inexpressible)
+    assert found.reason.startswith("data must not be of type f64 (got f64) [without-f64: ")
+
+
+# Values, within the bound.
+
+REAL = line((0.1, 0.2, 0.3), (0.7, -0.9))
+
+
+def real_values(asked: Case = REAL) -> Array:
+    """Return the reference's values of a line."""
+    expected = expectation(asked, DIALECTS[ONNX_22])
+    assert isinstance(expected, Values)
+    return truth_of(asked).values(expected.primary.geometry)[0, 0]
+
+
+def test_real_data_agree_within_the_bound() -> None:
+    """Real data are held against the bound; f32's own rounding is within it."""
+    assert judged(REAL, list(real_values())) == ver.Agreed("bound")
+
+
+def test_worst_is_in_units_of_what_is_allowed() -> None:
+    """The worst element is told as a multiple of its own bound, not of the first's."""
+    geometry = Geometry((3,), (2,), (1,), (1,), (0,), (4,), 1)
+    y = truth_of(REAL).values(geometry)
+    comparison = compare(y.astype(np.float32), truth_of(REAL), geometry, {})
+    assert comparison.allowed is not None
+    wrong = (y + np.array([0, 10, 0, 1000]) * comparison.allowed).astype(np.float32)
+    found = judged(REAL, list(wrong[0, 0]))
+    assert isinstance(found, ver.Differed)
+    assert (found.rule, found.wrong, found.of, found.first) == ("bound", 2, 4, (0, 0, 1))
+    assert found.worst == pytest.approx(1000, rel=0.01)
+    assert found.expected == y[0, 0, 1]
+    assert found.actual == float(wrong[0, 0, 1])
+
+
+def test_integer_data_beyond_the_mantissa_are_real_data() -> None:
+    """Integers whose terms may round are held against the bound, for no order of summation is the right one."""
+    exact = line((2.0**23,), (1, 1))
+    beyond = line((2.0**24, 1), (1, 1))
+    assert judged(exact, [2.0**23, 2.0**23]) == ver.Agreed("exact")
+    # The middle is 2^24 + 1, which is no f32: either neighbour will do.
+    assert judged(beyond, [2.0**24, 2.0**24, 1]) == ver.Agreed("bound")
+    assert judged(beyond, [2.0**24, 2.0**24 + 2, 1]) == ver.Agreed("bound")
+    assert isinstance(judged(beyond, [2.0**24, 2.0**24 + 6, 1]), ver.Differed)
+
+
+def test_exactness_is_of_the_sums_and_not_of_the_largest_operands() -> None:
+    """The largest datum may never meet the largest tap: what counts is A of each element."""
+    apart = line((2.0**20, 1), (1, 2.0**20), pads_begin=(0,), pads_end=(0,), strides=(5,))
+    within = line((2.0**20, 1), (1, 2.0**4), strides=(5,))
+    truth = truth_of(within)
+    assert truth.exact(Geometry((2,), (2,), (5,), (1,), (0,), (7,), 1))
+    assert truth_of(apart).exact(Geometry((2,), (2,), (5,), (1,), (5,), (2,), 1))
+    assert not truth_of(apart).exact(Geometry((2,), (2,), (5,), (1,), (0,), (7,), 1))
+
+
+def test_reduced_precision_is_told() -> None:
+    """A result above the warning line and within the bound agrees, with a note."""
+    asked = case((1,), (1,), channels=4000, filters=1, data="normal")
+    expected = expectation(asked, DIALECTS[ONNX_22])
+    assert isinstance(expected, Values)
+    truth = truth_of(asked)
+    y = truth.values(expected.primary.geometry)
+    allowed = compare(y, truth, expected.primary.geometry, {}).allowed
+    assert allowed is not None
+    produced = out.Produced((y + 0.9 * allowed).astype(np.float32))
+    assert judged(asked, produced) == ver.Agreed("bound", ("reduced-precision",))
+
+
+def test_what_a_backend_accumulates_in_counts() -> None:
+    """A sum that rounds to f16 at each step is wrong for f32 accumulation, and right where f16 is known."""
+    asked = case((1,), (1,), channels=300, filters=1, data="normal", dtype=DType.F16)
+    arrays = make(asked.x, asked.w, None)
+    total = np.float16(0)
+    for product in (arrays["x"][0, :, 0] * arrays["w"][:, 0, 0]).astype(np.float16):
+        total = np.float16(total + product)
+    produced = out.Produced(np.array([[[total]]], dtype=np.float16))
+    assert isinstance(judged(asked, produced, accumulates={"f16": "f32"}), ver.Differed)
+    assert isinstance(judged(asked, produced), ver.Differed)
+    assert isinstance(judged(asked, produced, accumulates={"f16": "f16"}), ver.Agreed)
+
+
+# What is not a number.
+
+SPECIAL = line((1, NAN, 2, INF), (1, 5), strides=(2,))
+SPECIAL_VALUES = [1, 5, NAN, NAN, 2, 10, INF, INF]
+
+
+def test_nan_equals_nan_and_infinity_itself() -> None:
+    """What the sum makes of NaN and infinity is owed, at each element."""
+    assert judged(SPECIAL, SPECIAL_VALUES) == ver.Agreed("bound")
+
+
+@pytest.mark.parametrize(
+    ("place", "bad"), [(0, NAN), (0, INF), (2, 0.0), (2, INF), (6, NAN), (6, -INF), (6, 0.0), (6, 3.4e38), (5, -INF)]
+)
+def test_another_value_than_the_special_one_differs(place: int, bad: float) -> None:
+    """A number for NaN, a number or NaN for infinity, the other infinity, NaN for a number: all differ."""
+    wrong = [bad if at == place else value for at, value in enumerate(SPECIAL_VALUES)]
+    found = judged(SPECIAL, wrong)
+    assert isinstance(found, ver.Differed)
+    assert (found.wrong, found.first) == (1, (0, 0, place))
+
+
+def test_nan_from_inserted_zeros_is_told() -> None:
+    """A runtime that multiplies inserted zeros with an infinite tap has NaN all over the tap's channel: told."""
+    asked = line((1, 2), (INF, 5), strides=(3,))
+    assert judged(asked, [INF, 5, 0, INF, 10]) == ver.Agreed("bound")
+    told = judged(asked, [INF, NAN, NAN, NAN, 10])
+    assert told == ver.Agreed("bound", ("nan-from-inserted-zeros",))
+    assert isinstance(judged(asked, [INF, 6, 0, INF, 10]), ver.Differed)
+    assert isinstance(judged(asked, [INF, INF, 0, INF, 10]), ver.Differed)
+
+
+def test_inserted_zeros_spoil_only_channels_with_such_a_tap() -> None:
+    """NaN in an output channel whose filter is finite is a difference; groups keep their own channels."""
+    asked = Case(
+        "topic/file/groups",
+        Attributes(strides=(2,), groups=2),
+        Operand((1, 2, 2), DType.F32, "values", values=(1, 2, 3, 4)),
+        # Two groups of one input and two outputs each: the infinite tap belongs to output 2.
+        Operand((2, 2, 1), DType.F32, "values", values=(1, 2, INF, 4)),
+    )
+    right = [[1, 0, 2], [2, 0, 4], [INF, 0, INF], [12, 0, 16]]
+    assert judged(asked, out.Produced(np.array([right], np.float32))) == ver.Agreed("bound")
+    for channel in range(4):
+        spoilt = np.array([right], np.float32)
+        spoilt[0, channel, 1] = NAN
+        found = judged(asked, out.Produced(spoilt))
+        if channel == 2:
+            assert found == ver.Agreed("bound", ("nan-from-inserted-zeros",))
+        else:
+            assert isinstance(found, ver.Differed)
+            assert found.first == (0, channel, 1)
+
+
+def test_nan_in_the_data_poisons_no_channel() -> None:
+    """Zeros are inserted between data, not between taps: a NaN datum excuses no NaN beyond its own products."""
+    spoilt = [NAN if at == 0 else value for at, value in enumerate(SPECIAL_VALUES)]
+    assert isinstance(judged(SPECIAL, spoilt), ver.Differed)
+
+
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16])
+def test_flushed_subnormals_are_told(dtype: DType) -> None:
+    """Zero for a subnormal number is told and not failed; zero for a normal one is a difference."""
+    tiny, normal = ml_dtypes.finfo(NUMPY_TYPES[dtype]).smallest_subnormal, ml_dtypes.finfo(NUMPY_TYPES[dtype]).tiny
+    asked = line((float(tiny) * 3, 1.5), (1,), dtype=dtype)
+    assert judged(asked, [tiny * 3, 1.5]) == ver.Agreed("bound")
+    assert judged(asked, [0, 1.5]) == ver.Agreed("bound", ("flushed-subnormals",))
+    assert judged(asked, [-0.0, 1.5]) == ver.Agreed("bound", ("flushed-subnormals",))
+    normal_one = line((float(normal) * 3, 1.5), (1,), dtype=dtype)
+    assert isinstance(judged(normal_one, [0, 1.5]), ver.Differed)
+
+
+def test_subnormals_may_not_become_anything_but_zero() -> None:
+    """A flushed subnormal is zero: another number in its place is as wrong as anywhere."""
+    asked = line((3 * 2.0**-149, 1.5), (1,))
+    assert isinstance(judged(asked, [9 * 2.0**-149, 1.5]), ver.Differed)
+
+
+@pytest.mark.parametrize(
+    ("y", "infinite"),
+    [
+        (70000.0, True),
+        (65520.0, True),
+        (65520 - 2.0**-7, True),
+        (65520 - 2.0**-5, False),
+        (65519.0, False),
+        (65504.0, False),
+        (60000.0, False),
+    ],
+)
+def test_infinity_beyond_overflow(y: float, *, infinite: bool) -> None:
+    """f16 ends at 65504: what is as far as 65520, the sum's own uncertainty included, may become infinite."""
+    asked = Case(
+        "topic/file/overflow",
+        Attributes(),
+        Operand((1, 4, 1), DType.F16, "values", values=(256.0, 1.0, 1.0, 0.5)),
+        Operand((4, 1, 1), DType.F16, "values", values=(240.0, 2048.0, *parts(y - 61440 - 2048))),
+    )
+    expected = expectation(asked, DIALECTS[ONNX_22])
+    assert isinstance(expected, Values)
+    assert truth_of(asked).values(expected.primary.geometry).item() == y
+    assert isinstance(judged(asked, [INF]), ver.Agreed) == infinite
+    assert isinstance(judged(asked, [-INF]), ver.Differed)
+    assert isinstance(judged(asked, [NAN]), ver.Differed)
+
+
+def parts(rest: float) -> tuple[float, float]:
+    """Return two f16 numbers that make up `rest` with weights 1 and 1/2."""
+    return float(np.trunc(rest)), 2 * float(rest - np.trunc(rest))
+
+
+def test_the_largest_number_is_not_infinity() -> None:
+    """A runtime that saturates instead of overflowing differs where the sum is far beyond the largest number."""
+    asked = line((300.0,), (300.5,), dtype=DType.F16)
+    assert judged(asked, [INF]) == ver.Agreed("bound")
+    assert isinstance(judged(asked, [65504.0]), ver.Differed)
+
+
+# The truth.
+
+
+def test_truth_knows_shapes() -> None:
+    """The output's channels are the filter's second size times the groups."""
+    asked = case((3, 2), (2, 2), batch=5, channels=4, filters=3)
+    geometry = Geometry((3, 2), (2, 2), (1, 1), (1, 1), (0, 0), (4, 3), 2)
+    truth = truth_of(asked)
+    assert truth.shape(geometry) == (5, 6, 4, 3)
+    assert truth.values(geometry).shape == (5, 6, 4, 3)
+    assert truth.values(geometry) is truth.values(geometry)
+
+
+def test_terms_by_hand() -> None:
+    """A is the sum of absolute products and of the bias; n counts the products, and one for the bias."""
+    terms = truth_of(line((1, -2, 3), (1, -10, 100), -7, strides=(2,))).terms(
+        Geometry((3,), (3,), (2,), (1,), (0,), (8,), 1)
+    )
+    assert terms.y[0, 0].tolist() == [-6, -17, 91, 13, -204, -37, 293, -7]
+    assert terms.magnitude[0, 0].tolist() == [8, 17, 109, 27, 210, 37, 307, 7]
+    assert terms.count.tolist() == [2, 2, 3, 2, 3, 2, 2, 1]
+    assert terms.bias is not None
+    assert terms.bias.tolist() == [[-7]]
+
+
+@pytest.mark.parametrize("data", ["normal", "special"])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"batch": 0},
+        {"channels": 0},
+        {"filters": 0},
+        {"spatial": (0, 3)},
+        {"kernel": (2, 0)},
+        {"pads_begin": (5, 0)},
+    ],
+)
+def test_sizes_of_zero_are_judged(data: Data, sizes: dict[str, Any]) -> None:
+    """Whatever is empty, an output of the right shape with the bias where there is nothing to sum agrees."""
+    plain: dict[str, Any] = {"spatial": (3, 2), "kernel": (3, 2), "channels": 2, "filters": 2, "data": data}
+    chosen = plain | sizes
+    spatial, kernel = chosen.pop("spatial"), chosen.pop("kernel")
+    asked = case(spatial, kernel, bias=(chosen["filters"],), **chosen)
+    expected = expectation(asked, DIALECTS[ONNX_22])
+    assert isinstance(expected, Values)
+    values = truth_of(asked).values(expected.primary.geometry).astype(np.float32)
+    assert isinstance(judged(asked, out.Produced(values)), ver.Agreed)
+    if values.size:
+        found = judged(asked, out.Produced(np.where(np.isnan(values), 0, values + 1).astype(np.float32)))
+        assert isinstance(found, ver.Differed)
+
+
+def test_every_kind_of_verdict_is_known_by_its_word() -> None:
+    """Words of records and waivers are the verdicts' own kinds; `unstable` alone is not the judge's to give."""
+    assert set(ver.KINDS) == {
+        "agreed",
+        "disputed",
+        "differed",
+        "wrong-shape",
+        "wrong-dtype",
+        "refused-valid",
+        "accepted-invalid",
+        "unsupported",
+        "inexpressible",
+        "died",
+        "timed-out",
+        "unstable",
+        "broke",
+    }
+    defaults = {
+        word: next(field.default for field in fields(kind) if field.name == "kind") for word, kind in ver.KINDS.items()
+    }
+    assert all(word == default for word, default in defaults.items())
+    assert set(ver.KINDS.values()) == set(get_args(ver.Verdict))
+
+
+def test_candidates_are_tried_in_order() -> None:
+    """Where two candidates have the same values the first, the primary, is followed."""
+    geometry = Geometry((3,), (3,), (2,), (1,), (0,), (7,), 1)
+    same = Values(Candidate((), geometry), (Candidate(("another",), geometry),))
+    produced = out.Produced(np.array([[PLAIN_VALUES]], np.float32))
+    assert judge(same, produced, truth_of(PLAIN), DataFormat.NCX, {}) == ver.Agreed("exact")

@@ -1,0 +1,111 @@
+"""The JUnit file is XML whatever a runtime says, and tells the statuses as its readers know them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+from junitparser import JUnitXml
+
+from made_records import (
+    AGREED,
+    CASES,
+    DIFFERED,
+    EVERY_VERDICT,
+    facts,
+    header,
+    run_of,
+    waiver,
+    waiver_file,
+)
+from tconv import verdict as ver
+from tconv.errors import FileError
+from tconv.gate import Assessment, assess
+from tconv.records import Run
+from tconv.reports import junit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from junitparser import TestCase as Parsed
+
+ANYTHING = "".join(map(chr, [*range(0x20), 0x7F, 0x85, 0xD800, 0xFFFE, 0xFFFF, 0x1F600])) + "<&>\"']]>"
+
+
+def read_back(assessments: list[Assessment], folder: Path) -> dict[str, Parsed]:
+    """Write a file, read it with the standard library and with junitparser, and return its cases by name."""
+    path = folder / "deep" / "junit.xml"
+    junit.write(assessments, path)
+    names = [f"{one.get('classname')}/{one.get('name')}" for one in ET.parse(path).iter("testcase")]  # noqa: S314 - ours
+    parsed = [(f"{case.classname}/{case.name}", case) for suite in JUnitXml.fromfile(str(path)) for case in suite]
+    assert names == [name for name, _ in parsed]
+    return dict(parsed)
+
+
+def test_each_status_is_what_readers_of_junit_know(tmp_path: Path) -> None:
+    """A failure fails; waived, unsupported and inexpressible are skipped with their reason; the others pass."""
+    first, second, third, other = CASES
+    verdicts = {first: DIFFERED, second: ver.Inexpressible("no word"), third: AGREED, other: ver.Broke("oh\nno")}
+    cases = read_back([assess(run_of(verdicts), waiver_file(waiver()), facts)], tmp_path)
+    names = {"a.b.c/c[s=1]", "a.b.c/c[s=2]", "a.b.c/c[s=3]", "a.d.e/e"}
+    assert set(cases) == names | {"gate/1 case failed without a waiver"}
+    assert cases["a.b.c/c[s=1]"].is_skipped
+    assert cases["a.b.c/c[s=1]"].result[0].message == "waived: it rounds up"
+    assert cases["a.b.c/c[s=2]"].result[0].message == "inexpressible: no word"
+    assert cases["a.b.c/c[s=3]"].is_passed
+    assert cases["a.b.c/c[s=3]"].time == 0.25
+    (failure,) = cases["a.d.e/e"].result
+    assert (failure.type, failure.message) == ("broke", "broke: oh no")
+    assert failure.text == "tconv run a/d/e --backend acme --dialect onnx/ConvTranspose-22"
+
+
+def test_what_no_case_tells_is_a_failing_case_of_its_own(tmp_path: Path) -> None:
+    """A stale waiver must turn a dashboard red that reads nothing but this file."""
+    cases = read_back([assess(run_of({CASES[0]: AGREED}), waiver_file(waiver()), facts)], tmp_path)
+    (gate,) = (case for name, case in cases.items() if name.startswith("gate/"))
+    assert gate.is_failure
+    assert gate.name == "waiver 'known' is stale: its cases ran and none deviates as it says; remove it"
+
+
+def test_a_suite_has_its_totals_and_properties(tmp_path: Path) -> None:
+    """A suite a run, named as what was judged, with the machine and the environment."""
+    runs = [run_of({CASES[3]: DIFFERED, CASES[2]: AGREED}, version) for version in ("1.0", "2.0")]
+    read_back([assess(run, None, facts) for run in runs], tmp_path)
+    suites = list(JUnitXml.fromfile(str(tmp_path / "deep" / "junit.xml")))
+    names = ["acme 1.0 onnx/ConvTranspose-22", "acme 2.0 onnx/ConvTranspose-22"]
+    assert [suite.name for suite in suites] == names
+    assert [(suite.tests, suite.failures, suite.errors, suite.skipped) for suite in suites] == [(3, 2, 0, 0)] * 2
+    properties = {one.name: one.value for one in suites[0].properties()}
+    assert properties == {"machine": "x86_64", "threads": "1"}
+
+
+@pytest.mark.parametrize("verdict", EVERY_VERDICT, ids=lambda verdict: verdict.kind)
+def test_every_verdict_can_be_written(verdict: ver.Verdict, tmp_path: Path) -> None:
+    """Whatever came of a case, the file has it."""
+    assert "a.d.e/e" in read_back([assess(run_of({CASES[3]: verdict}), None, facts)], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [ver.Broke(ANYTHING), ver.RefusedValid(ANYTHING), ver.Died(ANYTHING, ANYTHING), ver.Inexpressible(ANYTHING)],
+    ids=lambda verdict: verdict.kind,
+)
+def test_any_character_can_come_from_a_runtime(verdict: ver.Verdict, tmp_path: Path) -> None:
+    """Control characters have no place in XML, escaped or not; the file is valid and the rest is there."""
+    backend = header().backend.model_copy(update={"name": ANYTHING, "environment": {ANYTHING: ANYTHING}})
+    run = run_of({f"a/{ANYTHING}/e": verdict})
+    run = Run(run.path, run.header.model_copy(update={"backend": backend}), run.records)
+    cases = read_back([assess(run, waiver_file(unsupported=()), lambda _: {})], tmp_path)
+    (text,) = (str(case.result[0].message) for name, case in cases.items() if not name.startswith("gate/"))
+    assert "<&>\"']]>" in text
+    assert "\U0001f600" in text
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """One line, no traceback."""
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "file" / "junit.xml"):
+        with pytest.raises(FileError) as caught:
+            junit.write([], path)
+        assert str(caught.value).startswith(f"{path}: must be a file that can be written (")

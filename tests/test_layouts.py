@@ -1,0 +1,119 @@
+"""Layouts are permutations of the canonical ones, and undo each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import case, examples
+from tconv.call import say
+from tconv.dialects import DIALECTS
+from tconv.layouts import data_shape, from_iox, from_ncx, inverse, permutation, to_iox, to_ncx
+from tconv.operands import make
+from tconv.vocabulary import DataFormat, FilterFormat
+
+if TYPE_CHECKING:
+    from tconv.vocabulary import Ints
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_SIZES = st.lists(st.integers(0, 4), min_size=2, max_size=6).map(tuple)
+
+
+def counted(shape: Ints) -> Array:
+    """Return an array whose elements are all different."""
+    return np.arange(float(np.prod(shape, dtype=int))).reshape(shape)
+
+
+def test_nxc_by_hand() -> None:
+    """NXC has the channels last: element [n, x, c] is NCX's [n, c, x]."""
+    ncx = counted((2, 3, 4, 5))
+    nxc = from_ncx(ncx, DataFormat.NXC)
+    assert nxc.shape == (2, 4, 5, 3)
+    assert all(nxc[n, h, w, c] == ncx[n, c, h, w] for n, c, h, w in np.ndindex(2, 3, 4, 5))
+
+
+def test_xoi_by_hand() -> None:
+    """XOI is (X, O/G, C): taps first, then outputs, then inputs."""
+    iox = counted((2, 3, 4, 5))
+    xoi = from_iox(iox, FilterFormat.XOI)
+    assert xoi.shape == (4, 5, 3, 2)
+    assert all(xoi[h, w, o, i] == iox[i, o, h, w] for i, o, h, w in np.ndindex(2, 3, 4, 5))
+
+
+def test_giox_by_hand() -> None:
+    """GIOX is [GROUPS, C/G, O/G, X]: input channel c is channel c % (C/G) of group c // (C/G)."""
+    iox = counted((6, 3, 4))
+    giox = from_iox(iox, FilterFormat.GIOX, 2)
+    assert giox.shape == (2, 3, 3, 4)
+    assert all(giox[c // 3, c % 3, o, k] == iox[c, o, k] for c, o, k in np.ndindex(6, 3, 4))
+
+
+@given(_SIZES, st.sampled_from(DataFormat))
+@examples(100)
+def test_data_there_and_back(shape: Ints, data_format: DataFormat) -> None:
+    """Any rank, empty sizes too: back in NCX every element is where it was, and the shape was foretold."""
+    array = counted(shape)
+    there = from_ncx(array, data_format)
+    assert there.shape == data_shape(shape, data_format)
+    assert there.flags.c_contiguous
+    assert np.array_equal(to_ncx(there, data_format), array)
+
+
+@given(_SIZES, st.sampled_from(FilterFormat), st.integers(1, 3))
+@examples(150)
+def test_filter_there_and_back(shape: Ints, filter_format: FilterFormat, groups: int) -> None:
+    """Any rank, empty sizes too: back in IOX every tap is where it was."""
+    array = counted((shape[0] * groups, *shape[1:]))
+    there = from_iox(array, filter_format, groups)
+    assert there.flags.c_contiguous
+    back = to_iox(there, filter_format)
+    assert back.shape == array.shape
+    assert np.array_equal(back, array)
+
+
+@given(st.integers(0, 4), st.sampled_from(DataFormat))
+@examples(20)
+def test_transposing_is_the_same_permutation(rank: int, data_format: DataFormat) -> None:
+    """The axes that a Transpose node is given bring a layout to NCX, and their inverse brings it back."""
+    array = counted(tuple(range(2, rank + 4)))
+    axes = permutation(rank, data_format)
+    there = from_ncx(array, data_format)
+    assert np.array_equal(there.transpose(axes), array)
+    assert np.array_equal(array.transpose(inverse(axes)), there)
+
+
+def test_permutations_by_hand() -> None:
+    """NXC to NCX on a plane is 0, 3, 1, 2, and back 0, 2, 3, 1; the inverse of any permutation undoes it."""
+    assert permutation(2, DataFormat.NXC) == [0, 3, 1, 2]
+    assert inverse([0, 3, 1, 2]) == [0, 2, 3, 1]
+    assert permutation(2, DataFormat.NCX) == [0, 1, 2, 3]
+    assert inverse([2, 0, 1]) == [1, 2, 0]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("data_format", [None, *DataFormat])
+@pytest.mark.parametrize("filter_format", [None, *FilterFormat])
+def test_a_calls_shapes_are_its_arrays(
+    dialect: str, groups: int, data_format: DataFormat | None, filter_format: FilterFormat | None
+) -> None:
+    """The shapes that a call declares are those of the permuted arrays, whatever the layouts."""
+    asked = case(
+        (5, 7),
+        (3, 2),
+        batch=2,
+        channels=4,
+        filters=6,
+        groups=groups,
+        data_format=data_format,
+        filter_format=filter_format,
+    )
+    call = say(asked, DIALECTS[dialect])
+    operands = make(asked.x, asked.w, None)
+    assert call.inputs[0].shape == from_ncx(operands["x"], call.data_format).shape
+    assert call.inputs[1].shape == from_iox(operands["w"], call.filter_format, call.groups).shape

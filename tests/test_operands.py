@@ -1,0 +1,303 @@
+"""Operands are the same bits on every machine, exact where they are to be, and what their recipe says."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from math import prod
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import axes, examples
+from tconv.case import Data, Operand
+from tconv.layouts import from_iox, from_ncx, to_iox, to_ncx
+from tconv.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST, made_operand, make
+from tconv.vocabulary import DataFormat, DType, FilterFormat
+
+if TYPE_CHECKING:
+    from tconv.vocabulary import Ints
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+DATA = get_args(Data)
+
+
+def made(x: Operand, w: Operand | None = None, b: Operand | None = None) -> dict[str, Array]:
+    """Return operands; the filter is one tap of as many channels unless it is given."""
+    return make(x, w or Operand((x.shape[1], 1, *[1] * (len(x.shape) - 2)), x.dtype), b)
+
+
+def exact(array: Array) -> Array:
+    """Return an array as float64, which every element type fits into."""
+    with np.errstate(invalid="ignore"):
+        return array.astype(np.float64)
+
+
+def digest(array: Array) -> str:
+    """Return the digest of an array's elements, little end first."""
+    little = array.view(np.uint16) if array.dtype == NUMPY_TYPES[DType.BF16] else array
+    return blake2b(little.astype(little.dtype.newbyteorder("<")).tobytes(), digest_size=8).hexdigest()
+
+
+# The same bits everywhere.
+
+X_SHAPE, W_SHAPE = (2, 3, 5, 4), (3, 4, 3, 2)
+VALUES = tuple(float(value) for value in range(prod(X_SHAPE)))
+
+PINNED: list[tuple[Data, DType, int, str, str, str]] = [
+    ("integers", DType.F32, 0, "fcbcf67e0a3ae961", "c0dd5c0ecd3b2ff8", "a54b6759ac92b863"),
+    ("integers", DType.F16, 0, "14246df7093bbb55", "84e2bcc57b8de455", "645887a979f3e22b"),
+    ("integers", DType.BF16, 0, "ed87f882672aa202", "9df2d8a235ec21e6", "d0625a172543e89c"),
+    ("integers", DType.F64, 0, "4eed17acf8e4841e", "8b215fddf482f2aa", "f4bbc8109c798504"),
+    ("integers", DType.F32, 1, "db03c58b6b5240f9", "eb3232cbfd43bbe0", "1ab0c7e03558a32b"),
+    ("normal", DType.F32, 0, "8d5dafd6858e340c", "68799d1abc75b342", "bff29c98331fd46b"),
+    ("normal", DType.F16, 0, "9d94b6b081e7e304", "0f6d79f20266f167", "900bfa9c2db03a90"),
+    ("normal", DType.BF16, 0, "5d5832529b4faeca", "d257a460be7aabe1", "a43df5f626c0791f"),
+    ("normal", DType.F64, 0, "fbbc2f101f83cca2", "b32a384483e7828d", "a8cb8212c84d351e"),
+    ("wide", DType.F32, 0, "f983d67accbf65fd", "4b99b27da2fe7094", "7b6e86f577844319"),
+    ("wide", DType.F16, 0, "1286a49a34ff5df8", "7653a77012134516", "3996c54b64f8a15c"),
+    ("wide", DType.BF16, 0, "79f29b0791fb8745", "f05cfc1760f3ae9d", "8032d1f68c7c9e76"),
+    ("wide", DType.F64, 0, "56af25b6f7eaeb44", "3673dd0b93df9fb2", "ee438400e0c0a04f"),
+    ("ones", DType.F16, 0, "1218c94deee1f762", "ed444b439e9d6aa9", "078e305cdec7cc3c"),
+    ("impulse", DType.F32, 0, "11021dd8f2b4d235", "c1cbde67e9320d79", "02ee248afe761720"),
+    ("special", DType.BF16, 0, "d1c179144d610d70", "60f5db64e7e0dbed", "f6dbf3f4e58d823c"),
+    ("special", DType.F32, 0, "b2424cc4a8fa59b0", "849bbb922ec472f8", "d5a913d035b104fb"),
+    ("nan", DType.F32, 0, "fa1f8b196f1d2db1", "48610ca5b4a87bae", "0d7fe08d95c2c66a"),
+    ("infinity", DType.F64, 0, "0592f6a98f0c44b9", "d2ab23f07932cd69", "71ceef7b176e5d7c"),
+    ("negative-zero", DType.F16, 0, "47b5038472e4eb7e", "439942734de3a110", "3e1ba750cb8aa20a"),
+    ("subnormal", DType.F32, 0, "e769447e9c71b087", "977fbd02369b5256", "2095bc0205907a2c"),
+    ("subnormal", DType.F16, 0, "5ab88c4e022352d5", "8472eeac517ef3c1", "1fafa662f6dee974"),
+    ("subnormal", DType.BF16, 0, "bc608658d92865b8", "35b5bb6ce4dcf512", "e770e3163e1c0ae6"),
+    ("subnormal", DType.F64, 0, "9b59641499f8ddf4", "e96c5d0f940f54e9", "c491a5f9325efd1d"),
+    ("values", DType.F16, 0, "98c52d950647754a", "0a8714d5439be8db", "19b18d84df0a43c9"),
+]
+
+
+@pytest.mark.parametrize(("data", "dtype", "seed", "x", "w", "b"), PINNED)
+def test_bits_are_pinned(data: Data, dtype: DType, seed: int, x: str, w: str, b: str) -> None:
+    """Records of different machines are comparable because these digests are the same on all of them."""
+    values = VALUES if data == "values" else ()
+    operands = make(
+        Operand(X_SHAPE, dtype, data, seed, values),
+        Operand(W_SHAPE, dtype, data, seed, values[: prod(W_SHAPE)]),
+        Operand((4,), dtype, data, seed, values[:4]),
+    )
+    assert [digest(operands[role]) for role in ("x", "w", "b")] == [x, w, b]
+
+
+def test_every_data_word_and_type_is_pinned() -> None:
+    """A new way to fill an operand without a pinned digest fails here."""
+    assert {data for data, *_ in PINNED} == set(DATA)
+    assert {dtype for _, dtype, *_ in PINNED} == set(DType)
+
+
+def test_integers_by_hand() -> None:
+    """The raw bits' lowest is the sign, those from the eighth on the magnitude: recomputed in Python's integers."""
+    key = int.from_bytes(blake2b(b"x|(2, 3, 4)|integers|7", digest_size=16).digest(), "little")
+    raw = [int(bits) for bits in np.random.Philox(key=key).random_raw(24)]
+    expected = [(-1 if bits % 2 else 1) * ((bits // 256) % 15 + 1) for bits in raw]
+    assert made(Operand((2, 3, 4), DType.F32, seed=7))["x"].ravel().tolist() == expected
+
+
+def test_what_makes_a_difference() -> None:
+    """Role, shape, data and seed give other elements; the type alone does not, so types are comparable."""
+    base = made_operand("x", Operand((2, 6), DType.F32), 15)
+    assert not np.array_equal(base, made_operand("w", Operand((2, 6), DType.F32), 15))
+    assert not np.array_equal(base, made_operand("x", Operand((2, 6), DType.F32, seed=1), 15))
+    assert not np.array_equal(base.ravel(), made_operand("x", Operand((6, 2), DType.F32), 15).ravel())
+    assert np.array_equal(base, made_operand("x", Operand((2, 6), DType.F64), 15))
+
+
+def test_a_bias_changes_neither_data_nor_filter() -> None:
+    """A case and its neighbour without a bias share data and filter."""
+    x, w = Operand(X_SHAPE, DType.BF16), Operand(W_SHAPE, DType.BF16)
+    without, beside = make(x, w, None), make(x, w, Operand((4,), DType.BF16))
+    assert set(without) == {"x", "w"}
+    assert all(np.array_equal(without[role], beside[role]) for role in without)
+
+
+@pytest.mark.parametrize("dtype", DType)
+@pytest.mark.parametrize("data", [word for word in DATA if word != "values"])
+@pytest.mark.parametrize("shape", [(1, 2, 3), (2, 3, 4, 5), (0, 2, 3), (1, 1, 1), (1, 1, 0)])
+def test_arrays_are_of_their_recipe_and_cannot_be_changed(dtype: DType, data: Data, shape: Ints) -> None:
+    """Each array has its recipe's shape and type, empty ones too, and is read-only because it is shared."""
+    recipe = Operand(shape, dtype, data)
+    for array in made(recipe, Operand((shape[1], 2, *shape[2:]), dtype, data), Operand((2,), dtype, data)).values():
+        assert array.dtype == NUMPY_TYPES[dtype]
+        assert not array.flags.writeable
+    assert made(recipe)["x"].shape == shape
+    assert made(recipe)["x"] is made(recipe)["x"]
+
+
+# Exactness.
+
+
+@st.composite
+def recipes(draw: st.DrawFn) -> tuple[Operand, Operand, Operand]:
+    """Return integer recipes from one channel and tap to so many that not all can be other than zero."""
+    dtype = draw(st.sampled_from(DType))
+    rank = draw(st.integers(1, 3))
+    # Below the smallest budget, 2^8, so that a channel's taps all fit.
+    kernel = draw(axes(rank, 0, {1: 255, 2: 15, 3: 6}[rank]))
+    channels = draw(st.one_of(st.integers(0, 8), st.integers(1, 300)))
+    filters = draw(st.integers(1, 3))
+    seed = draw(st.integers(0, 3))
+    return (
+        Operand((1, channels, *[3] * rank), dtype, seed=seed),
+        Operand((channels, filters, *kernel), dtype, seed=seed),
+        Operand((filters,), dtype, seed=seed),
+    )
+
+
+@given(recipes())
+@examples(400)
+def test_no_sum_of_integers_exceeds_the_mantissa(recipe: tuple[Operand, Operand, Operand]) -> None:
+    """Were every tap of every channel to meet the largest datum, A would still be at most 2^p: any order is exact."""
+    arrays = {role: np.abs(exact(array)) for role, array in make(*recipe).items()}
+    largest = arrays["x"].max(initial=0.0)
+    sums = arrays["w"].sum(axis=(0, *range(2, arrays["w"].ndim))) * largest + arrays["b"]
+    assert sums.max() <= 2.0 ** EXACT_BITS[recipe[0].dtype]
+
+
+@given(recipes())
+@examples(400)
+def test_integers_are_integers_without_zero(recipe: tuple[Operand, Operand, Operand]) -> None:
+    """No product can be dropped unseen: a zero stands only in whole channels of the filter, and only if they must."""
+    operands = make(*recipe)
+    for array in operands.values():
+        assert not np.any(exact(array) % 1)
+        assert np.abs(exact(array)).max(initial=0) <= 15
+    assert np.all(exact(operands["x"]) != 0)
+    assert np.all(exact(operands["b"]) != 0)
+    filters = exact(operands["w"])
+    live = np.array([np.all(channel != 0) for channel in filters], dtype=bool)
+    dead = np.array([np.all(channel == 0) for channel in filters], dtype=bool)
+    assert np.all(live | dead)
+    taps = max(prod(filters.shape[2:]), 1)
+    budget = 2 ** EXACT_BITS[recipe[0].dtype]
+    if taps * filters.shape[0] <= budget - 15:
+        assert live.all()
+    elif filters.size:
+        assert live.sum() == max((budget - 1) // taps, 1)
+
+
+def test_many_channels_are_thinned_and_not_the_same_ones() -> None:
+    """1000 channels of 9 taps in bfloat16: 28 live, the others zero, chosen by the seed and not by their place."""
+    live = []
+    for seed in (0, 1):
+        w = make(Operand((1, 1000, 3, 3), DType.BF16), Operand((1000, 1, 3, 3), DType.BF16, seed=seed), None)["w"]
+        live.append(np.flatnonzero(exact(w)[:, 0, 0, 0]))
+    assert [len(one) for one in live] == [28, 28]
+    assert not np.array_equal(*live)
+    assert live[0].max() > 800
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_small_cases_use_the_whole_span(dtype: DType) -> None:
+    """Where there is room, integers of both signs reach far beyond one, so that wrong taps show."""
+    array = exact(made(Operand((1, 1, 500), dtype))["x"])
+    assert array.min() < -10 < 10 < array.max()
+    assert np.unique(array).size > 20
+
+
+# What the words mean.
+
+
+@pytest.mark.parametrize("role", ["x", "w"])
+@pytest.mark.parametrize(
+    ("data", "nans", "infinities", "negative_zeros"),
+    [("nan", 1, 0, 0), ("infinity", 0, 2, 0), ("negative-zero", 0, 0, 2), ("special", 1, 2, 1)],
+)
+def test_special_values_are_there(role: str, data: Data, nans: int, infinities: int, negative_zeros: int) -> None:
+    """NaN, both infinities and -0 stand among integers, each as often as its word says."""
+    for dtype in DType:
+        array = exact(made_operand(role, Operand((2, 3, 4), dtype, data), 5))
+        assert np.isnan(array).sum() == nans
+        assert np.isinf(array).sum() == infinities
+        assert not infinities or {np.inf, -np.inf} <= set(array.ravel().tolist())
+        assert ((array == 0) & np.signbit(array)).sum() == negative_zeros
+        rest = array[np.isfinite(array) & (array != 0)]
+        assert rest.size == 24 - nans - infinities - negative_zeros
+        assert not np.any(rest % 1)
+
+
+def test_special_values_in_small_arrays() -> None:
+    """An array with fewer elements than special values has the first of them; an empty one has none."""
+    tiny = exact(made_operand("x", Operand((1, 1, 2), DType.F32, "special"), 5)).ravel()
+    assert np.isnan(tiny).sum() == 1
+    assert np.isposinf(tiny).sum() == 1
+    assert made_operand("x", Operand((1, 0, 2), DType.F32, "special"), 5).size == 0
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_subnormals_are_subnormal(dtype: DType) -> None:
+    """Every element is a small multiple of the type's smallest number, and none is lost to the type."""
+    array = exact(made_operand("x", Operand((2, 3, 4), dtype, "subnormal"), 15)).ravel()
+    multiples = np.ldexp(array, -SMALLEST[dtype])
+    assert np.all((multiples % 1 == 0) & (multiples != 0) & (np.abs(multiples) <= 15))
+    assert np.unique(multiples).size > 5
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_ones_and_impulse(dtype: DType) -> None:
+    """`ones` is all ones; `impulse` is zeros with a single one whose place depends on the seed."""
+    assert np.all(exact(made_operand("w", Operand((2, 3, 4), dtype, "ones"), 5)) == 1)
+    places = set()
+    for seed in range(20):
+        array = exact(made_operand("x", Operand((2, 3, 4), dtype, "impulse", seed), 5)).ravel()
+        assert sorted(array.tolist()) == [0.0] * 23 + [1.0]
+        places.add(int(array.argmax()))
+    assert len(places) > 5
+
+
+def test_normal_data_is_centred_and_spread() -> None:
+    """`normal` has mean 0 and deviation 1.15 within what 40000 elements show, and stays within -4..4."""
+    array = exact(made_operand("x", Operand((1, 1, 40000), DType.F64, "normal"), 5))
+    assert abs(array.mean()) < 0.03
+    assert abs(array.std() - 1.1547) < 0.02
+    assert np.abs(array).max() <= 4
+    assert np.array_equal(np.ldexp(array, 15) % 1, np.zeros_like(array))
+
+
+@pytest.mark.parametrize(("dtype", "widest"), [(DType.F32, 20), (DType.F16, 3), (DType.BF16, 20), (DType.F64, 40)])
+def test_wide_data_spans_exponents_exactly(dtype: DType, widest: int) -> None:
+    """`wide` has every binary exponent of its range, both signs, and loses nothing to the smallest mantissa."""
+    wide = exact(made_operand("x", Operand((1, 1, 5000), dtype, "wide"), 5))
+    mantissas, exponents = np.frexp(wide)
+    assert set(exponents.ravel().tolist()) == set(range(-widest + 1, widest + 2))
+    assert not np.any(mantissas * 256 % 1)
+    assert np.unique(np.abs(mantissas)).size == 128
+    assert (wide < 0).any()
+    assert (wide > 0).any()
+
+
+def test_values_are_taken_as_they_stand() -> None:
+    """`values` are the elements in row-major order, rounded once to the type."""
+    array = made(Operand((1, 2, 2), DType.F16, "values", values=(1.0, -2.5, 1e-3, 65504.0)))["x"]
+    assert array.tolist() == [[[1.0, -2.5], [float(np.float16(1e-3)), 65504.0]]]
+    assert np.isposinf(made(Operand((1, 1, 1), DType.F16, "values", values=(1e6,)))["x"]).all()
+
+
+# Layouts.
+
+
+@given(axes(2, 1, 4), axes(2, 1, 3), st.integers(1, 3), st.integers(1, 3), st.integers(1, 2))
+@examples(60)
+def test_layouts_have_the_same_elements(spatial: Ints, kernel: Ints, groups: int, channels: int, filters: int) -> None:
+    """Arrays are made once, in NCX and IOX: every layout is a permutation of the same elements."""
+    operands = make(
+        Operand((2, groups * channels, *spatial), DType.F32),
+        Operand((groups * channels, filters, *kernel), DType.F32),
+        None,
+    )
+    for data_format in DataFormat:
+        array = from_ncx(operands["x"], data_format)
+        assert sorted(array.ravel().tolist()) == sorted(operands["x"].ravel().tolist())
+        assert np.array_equal(to_ncx(array, data_format), operands["x"])
+    for filter_format in FilterFormat:
+        array = from_iox(operands["w"], filter_format, groups)
+        assert sorted(array.ravel().tolist()) == sorted(operands["w"].ravel().tolist())
+        assert np.array_equal(to_iox(array, filter_format), operands["w"])

@@ -1,0 +1,161 @@
+"""What is built: a wheel with its data, nothing stray, an sdist that gives the same wheel, a light import."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email import message_from_string
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import tconv
+from tconv.datafiles import data_folder
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+ROOT = Path(__file__).parent.parent
+PAGE = {"tconv/reports/page/page.html.j2", "tconv/reports/page/page.css", "tconv/reports/page/page.js"}
+SCHEMAS = {
+    "tconv/corpus/case-file.schema.json",
+    "tconv/waiver-file.schema.json",
+    "tconv/record-line.schema.json",
+}
+
+
+def build(source: Path, kind: str, folder: Path) -> Path:
+    """Build a distribution with the backend that is installed, so without a network."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, text=True)
+    return next(folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the source distribution of this checkout."""
+    return build(ROOT, "sdist", tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel of this checkout."""
+    return build(ROOT, "wheel", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> set[str]:
+    """Return the names of the wheel's files."""
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def facts(wheel: Path) -> Message:
+    """Return the wheel's metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_string(archive.read(name).decode())
+
+
+def test_nothing_stray_reaches_site_packages(names: set[str]) -> None:
+    """The package and its metadata; `harness`, `cases` and `reports` are no names to give away."""
+    tops = {name.partition("/")[0] for name in names}
+    assert tops == {"tconv", f"tconv_conformance-{tconv.__version__}.dist-info"}
+
+
+def test_the_wheel_holds_the_modules_and_what_they_read(names: set[str]) -> None:
+    """Every file of the source root that is no cache, the type marker, the page and the schemas among them."""
+    source = ROOT / "harness"
+    files = {file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file()}
+    assert {name for name in files if "__pycache__" not in name} <= names
+    assert names >= {"tconv/py.typed"} | PAGE | SCHEMAS
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("cases", "tconv/cases"), ("conformance/waivers", "tconv/waivers_data")],
+    ids=["cases", "waivers"],
+)
+def test_the_wheel_holds_the_data(names: set[str], source: str, target: str) -> None:
+    """The whole corpus with its tiers, and a waiver file for each backend, in their folders."""
+    files = {file.relative_to(ROOT / source).as_posix() for file in (ROOT / source).rglob("*") if file.is_file()}
+    assert any(file.endswith(".yaml") for file in files)
+    assert {name for name in names if name.startswith(f"{target}/")} == {f"{target}/{file}" for file in files}
+
+
+def test_an_sdist_builds_the_same_wheel(sdist: Path, names: set[str], tmp_path: Path) -> None:
+    """Whoever packages tconv from its sources gets what we publish."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    (folder,) = (tmp_path / "unpacked").iterdir()
+    assert (folder / "tests" / Path(__file__).name).is_file()
+    with zipfile.ZipFile(build(folder, "wheel", tmp_path / "wheel")) as archive:
+        assert set(archive.namelist()) == names
+
+
+def test_the_metadata_says_what_it_is(facts: Message) -> None:
+    """Name, version, Python, licence, and the README as its page."""
+    assert facts["Name"] == "tconv-conformance"
+    assert facts["Version"] == tconv.__version__
+    assert facts["Requires-Python"] == ">=3.11"
+    assert facts["License-Expression"] == "Apache-2.0"
+    assert facts["License-File"] == "LICENSE"
+    assert facts["Description-Content-Type"] == "text/markdown"
+    assert facts.get_payload() == (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_no_development_tool_is_a_dependency(facts: Message) -> None:
+    """Neither a runtime but onnxruntime, nor what only tests need; other runtimes come by extras."""
+    lines = [line for line in facts.get_all("Requires-Dist", []) if "extra ==" not in line]
+    required = {re.split(r"[^\w.-]", line)[0] for line in lines}
+    assert required >= {"numpy", "onnx", "onnxruntime", "pyyaml"}
+    assert not required & {"torch", "openvino", "pytest", "hypothesis", "playwright"}
+
+
+def test_the_entry_points_load() -> None:
+    """The command, the pytest plugin and the runtime that is a dependency load; the modules of others are there."""
+    declared = list(metadata.distribution("tconv-conformance").entry_points)
+    needed = {("console_scripts", "tconv"), ("pytest11", "tconv"), ("tconv.backends", "onnxruntime")}
+    assert needed <= {(entry.group, entry.name) for entry in declared}
+    for entry in declared:
+        assert find_spec(entry.module) is not None
+        assert (entry.group, entry.name) not in needed or entry.load() is not None
+
+
+def test_the_command_is_installed() -> None:
+    """`tconv` stands beside the interpreter, and is what `python -m tconv` is."""
+    script = Path(sys.executable).with_name("tconv")
+    for command in ([str(script)], [sys.executable, "-m", "tconv"]):
+        said = subprocess.run([*command, "--version"], check=True, capture_output=True, text=True).stdout
+        assert said == f"tconv, version {tconv.__version__}\n"
+
+
+def test_importing_tconv_imports_no_runtime() -> None:
+    """The command's parent process, and whoever only asks for the version, load neither runtime nor numpy."""
+    code = "import sys, json, tconv; print(json.dumps(sorted(sys.modules)))"
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert not {"numpy", "onnx", "onnxruntime"} & set(json.loads(said))
+
+
+@pytest.mark.skipif(not os.environ.get("TOX_ENV_NAME", "").startswith("tests"), reason="only tox installs the wheel")
+def test_tests_see_the_installed_wheel() -> None:
+    """Code and data come from site-packages, not from the checkout."""
+    for path in (Path(tconv.__file__), data_folder("cases"), data_folder("waivers")):
+        assert "site-packages" in path.parts
+        assert not path.is_relative_to(ROOT / "harness")
+
+
+def test_ci_runs_the_commands_of_the_readme() -> None:
+    """`.ci/run` ends with the README's test command, and the README starts with the one that runs tconv."""
+    blocks = re.findall(r"^(python3 -m venv .*)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [block.split()[-1] for block in blocks] == ["run", ".venv/bin/tox"]
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()[-1] == blocks[1]

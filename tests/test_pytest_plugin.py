@@ -1,0 +1,341 @@
+"""pytest collects case files where an ini file asks, and ends red where the gate is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from junitparser import JUnitXml
+
+from made_records import waiver
+from small_corpus import CASES, HEAD, NAMES, environment
+from tconv.corpus import Corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytest_plugins = ["pytester"]
+
+VARIOUS = f"""{HEAD}
+cases:
+  - {{name: agrees}}
+  - {{name: follows-another-reading, with: {{batch: 0}}}}
+  - {{name: accepts-invalid, with: {{breaks: pads-without-auto-pad, auto_pad: same_upper, pads_begin: 1}}}}
+  - {{name: cannot-be-said, with: {{auto_pad: same_upper, pads_begin: 1}}}}
+  - {{name: differs, with: {{strides: 2}}}}
+  - {{name: is-known, with: {{strides: 2, seed: 1}}}}
+  - {{name: is-declared, with: {{strides: 3}}}}
+  - {{name: is-undeclared, with: {{strides: 4}}}}
+  - {{name: dies, with: {{strides: 7}}}}
+"""
+KNOWN = waiver(name="zeros", cases="various/is-known", example="various/is-known", verdict={"kind": "wrong-shape"})
+DECLARED = {"cases": "various/is-declared", "because": "stride 3 is for next year"}
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Callable[..., pytest.Pytester]:
+    """Return what makes a project with a case file, an ini file, and a waiver file where one is given."""
+
+    def make(
+        backend: str = "Right", cases: str = CASES, name: str = "small", waivers: Any = None, **settings: str
+    ) -> pytest.Pytester:
+        settings = {"tconv_cases": "cases", "tconv_backend": f"wrong_backends:{backend}"} | settings
+        if waivers is not None:
+            content = {"format": 1, "backend": backend} | waivers
+            pytester.path.joinpath("known.yaml").write_text(json.dumps(content), encoding="utf-8")
+            settings["tconv_waivers"] = "known.yaml"
+        lines = [f"{key} = {value}" for key, value in settings.items()]
+        pytester.makeini("\n".join(["[pytest]", *lines]))
+        pytester.mkdir("cases").joinpath(f"{name}.yaml").write_text(cases, encoding="utf-8")
+        return pytester
+
+    return make
+
+
+def test_without_the_setting_no_file_is_a_test(pytester: pytest.Pytester) -> None:
+    """Having tconv installed changes nothing for anyone."""
+    pytester.path.joinpath("small.yaml").write_text(CASES, encoding="utf-8")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "tconv:" not in result.stdout.str()
+
+
+def test_importing_the_plugin_imports_nothing_that_takes_time() -> None:
+    """pytest does so for every user who has tconv installed."""
+    code = "import sys, tconv.pytest_plugin\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert not loaded & {"numpy", "onnx", "onnxruntime", "pydantic", "yaml", "rich", "click", "multiprocessing"}
+
+
+def test_the_cases_of_a_file_are_its_items(project: Callable[..., pytest.Pytester]) -> None:
+    """Named as their ids end; what lies beside the folder, or is no YAML, is left alone."""
+    made = project()
+    made.path.joinpath("other.yaml").write_text("format: 3", encoding="utf-8")
+    made.path.joinpath("cases", "notes.txt").write_text("format: 3", encoding="utf-8")
+    result = made.runpytest("--collect-only", "-q")
+    assert result.ret == pytest.ExitCode.OK
+    assert sorted(line for line in result.outlines if "::" in line) == sorted(f"cases/small.yaml::{n}" for n in NAMES)
+    result = made.runpytest("-v")
+    result.assert_outcomes(passed=len(NAMES))
+    result.stdout.fnmatch_lines(["tconv: wrong_backends:Right, gate tier", "Right 1.0, onnx/ConvTranspose-22: 6 passed"])
+
+
+def test_the_tier_decides_which_cases_there_are(project: Callable[..., pytest.Pytester]) -> None:
+    """Of a sweep, and of the cases that stand alone."""
+    sweep = "sweeps: [{name: s, axes: {strides: [1, 2], dilations: [1, 2], groups: [1, 2], seed: [0, 1]}}]\n"
+    made = project(cases=HEAD + sweep + "cases: [{name: a}, {name: b, smoke: true}]\n")
+    found = {}
+    for tier in ("smoke", "gate", "full"):
+        lines = made.runpytest("--collect-only", "-q", "-o", f"tconv_tier={tier}").outlines
+        found[tier] = {line for line in lines if "::" in line}
+    assert found["smoke"] < found["gate"] <= found["full"]
+    assert "cases/small.yaml::a" in found["gate"] - found["smoke"]
+    assert len(found["full"]) == 18
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_each_status_has_its_outcome(workers: tuple[str, ...], project: Callable[..., pytest.Pytester]) -> None:
+    """A waived case is expected to fail, what cannot be asked is skipped, a deviation fails; no case takes another."""
+    made = project("Various", VARIOUS, "various", {"waivers": [KNOWN], "unsupported": [DECLARED]})
+    result = made.runpytest("-rA", *workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=3, xfailed=1, skipped=2, failed=3)
+    lines = result.outlines
+    told = {line.split()[1].partition("::")[2]: line for line in lines if line.startswith(("PASSED", "XFAIL", "FAILED"))}
+    assert {name: line.split()[0] for name, line in told.items()} == {
+        "agrees": "PASSED",
+        "follows-another-reading": "PASSED",
+        "accepts-invalid": "PASSED",
+        "is-known": "XFAIL",
+        "differs": "FAILED",
+        "is-undeclared": "FAILED",
+        "dies": "FAILED",
+    }
+    assert told["is-known"].endswith(" - it rounds up")
+    skipped = " ".join(line for line in lines if line.startswith("SKIPPED"))
+    assert "stride 3 is for next year" in skipped
+    assert "pads-without-auto-pad" in skipped
+    text = result.stdout.str()
+    assert "reported: breaks pads-without-auto-pad, and was answered" in text
+    assert "disputed: follows " in text
+    assert "Various 1.0, onnx/ConvTranspose-22: 1 disputed, 3 failed, 1 inexpressible, 1 passed, 1 reported" in text
+    assert "red: 3 cases failed without a waiver" in text
+
+
+def test_a_failure_is_explained_without_a_traceback(project: Callable[..., pytest.Pytester]) -> None:
+    """What was found, the call, expected and actual, what was printed, and the command that asks again."""
+    made = project("Various", VARIOUS, "various", {"unsupported": [DECLARED]})
+    result = made.runpytest("-rf")
+    text = result.stdout.str()
+    assert "Traceback" not in text
+    assert ".py" not in text
+    result.stdout.fnmatch_lines(
+        [
+            "_* various/differs _*",
+            "wrong-shape: must be [[]1, 6, 11[]] (got [[]2, 6, 11[]])",
+            "  case       various/differs",
+            "  backend    Various, speaking onnx/ConvTranspose-22",
+            "  call       strides=[[]2[]], group=2",
+            "  inputs     X f32 [[]1, 4, 5[]], W f32 [[]4, 3, 3[]], B f32 [[]6[]], in NCX and IOX",
+            "  expected   [[]1, 6, 11[]]",
+            "  actual     [[]2, 6, 11[]]",
+            "  reproduce  tconv run various/differs --backend wrong_backends:Various "
+            f"--dialect onnx/ConvTranspose-22 --cases {made.path / 'cases'}",
+            "_* various/is-undeclared _*",
+            "unsupported: unsupported, and not declared so: only small strides",
+            "_* various/dies _*",
+            "died: SIGABRT: stack smashing detected",
+            "  printed    stack smashing detected",
+        ]
+    )
+
+
+def test_the_command_that_asks_again_does(project: Callable[..., pytest.Pytester]) -> None:
+    """What a failure prints can be pasted."""
+    made = project("PadsSwapped")
+    lines = made.runpytest().outlines
+    (command,) = (line.partition("reproduce")[2].split() for line in lines if "  reproduce  " in line)
+    done = subprocess.run(
+        [sys.executable, "-m", *command], env=environment(), capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 1
+    assert "differed in small/padded" in done.stdout
+
+
+def test_a_hang_is_one_failure_and_the_others_run(project: Callable[..., pytest.Pytester]) -> None:
+    """The timeout is a setting."""
+    result = project("Hangs", tconv_timeout="1.5").runpytest()
+    result.assert_outcomes(passed=len(NAMES) - 1, failed=1)
+    result.stdout.fnmatch_lines(["timed-out: no answer within 1.5 s"])
+
+
+def test_strict_makes_a_failure_of_an_invalid_model_that_is_accepted(project: Callable[..., pytest.Pytester]) -> None:
+    """As `tconv run --strict` does."""
+    made = project("Various", VARIOUS, "various", {"unsupported": [DECLARED]})
+    for strict, outcome in (("false", "passed"), ("true", "failed")):
+        result = made.runpytest("-k", "accepts-invalid or agrees", "-o", f"tconv_strict={strict}")
+        result.assert_outcomes(**({"passed": 2} if outcome == "passed" else {"passed": 1, "failed": 1}))
+
+
+def test_runxfail_shows_a_waived_failure_as_what_it_is(project: Callable[..., pytest.Pytester]) -> None:
+    """As it does for any test that is expected to fail."""
+    made = project("Various", VARIOUS, "various", {"waivers": [KNOWN]})
+    result = made.runpytest("--runxfail", "-k", "is-known or agrees")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["wrong-shape: must be *"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_a_stale_waiver_is_red(workers: tuple[str, ...], project: Callable[..., pytest.Pytester]) -> None:
+    """No case fails, and yet the run does: in the summary, by the exit status, and in the JUnit file."""
+    stale = waiver(name="gone", cases="small/padded", example="small/padded")
+    made = project(waivers={"waivers": [stale]})
+    result = made.runpytest("--junitxml=junit.xml", "--color=yes", *workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    sentence = "waiver 'gone' is stale: its cases ran and none deviates as it says; remove it"
+    assert f"\x1b[31mred: {sentence}\x1b[0m" in result.stdout.str()
+    assert result.parseoutcomes() == {"passed": 6, "failed": 1}
+    cases = [case for suite in JUnitXml.fromfile(str(made.path / "junit.xml")) for case in suite]
+    assert [case.result[0].message for case in cases if not case.is_passed] == [sentence]
+    assert len(cases) == 7
+
+
+def test_a_waiver_whose_cases_are_deselected_is_left_alone(project: Callable[..., pytest.Pytester]) -> None:
+    """-k runs some cases; of the others it says nothing. Neither does a run that is broken off."""
+    stale = waiver(name="gone", cases="small/padded", example="small/padded")
+    void = waiver(name="lost", cases="small/after", example="small/nothing")
+    made = project("PadsSwapped", waivers={"waivers": [stale | {"verdict": {"kind": "died"}}, void]})
+    assert made.runpytest("-k", "plain").ret == pytest.ExitCode.OK
+    assert not any(line.startswith("red:") for line in made.runpytest("-x", "-k", "padded or trouble").outlines)
+    text = made.runpytest("-k", "after or plain").stdout.str()
+    assert "red: waiver 'lost' is void: its example 'small/nothing' is no case that it covers; correct it" in text
+    assert "stale" not in text
+
+
+def test_a_run_without_a_pass_is_red(project: Callable[..., pytest.Pytester]) -> None:
+    """Nothing was shown, though nothing failed."""
+    made = project("UnsupportedEverywhere", waivers={"unsupported": [{"because": "to come"}]})
+    result = made.runpytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(skipped=6, failed=1)
+    result.stdout.fnmatch_lines(["red: not one case passed, so nothing was shown"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_a_bad_case_file_is_one_line_at_collection(
+    workers: tuple[str, ...], project: Callable[..., pytest.Pytester]
+) -> None:
+    """Path, line, column; no traceback."""
+    made = project(cases=HEAD + "cases: [{name: a, with: {stride: 2}}]\n")
+    result = made.runpytest(*workers)
+    assert result.ret != pytest.ExitCode.OK
+    result.assert_outcomes(errors=1)
+    place = made.path / "cases" / "small.yaml:5:26"
+    expected = f"{place}: must be one of the known keys (got 'stride'); did you mean 'strides'?"
+    assert expected in result.outlines
+    assert ".py" not in "".join(result.outlines[result.outlines.index(expected) - 2 :])
+
+
+def test_a_sweep_that_makes_no_case_is_one_line_at_collection(project: Callable[..., pytest.Pytester]) -> None:
+    """Found only when its cases are made."""
+    made = project(cases=HEAD + "sweeps: [{name: a, axes: {groups: [2, 3]}}]\n")
+    result = made.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*/small.yaml:5:10: groups must divide the 4 input channels (got 3)*"])
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "place", "message"),
+    [
+        ("tconv_tier", "gat", "4:1", "tconv_tier must be one of smoke, gate, full (got 'gat'); did you mean 'gate'?"),
+        ("tconv_dialect", "onnx/ConvTranspose-2", "4:1", "did you mean 'onnx/ConvTranspose-22'?"),
+        ("tconv_timeout", "0", "4:1", "tconv_timeout must be seconds, at least 0.05 (got 0)"),
+        ("tconv_timeout", "soon", "4:1", "tconv_timeout must be of its type ("),
+        ("tconv_strict", "maybe", "4:1", "tconv_strict must be of its type ("),
+        ("tconv_cases", "nowhere", "2:1", "tconv_cases must be case files or folders of them (got nothing at "),
+    ],
+)
+def test_a_bad_setting_is_a_usage_error_in_one_line(
+    setting: str, value: str, place: str, message: str, project: Callable[..., pytest.Pytester]
+) -> None:
+    """With its place in the ini file; or named as the option that it comes from."""
+    made = project(**{setting: value})
+    result = made.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = filter(None, result.errlines)
+    assert line.startswith(f"ERROR: {made.path / 'tox.ini'}:{place}: ")
+    assert message in line
+    made.makeini("[pytest]\ntconv_cases = cases")
+    (line,) = filter(None, made.runpytest("-o", f"{setting}={value}").errlines)
+    assert line.startswith(f"ERROR: -o {setting}: ")
+
+
+def test_a_bad_waiver_file_is_a_usage_error_in_one_line(project: Callable[..., pytest.Pytester]) -> None:
+    """Known before anything is collected."""
+    made = project(waivers={"waivers": [waiver(versions="=>1")]})
+    result = made.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = filter(None, result.errlines)
+    assert line.startswith(f"ERROR: {made.path / 'known.yaml'}:1:")
+    assert line.endswith("must be a version specifier such as '>=1.28' (got '=>1')")
+
+
+def test_a_missing_backend_ends_the_run_with_one_line(project: Callable[..., pytest.Pytester]) -> None:
+    """No case after the first is asked in vain."""
+    result = project("FailsToStart").runpytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(failed=1)
+    expected = "backend 'wrong_backends:FailsToStart' must start (got RuntimeError: no licence see the manual)"
+    assert expected in result.outlines
+    assert ".py" not in result.stdout.str()
+
+
+def test_two_files_whose_cases_have_the_same_ids_are_refused(project: Callable[..., pytest.Pytester]) -> None:
+    """A waiver could not tell them apart."""
+    made = project(tconv_cases="cases more")
+    made.mkdir("more").joinpath("small.yaml").write_text(CASES, encoding="utf-8")
+    result = made.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*/more/small.yaml: a case file must have a name of its own in tconv_cases*"])
+
+
+def test_cases_elsewhere_hang_below_the_ini_file(project: Callable[..., pytest.Pytester]) -> None:
+    """What pytest does not come by on its way is collected where the ini file is, and can be named there."""
+    made = project()
+    made.path.joinpath("tox.ini").unlink()
+    gate = made.mkdir("gate")
+    settings = "[pytest]\ntconv_cases = ../cases\ntconv_backend = wrong_backends:Right\n"
+    gate.joinpath("pytest.ini").write_text(settings, encoding="utf-8")
+    result = made.runpytest("gate", "--collect-only", "-q")
+    found = [line for line in result.outlines if "::" in line]
+    assert sorted(found) == sorted(f"pytest.ini::small.yaml::{name}" for name in NAMES)
+    made.runpytest("gate").assert_outcomes(passed=6)
+    made.runpytest("gate/pytest.ini::small.yaml::plain").assert_outcomes(passed=1)
+    made.runpytest("gate", "-n", "2", "-k", "plain or after").assert_outcomes(passed=2)
+
+
+def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus() -> None:
+    """`pytest conformance/` from the repository's root: every case of the gate tier, and with -k and -n some."""
+
+    def pytest_on_it(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "conformance/", "-p", "no:cacheprovider", *arguments],
+            cwd=ROOT,
+            env=environment(),
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+    collected = [line for line in pytest_on_it("--collect-only", "-q").stdout.splitlines() if "::" in line]
+    ids = [line.removeprefix("pytest.ini::").replace(".yaml::", "/") for line in collected]
+    assert sorted(ids) == sorted(case.id for case in Corpus.load().cases("gate"))
+    some = pytest_on_it("-k", "odd-unit-by-hand", "-n", "2")
+    assert some.returncode == 0, some.stdout
+    assert ", onnx/ConvTranspose-22: 1 passed" in some.stdout

@@ -1,0 +1,279 @@
+"""Readings: what else a text allows, which of it a case can tell apart, and under which names."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import BACKPROP, ONEDNN, ONNX, examples, signatures, written
+from tconv.dialects import DIALECTS
+from tconv.geometry import Geometry, NoGeometry, resolve
+from tconv.readings import Reading, applied, told_apart
+from tconv.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
+from tconv.vocabulary import Attributes, Signature
+
+ONNX_1, ONNX_11, ONNX_22 = ONNX
+
+
+def reading(dialect: str, name: str) -> Reading:
+    """Return a dialect's disputed reading by its name."""
+    return next(one for one in DIALECTS[dialect].disputed if one.name == name)
+
+
+def read(dialect: str, name: str, kernel: int, **attributes: int | str) -> tuple[int, int] | str:
+    """Return (pads_begin, output) of one axis of size 3 under a reading, or the constraint that refuses it."""
+    lists = {key: (value,) if isinstance(value, int) else value for key, value in attributes.items()}
+    signature = written((3,), (kernel,), Attributes(**lists))  # type: ignore[arg-type]
+    found = resolve(signature, applied(DIALECTS[dialect].rules, [reading(dialect, name)]))
+    return (found.pads_begin[0], found.output[0]) if isinstance(found, Geometry) else found.constraint
+
+
+_NEGATIVE_SIZED = {"negative-sized-appended", "negative-sized-refused"}
+_NEGATIVE_SAME = {"negative-same-appended", "negative-same-refused"}
+_TRUNCATED = {"negative-sized-truncated", "negative-same-truncated", "negative-same-shrunk"}
+_PROSE = {"sized-upper-odd-end", "sized-lower-odd-begin"}
+
+
+@pytest.mark.parametrize(
+    ("dialects", "names"),
+    [
+        ((ONNX_11, ONNX_22), {"same-output-padding-added"} | _NEGATIVE_SIZED | _NEGATIVE_SAME | _TRUNCATED),
+        (
+            (ONNX_1,),
+            {"valid-keeps-pads", "same-upper-odd-begin", "same-lower-odd-end"}
+            | _PROSE
+            | _NEGATIVE_SIZED
+            | _NEGATIVE_SAME
+            | _TRUNCATED,
+        ),
+        ((ONEDNN,), {"negative-same-shrunk", "negative-same-refused"}),
+        (
+            BACKPROP,
+            {"same-as-convolution", "output-shape-keeps-pads", "valid-keeps-pads"}
+            | _PROSE
+            | _NEGATIVE_SIZED
+            | _NEGATIVE_SAME,
+        ),
+        (("geometry/1",), set()),
+    ],
+)
+def test_the_disputed_readings_of_each_dialect(dialects: tuple[str, ...], names: set[str]) -> None:
+    """Each text is disputed where the table of rules says so, and nowhere else; names stand in records for good."""
+    for dialect in dialects:
+        assert {one.name for one in DIALECTS[dialect].disputed} == names
+
+
+@pytest.mark.parametrize(
+    ("dialects", "name", "attributes", "expected"),
+    [
+        # X=3, K=3, s=2 reaches 7. ONNX 11: the first equation adds output_padding[i]; 'Additional elements added to the
+        # side with higher coordinate indices'. The total is 3 - 2 = 1 and the size 6 + op.
+        (ONNX[1:], "same-output-padding-added", {"auto_pad": "same_upper", "output_padding": 1}, (0, 7)),
+        (ONNX[1:], "same-output-padding-added", {"auto_pad": "same_lower", "output_padding": 1}, (1, 7)),
+        # BackpropData: 'accepts the same set of attributes as a regular Convolution'. 7 + op - 6.
+        (BACKPROP, "same-as-convolution", {"auto_pad": "same_upper"}, (0, 6)),
+        (BACKPROP, "same-as-convolution", {"auto_pad": "same_lower"}, (1, 6)),
+        (BACKPROP, "same-as-convolution", {"auto_pad": "same_lower", "output_padding": 1}, (1, 6)),
+        (BACKPROP, "same-as-convolution", {"auto_pad": "same_lower", "output_padding": 2}, (2, 6)),
+        # 'use explicit padding values from pads_begin and pads_end'.
+        (BACKPROP, "output-shape-keeps-pads", {"output_shape": 4}, (0, 4)),
+        (BACKPROP, "output-shape-keeps-pads", {"output_shape": 4, "pads_begin": 2, "pads_end": 2}, (2, 4)),
+        (BACKPROP, "output-shape-keeps-pads", {"output_shape": 9, "pads_begin": 1}, (1, 9)),
+        # 'valid - do not use padding', 'VALID mean no padding'.
+        ((ONNX_1, *BACKPROP), "valid-keeps-pads", {"auto_pad": "valid", "output_shape": 4}, (0, 4)),
+        ((ONNX_1, *BACKPROP), "valid-keeps-pads", {"auto_pad": "valid", "output_shape": 9}, (0, 9)),
+        # 'In case of odd padding value an extra padding is added at the end (at the beginning)'. Total 1.
+        ((ONNX_1, *BACKPROP), "sized-upper-odd-end", {"auto_pad": "same_upper", "output_shape": 6}, (0, 6)),
+        ((ONNX_1, *BACKPROP), "sized-lower-odd-begin", {"auto_pad": "same_lower", "output_shape": 6}, (1, 6)),
+        # ONNX 1: the formula's sides where there is no output_shape. Total 7 + 1 - 3 = 5.
+        ((ONNX_1,), "same-upper-odd-begin", {"auto_pad": "same_upper", "output_padding": 1}, (3, 3)),
+        ((ONNX_1,), "same-lower-odd-end", {"auto_pad": "same_lower", "output_padding": 1}, (2, 3)),
+        # output_shape 10 from 7: -3.
+        (ONNX[1:], "negative-sized-truncated", {"output_shape": 10}, (-2, 10)),
+        (ONNX[1:], "negative-sized-truncated", {"output_shape": 10, "auto_pad": "same_upper"}, (-1, 10)),
+        ((ONNX_1,), "negative-sized-truncated", {"output_shape": 10}, (-1, 10)),
+        ((*ONNX, *BACKPROP), "negative-sized-appended", {"output_shape": 10}, (0, 10)),
+        ((*ONNX, *BACKPROP), "negative-sized-refused", {"output_shape": 10}, "total-padding-non-negative"),
+    ],
+)
+def test_what_each_reading_makes_of_a_case(
+    dialects: tuple[str, ...], name: str, attributes: dict[str, int | str], expected: tuple[int, int] | str
+) -> None:
+    """A disputed reading gives the geometry that its clause says, by hand."""
+    for dialect in dialects:
+        assert read(dialect, name, 3, strides=2, **attributes) == expected, dialect
+
+
+@pytest.mark.parametrize(
+    ("dialects", "name", "upper", "lower"),
+    [
+        # X=3, K=2, s=3 reaches 8; SAME wants 9, a total of -1.
+        (ONNX[1:], "negative-same-truncated", (0, 9), (-1, 9)),
+        (ONNX[1:], "negative-same-appended", (0, 9), (0, 9)),
+        (ONNX[1:], "negative-same-shrunk", (0, 8), (0, 8)),
+        ((ONEDNN,), "negative-same-shrunk", (0, 8), (0, 8)),
+        ((*ONNX[1:], ONEDNN), "negative-same-refused", *["total-padding-non-negative"] * 2),
+    ],
+)
+def test_a_stride_beyond_the_kernel(
+    dialects: tuple[str, ...], name: str, upper: tuple[int, int] | str, lower: tuple[int, int] | str
+) -> None:
+    """SAME_* with a stride beyond the kernel's reach: truncated, appended, shrunk or refused, by hand."""
+    for dialect in dialects:
+        assert read(dialect, name, 2, strides=3, auto_pad="same_upper") == upper
+        assert read(dialect, name, 2, strides=3, auto_pad="same_lower") == lower
+
+
+@pytest.mark.parametrize("name", sorted(DIALECTS))
+def test_a_reading_changes_one_answer(name: str) -> None:
+    """Applying a reading changes its own question's answer and leaves every other one alone."""
+    rules = DIALECTS[name].rules
+    for one in DIALECTS[name].disputed:
+        changed = applied(rules, [one])
+        differing = [question for question in QUESTIONS if getattr(changed, question) != getattr(rules, question)]
+        assert differing == [one.change.question]
+        assert getattr(changed, one.change.question) is one.change.answer
+    assert applied(rules, []) == rules
+
+
+def test_readings_of_several_questions_are_applied_together() -> None:
+    """A product of readings answers each of their questions its own way."""
+    chosen = [reading(ONNX_1, name) for name in ("valid-keeps-pads", "same-upper-odd-begin", "negative-same-refused")]
+    rules = applied(DIALECTS[ONNX_1].rules, chosen)
+    assert (rules.sized_valid, rules.odd_upper, rules.negative_same) == (Sized.KEPT, Odd.BEGIN, Negative.REFUSE)
+    assert rules.same is Same.INPUT_SIZE
+
+
+# What a case asks, and what it tells apart.
+
+
+class Asked:
+    """Rules that note every question that is put to them."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.questions: set[str] = set()
+
+    def __getattr__(self, question: str) -> Any:  # noqa: ANN401 - the type of the field that is asked for
+        """Note the question and answer it."""
+        self.questions.add(question)
+        return getattr(self.rules, question)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "questions"),
+    [
+        ({}, set()),
+        ({"pads_begin": (1,), "pads_end": (2,), "output_padding": (1,)}, set()),
+        ({"auto_pad": "valid"}, set()),
+        ({"auto_pad": "same_upper", "dilations": (3,)}, {"same", "odd_upper"}),
+        ({"auto_pad": "same_lower"}, {"same", "odd_lower"}),
+        ({"auto_pad": "same_lower", "output_padding": (1,)}, {"same"}),
+        ({"auto_pad": "same_upper", "strides": (4,)}, {"same", "negative_same", "odd_upper"}),
+        ({"output_shape": (7,)}, {"sized_explicit"}),
+        ({"output_shape": (6,)}, {"sized_explicit", "odd_sized"}),
+        ({"output_shape": (6,), "auto_pad": "valid"}, {"sized_valid", "odd_sized"}),
+        ({"output_shape": (6,), "auto_pad": "same_upper"}, {"odd_sized_upper"}),
+        ({"output_shape": (6,), "auto_pad": "same_lower"}, {"odd_sized_lower"}),
+        ({"output_shape": (5,), "auto_pad": "same_lower"}, set()),
+        ({"output_shape": (9,), "auto_pad": "same_lower"}, {"negative_sized"}),
+        ({"output_shape": (8,), "auto_pad": "same_lower"}, {"negative_sized", "odd_sized_lower"}),
+    ],
+)
+def test_a_question_is_put_only_where_its_answer_matters(attributes: dict[str, Any], questions: set[str]) -> None:
+    """A plain case asks no question; a side is asked for odd totals alone, and rounding for negative ones alone."""
+    asked = Asked(DIALECTS[ONNX_11].rules)
+    resolve(written((3,), (3,), Attributes(**({"strides": (2,)} | attributes))), cast("Rules", asked))
+    assert asked.questions == questions
+
+
+def resolved(signature: Signature, dialect: str) -> dict[Geometry | NoGeometry, int]:
+    """Return each result of every combination of readings, and the fewest readings that give it."""
+    row = DIALECTS[dialect]
+    choices = [(None, *(one for one in row.disputed if one.change.question == question)) for question in QUESTIONS]
+    found: dict[Geometry | NoGeometry, int] = {}
+    for combination in product(*choices):
+        chosen = [one for one in combination if one]
+        result = resolve(signature, applied(row.rules, chosen))
+        found[result] = min(found.get(result, len(chosen)), len(chosen))
+    return found
+
+
+@given(signatures(0), st.sampled_from(sorted(DIALECTS)))
+@examples(250)
+def test_branching_finds_all_that_the_whole_product_finds(signature: Signature, dialect: str) -> None:
+    """Branching where a question is put gives every result of the full product, each under its fewest readings."""
+    row = DIALECTS[dialect]
+    found = told_apart(signature, row.rules, row.disputed)
+    assert {one.result: len(one.readings) for one in found} == resolved(signature, dialect)
+    for one in found:
+        chosen = [reading(dialect, name) for name in one.readings]
+        assert resolve(signature, applied(row.rules, chosen)) == one.result
+
+
+@given(signatures(0), st.sampled_from(sorted(DIALECTS)))
+@examples(250)
+def test_results_are_distinct_and_the_primary_comes_first(signature: Signature, dialect: str) -> None:
+    """No result is told twice; the first is that of the primary readings, the others follow by number of readings."""
+    row = DIALECTS[dialect]
+    found = told_apart(signature, row.rules, row.disputed)
+    assert found[0].readings == ()
+    assert found[0].result == resolve(signature, row.rules)
+    assert len({one.result for one in found}) == len(found)
+    counts = [len(one.readings) for one in found]
+    assert counts == sorted(counts)
+    assert all(one.readings for one in found[1:])
+
+
+def test_a_plain_case_is_told_apart_by_nothing() -> None:
+    """Explicit pads and VALID mean the same in every reading of every text."""
+    for row in DIALECTS.values():
+        for mode in (None, "explicit", "valid"):
+            attributes = Attributes(strides=(2, 1), auto_pad=mode, output_padding=(1, 0))
+            assert len(told_apart(written((3, 4), (3, 2), attributes), row.rules, row.disputed)) == 1
+
+
+def test_readings_of_several_axes_and_questions_make_a_product() -> None:
+    """An odd total on one axis and a negative one on another: both questions' readings, alone and together."""
+    row = DIALECTS["openvino/ConvolutionBackpropData-1"]
+    # Reaches 7 and 8: totals 1 and -1. A lower odd unit is the end's, so floor gives 0 and -1.
+    signature = written((3, 3), (3, 2), Attributes(strides=(2, 3), auto_pad="same_lower", output_shape=(6, 9)))
+    found = {one.readings: one.result for one in told_apart(signature, row.rules, row.disputed)}
+    places = {names: one.pads_begin if isinstance(one, Geometry) else None for names, one in found.items()}
+    assert places == {
+        (): (0, -1),
+        # With the unit at the beginning floor leaves it 0, which appending also does.
+        ("sized-lower-odd-begin",): (1, 0),
+        ("negative-sized-appended",): (0, 0),
+        ("negative-sized-refused",): None,
+    }
+
+
+def test_answers_that_need_several_readings_name_them_all() -> None:
+    """A result that no single reading gives carries the names of all that are needed."""
+    row = DIALECTS[ONNX_11]
+    attributes = Attributes(strides=(4,), auto_pad="same_upper", output_padding=(1,))
+    found = told_apart(written((3,), (1,), attributes), row.rules, row.disputed)
+    places = {
+        one.readings: (one.result.pads_begin[0], one.result.output[0])
+        for one in found
+        if isinstance(one.result, Geometry)
+    }
+    # 9 is reached, 10 with output_padding. X*s is 12, a total of -2; with output_padding added it is 13, a total of -3.
+    assert places == {
+        (): (-1, 12),
+        ("negative-same-appended",): (0, 12),
+        ("negative-same-shrunk",): (0, 10),
+        ("same-output-padding-added",): (-2, 13),
+        ("same-output-padding-added", "negative-same-truncated"): (-1, 13),
+        ("same-output-padding-added", "negative-same-appended"): (0, 13),
+    }
+    refusals = {one.readings: one.result.got for one in found if isinstance(one.result, NoGeometry)}
+    assert refusals == {
+        ("negative-same-refused",): "a total padding of -2",
+        ("same-output-padding-added", "negative-same-refused"): "a total padding of -3",
+    }

@@ -1,0 +1,210 @@
+"""What is written as a record is read as the same record, and what is none is refused at its line."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from made_records import EVERY_VERDICT, header
+from tconv import verdict as ver
+from tconv.errors import FileError
+from tconv.records import RECORD, CallSummary, Record, header_line, read, record_line
+from tconv.verdict import KINDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = st.text(max_size=20)
+WORDS = st.lists(TEXT, min_size=1, max_size=3).map(tuple)
+SIZES = st.lists(st.integers(0, 2**40), max_size=4).map(tuple)
+NUMBERS = st.floats()
+RULES = st.sampled_from(["exact", "bound", "shape", "refusal"])
+VERDICTS = {
+    ver.Agreed: st.builds(ver.Agreed, RULES, WORDS | st.just(())),
+    ver.Disputed: st.builds(ver.Disputed, WORDS, RULES, WORDS | st.just(())),
+    ver.Differed: st.builds(
+        ver.Differed,
+        RULES,
+        st.integers(0, 2**40),
+        st.integers(0, 2**40),
+        SIZES.filter(len),
+        NUMBERS,
+        NUMBERS,
+        st.none() | NUMBERS,
+        st.none() | TEXT,
+    ),
+    ver.WrongShape: st.builds(ver.WrongShape, SIZES, SIZES),
+    ver.WrongDtype: st.builds(ver.WrongDtype, TEXT, TEXT),
+    ver.RefusedValid: st.builds(ver.RefusedValid, TEXT),
+    ver.AcceptedInvalid: st.builds(ver.AcceptedInvalid, TEXT),
+    ver.Unsupported: st.builds(ver.Unsupported, TEXT),
+    ver.Inexpressible: st.builds(ver.Inexpressible, TEXT),
+    ver.Died: st.builds(ver.Died, TEXT, TEXT),
+    ver.TimedOut: st.builds(ver.TimedOut, NUMBERS),
+    ver.Unstable: st.builds(ver.Unstable, TEXT),
+    ver.Broke: st.builds(ver.Broke, TEXT),
+}
+CALLS = st.builds(
+    CallSummary,
+    st.dictionaries(TEXT, TEXT | st.integers(-(2**40), 2**40) | st.lists(st.integers(-9, 9), max_size=3), max_size=3),
+    st.lists(st.tuples(TEXT, st.lists(st.integers(0, 99), max_size=4), TEXT), max_size=3),
+    TEXT,
+    TEXT,
+)
+RECORDS = st.builds(
+    Record,
+    TEXT,
+    TEXT,
+    TEXT,
+    st.one_of(VERDICTS.values()),
+    st.floats(0, 1e6).map(lambda seconds: round(seconds, 6)),
+    st.none() | TEXT,
+    st.none() | CALLS,
+    st.none() | TEXT,
+)
+
+
+@given(RECORDS)
+def test_a_record_is_read_as_it_was_written(record: Record) -> None:
+    """Every verdict, any text, NaN and infinities included; a record is one line of plain JSON."""
+    line = record_line(record)
+    assert "\n" not in line
+    assert "\r" not in line
+    json.loads(line, parse_constant=pytest.fail)
+    # `repr` because NaN differs from itself.
+    assert repr(RECORD.validate_json(line)) == repr(record)
+
+
+def test_every_kind_of_verdict_is_written_and_read_above() -> None:
+    """A new kind of verdict must be added to these tests."""
+    assert set(VERDICTS) == {type(one) for one in EVERY_VERDICT} == set(KINDS.values())
+
+
+def test_half_a_character_is_written_as_its_escape() -> None:
+    """Text that a runtime did not decode does not make a file that nobody can read."""
+    line = record_line(Record("a/b", "acme", "d", ver.Broke("\udcff and \ud800")))
+    assert RECORD.validate_json(line).verdict == ver.Broke("\\udcff and \\ud800")
+
+
+def test_what_says_nothing_is_not_written() -> None:
+    """A plain pass is a short line."""
+    line = record_line(Record("a/b", "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"), 0.0012345678))
+    assert json.loads(line) == {
+        "case": "a/b",
+        "backend": "acme",
+        "dialect": "onnx/ConvTranspose-22",
+        "verdict": {"kind": "agreed", "rule": "exact"},
+        "seconds": 0.001235,
+    }
+
+
+def written(folder: Path, *lines: str, end: str = "\n") -> Path:
+    """Write a record file of a header and these lines."""
+    path = folder / "acme.jsonl"
+    path.write_text("\n".join([header_line(header()), *lines]) + end, encoding="utf-8")
+    return path
+
+
+def line_of(case: str, verdict: ver.Verdict = EVERY_VERDICT[0]) -> str:
+    """Return the line of a record."""
+    return record_line(Record(case, "acme", "onnx/ConvTranspose-22", verdict))
+
+
+def test_a_file_is_read_in_the_order_of_ids(tmp_path: Path) -> None:
+    """Records are appended as they come; readers see them sorted."""
+    found = read(written(tmp_path, line_of("b"), line_of("c"), line_of("a")))
+    assert [record.case for record in found.records] == ["a", "b", "c"]
+    assert found.header == header()
+
+
+def test_non_finite_numbers_stand_as_words(tmp_path: Path) -> None:
+    """JSON has no NaN: it is a text in the file and a number for the reader."""
+    verdict = ver.Differed("bound", 1, 2, (0,), math.nan, -math.inf, math.inf)
+    path = written(tmp_path, line_of("a", verdict))
+    assert '"expected":"NaN","actual":"-Infinity","worst":"Infinity"' in path.read_text(encoding="utf-8")
+    (record,) = read(path).records
+    assert repr(record.verdict) == repr(verdict)
+
+
+def test_a_last_line_without_its_end_is_no_record(tmp_path: Path) -> None:
+    """It is what an interrupted writer leaves, even where it happens to be whole."""
+    path = written(tmp_path, line_of("a"), line_of("b"), end="")
+    assert [record.case for record in read(path).records] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "must be a record (got: Invalid JSON"),
+        ("{", "must be a record (got: Invalid JSON"),
+        ("[]", "must be a record (got: "),
+        ("{}", "must be a record (got: case: Field required)"),
+        (line_of("a").replace('"case"', '"cases"'), "must be a record (got: case: Field required)"),
+        (line_of("a")[:-1] + ',"more":1}', "must be a record (got: more: Unexpected keyword argument)"),
+        (line_of("a").replace('"kind":"agreed"', '"kind":"agrees"'), "must be a record (got: verdict: "),
+        (line_of("a").replace('"rule"', '"more":1,"rule"'), "must be a record (got: verdict.agreed.more: "),
+        (line_of("a").replace('"exact"', "3"), "must be a record (got: verdict.agreed.rule: "),
+        ('"\udcff"', "must be a record (got: "),
+    ],
+)
+def test_what_is_no_record_is_refused_at_its_line(line: str, message: str, tmp_path: Path) -> None:
+    """The message names file and line, and the key where there is one; it is one line itself."""
+    path = tmp_path / "acme.jsonl"
+    content = "\n".join([header_line(header()), line_of("a"), line, line_of("b"), ""])
+    path.write_text(content, encoding="utf-8", errors="surrogateescape")
+    with pytest.raises(FileError) as caught:
+        read(path)
+    assert (caught.value.path, caught.value.line) == (path, 3)
+    assert str(caught.value).startswith(f"{path}:3: {message}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "",
+        "hello",
+        line_of("a"),
+        header_line(header()).replace('"format":1', '"format":2'),
+        header_line(header()).replace('"seed":0', '"seeds":0'),
+        header_line(header()).replace('"tier":"gate"', '"tier":"all"'),
+    ],
+    ids=["nothing", "text", "record", "format", "key", "tier"],
+)
+def test_what_does_not_begin_with_a_header_is_refused_at_line_1(first: str, tmp_path: Path) -> None:
+    """A file of another format, or of something else, is not read as if it were one of ours."""
+    path = tmp_path / "acme.jsonl"
+    path.write_text(first + "\n" + line_of("a") + "\n", encoding="utf-8")
+    with pytest.raises(FileError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:1: must start with a header of format 1 (got: ")
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    """Nothing was recorded, not even what was run."""
+    path = tmp_path / "acme.jsonl"
+    path.write_bytes(b"")
+    with pytest.raises(FileError, match=":1: must start with a header"):
+        read(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """So is a folder in its place."""
+    for path in (tmp_path / "nowhere.jsonl", tmp_path):
+        with pytest.raises(FileError) as caught:
+            read(path)
+        assert str(caught.value).startswith(f"{path}: must be a readable file of records (got: ")
+
+
+def test_a_run_continues_another_that_differs_in_its_start_alone() -> None:
+    """Any other difference makes it another run."""
+    later = header().model_copy(update={"started": "2027-01-01T00:00:00+00:00"})
+    assert later.continues(header())
+    for key, value in [("corpus", "sha256:1"), ("dialect", "geometry/1"), ("timeout", 9.0), ("cases", 2)]:
+        assert not header().model_copy(update={key: value}).continues(header()), key
+    assert not header("1.2.1").continues(header())

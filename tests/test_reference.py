@@ -1,0 +1,391 @@
+"""The reference against what defines it: the gradient of a convolution, written out in loops."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import examples, geometries
+from tconv import conv_transpose, resolve
+from tconv.geometry import Geometry
+from tconv.reference import definition, products
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import onnx
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+SEEDS = st.integers(0, 2**32 - 1)
+CHANNELS = st.integers(1, 3)
+
+
+def integers(seed: int, shape: tuple[int, ...]) -> Array:
+    """Return integers of -9..9, whose sums are exact in float64."""
+    return np.random.default_rng([seed, *shape]).integers(-9, 10, shape).astype(np.float64)
+
+
+def meetings(geometry: Geometry) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
+    """Yield every input point, tap and output point with o = i*s + k*d - pads_begin, one after the other."""
+    for i in np.ndindex(*geometry.spatial):
+        for k in np.ndindex(*geometry.kernel):
+            parts = zip(i, geometry.strides, k, geometry.dilations, geometry.pads_begin, strict=True)
+            o = tuple(at * s + tap * d - begin for at, s, tap, d, begin in parts)
+            if all(0 <= at < size for at, size in zip(o, geometry.output, strict=True)):
+                yield i, k, o
+
+
+def convolved(y: Array, w: Array, geometry: Geometry, batch: int) -> Array:
+    """Return the forward convolution of y with w: what the transposed one is the gradient of."""
+    groups = geometry.groups
+    inputs, outputs = w.shape[0] // groups, w.shape[1]
+    x = np.zeros((batch, w.shape[0], *geometry.spatial))
+    for i, k, o in meetings(geometry):
+        for group in range(groups):
+            ins, outs = slice(group * inputs, (group + 1) * inputs), slice(group * outputs, (group + 1) * outputs)
+            x[(slice(None), ins, *i)] += y[(slice(None), outs, *o)] @ w[(ins, slice(None), *k)].T
+    return x
+
+
+def scattered(x: Array, w: Array, geometry: Geometry) -> Array:
+    """Return the transposed convolution, product by product."""
+    groups = geometry.groups
+    inputs, outputs = w.shape[0] // groups, w.shape[1]
+    y = np.zeros((x.shape[0], outputs * groups, *geometry.output))
+    for i, k, o in meetings(geometry):
+        for c in range(w.shape[0]):
+            for oc in range(outputs):
+                y[(slice(None), c // inputs * outputs + oc, *o)] += x[(slice(None), c, *i)] * w[(c, oc, *k)]
+    return y
+
+
+def operands(geometry: Geometry, seed: int, batch: int, inputs: int, outputs: int) -> tuple[Array, Array, Array]:
+    """Return integer data, filter and bias for `inputs` and `outputs` channels a group."""
+    return (
+        integers(seed, (batch, geometry.groups * inputs, *geometry.spatial)),
+        integers(seed + 1, (geometry.groups * inputs, outputs, *geometry.kernel)),
+        integers(seed + 2, (geometry.groups * outputs,)),
+    )
+
+
+# The definition.
+
+
+@given(geometries(), SEEDS, st.integers(1, 2), CHANNELS, CHANNELS)
+@examples(300)
+def test_it_is_the_adjoint_of_convolution(geometry: Geometry, seed: int, batch: int, inputs: int, outputs: int) -> None:
+    """'The same as computing the gradients of input of Convolution': <convT(x), y> == <x, conv(y)>, for every y."""
+    x, w, _ = operands(geometry, seed, batch, inputs, outputs)
+    y = integers(seed + 3, (batch, geometry.groups * outputs, *geometry.output))
+    there = definition(x, w, None, geometry)
+    assert there.shape == y.shape
+    assert np.vdot(there, y) == np.vdot(x, convolved(y, w, geometry, batch))
+
+
+@given(geometries(ranks=(1, 3)), SEEDS, st.integers(1, 2), st.integers(1, 2), st.integers(1, 2))
+@examples(200)
+def test_every_element_is_the_sum_of_its_products(
+    geometry: Geometry, seed: int, batch: int, inputs: int, outputs: int
+) -> None:
+    """Element by element y is the sum over channels of the group, points and taps with o = i*s + k*d - pads_begin."""
+    x, w, b = operands(geometry, seed, batch, inputs, outputs)
+    expected = scattered(x, w, geometry)
+    assert np.array_equal(definition(x, w, None, geometry), expected)
+    biased = expected + b.reshape(-1, *[1] * len(geometry.spatial))
+    assert np.array_equal(definition(x, w, b, geometry), biased)
+
+
+@given(geometries(), SEEDS)
+@examples(100)
+def test_it_is_linear(geometry: Geometry, seed: int) -> None:
+    """Sums and multiples of data, and of filters, go through; the bias is added once."""
+    x, w, b = operands(geometry, seed, 2, 2, 2)
+    other, taps, _ = operands(geometry, seed + 10, 2, 2, 2)
+    whole = definition(x, w, None, geometry)
+    assert np.array_equal(
+        definition(3 * x - other, w, None, geometry), 3 * whole - definition(other, w, None, geometry)
+    )
+    assert np.array_equal(definition(x, 2 * w + taps, None, geometry), 2 * whole + definition(x, taps, None, geometry))
+    assert np.array_equal(definition(x, w, b, geometry) - whole, definition(0 * x, w, b, geometry))
+
+
+@given(geometries(groups=(2, 4)), SEEDS, CHANNELS, CHANNELS)
+@examples(100)
+def test_groups_are_blocks_of_one_filter(geometry: Geometry, seed: int, inputs: int, outputs: int) -> None:
+    """Groups come to the same as one group whose filter is zero outside of the blocks on the diagonal."""
+    x, w, b = operands(geometry, seed, 2, inputs, outputs)
+    blocks = np.zeros((w.shape[0], outputs * geometry.groups, *geometry.kernel))
+    for group in range(geometry.groups):
+        rows = slice(group * inputs, (group + 1) * inputs)
+        blocks[rows, group * outputs : (group + 1) * outputs] = w[rows]
+    assert np.array_equal(definition(x, w, b, geometry), definition(x, blocks, b, replace(geometry, groups=1)))
+
+
+@given(geometries(), SEEDS)
+@examples(100)
+def test_samples_of_a_batch_are_independent(geometry: Geometry, seed: int) -> None:
+    """Each sample is what it would be alone."""
+    x, w, b = operands(geometry, seed, 3, 2, 2)
+    whole = definition(x, w, b, geometry)
+    for n in range(3):
+        assert np.array_equal(whole[n : n + 1], definition(x[n : n + 1], w, b, geometry))
+
+
+# The number of products.
+
+
+@given(geometries(smallest=0), st.integers(0, 3))
+@examples(200)
+def test_products_are_counted(geometry: Geometry, channels: int) -> None:
+    """On data and filter of ones the sum is the number of products, point by point."""
+    x = np.ones((1, geometry.groups * channels, *geometry.spatial))
+    w = np.ones((geometry.groups * channels, 1, *geometry.kernel))
+    ones = definition(x, w, None, geometry)
+    counted = products(geometry, channels)
+    assert counted.shape == geometry.output
+    for group in range(geometry.groups):
+        assert np.array_equal(ones[0, group], counted)
+
+
+def test_products_by_hand() -> None:
+    """Three taps at stride 2 overlap at every other point: 1, 1, 2, 1, 2, 1, 1 for one channel, zeros beyond."""
+    geometry = Geometry((3,), (3,), (2,), (1,), (-1,), (10,), 1)
+    assert products(geometry, 1).tolist() == [0, 1, 1, 2, 1, 2, 1, 1, 0, 0]
+    assert products(replace(geometry, pads_begin=(2,), output=(3,)), 4).tolist() == [8, 4, 8]
+
+
+# Corners.
+
+
+def test_the_smallest_example_by_hand() -> None:
+    """X = 1, 2, 3 and w = 1, 10, 100 at stride 2: 1, 10, 102, 20, 203, 30, 300, every product to be seen."""
+    x, w = np.array([[[1.0, 2.0, 3.0]]]), np.array([[[1.0, 10.0, 100.0]]])
+    geometry = Geometry((3,), (3,), (2,), (1,), (0,), (7,), 1)
+    assert definition(x, w, None, geometry).tolist() == [[[1, 10, 102, 20, 203, 30, 300]]]
+    assert definition(x, w, None, replace(geometry, pads_begin=(1,), output=(4,))).tolist() == [[[10, 102, 20, 203]]]
+    dilated = Geometry((3,), (3,), (1,), (2,), (0,), (7,), 1)
+    assert definition(x, w, None, dilated).tolist() == [[[1, 2, 13, 20, 130, 200, 300]]]
+
+
+def test_the_filter_is_not_flipped() -> None:
+    """An impulse gives the filter as it is: tap k lands at k, on every axis by itself."""
+    w = np.arange(1.0, 7.0).reshape(1, 1, 2, 3)
+    geometry = Geometry((1, 1), (2, 3), (1, 1), (1, 1), (0, 0), (2, 3), 1)
+    assert np.array_equal(definition(np.ones((1, 1, 1, 1)), w, None, geometry), w)
+
+
+def test_input_and_output_channels_are_not_swapped() -> None:
+    """The filter's first axis is the data's channels, its second the output's."""
+    x, w = np.array([[[1.0], [10.0]]]), np.array([[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]])
+    geometry = Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)
+    assert definition(x, w, None, geometry).tolist() == [[[41], [52], [63]]]
+
+
+def test_what_no_tap_reaches_is_the_bias() -> None:
+    """Gaps between taps, and output before the beginning and beyond the end, have the bias alone."""
+    geometry = Geometry((2,), (1,), (3,), (1,), (-2,), (8,), 1)
+    y = definition(np.array([[[5.0, 7.0]]]), np.array([[[1.0], [2.0]]]), np.array([100.0, 200.0]), geometry)
+    assert y.tolist() == [
+        [[100, 100, 105, 100, 100, 107, 100, 100], [200, 200, 210, 200, 200, 214, 200, 200]],
+    ]
+
+
+@pytest.mark.parametrize(("begin", "size"), [(-5, 3), (9, 3), (7, 1), (-3, 3), (20, 0)])
+def test_an_output_outside_of_what_is_reached(begin: int, size: int) -> None:
+    """An output that lies wholly before or beyond what the taps reach is the bias everywhere."""
+    geometry = Geometry((3,), (3,), (2,), (1,), (begin,), (size,), 1)
+    assert definition(np.ones((1, 1, 3)), np.ones((1, 1, 3)), np.array([4.0]), geometry).tolist() == [[[4.0] * size]]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    ("batch", "inputs", "outputs", "spatial", "kernel", "output"),
+    [
+        (0, 2, 3, (3, 2), (2, 2), (4, 3)),
+        (2, 0, 3, (3, 2), (2, 2), (4, 3)),
+        (2, 2, 0, (3, 2), (2, 2), (4, 3)),
+        (2, 2, 3, (3, 0), (2, 2), (4, 3)),
+        (2, 2, 3, (3, 2), (0, 2), (4, 3)),
+        (2, 2, 3, (3, 2), (2, 2), (0, 3)),
+        (0, 0, 0, (0, 0), (0, 0), (0, 0)),
+    ],
+)
+@pytest.mark.parametrize("groups", [1, 2])
+def test_sizes_of_zero(
+    *,
+    bias: bool,
+    batch: int,
+    inputs: int,
+    outputs: int,
+    spatial: tuple[int, int],
+    kernel: tuple[int, int],
+    output: tuple[int, int],
+    groups: int,
+) -> None:
+    """Nothing to sum leaves the bias, or zeros, in the shape that is asked for; an empty output has no elements."""
+    geometry = Geometry(spatial, kernel, (2, 1), (1, 2), (0, 1), output, groups)
+    x, w, b = operands(geometry, 5, batch, inputs, outputs)
+    y = definition(x, w, b if bias else None, geometry)
+    assert y.shape == (batch, groups * outputs, *output)
+    if 0 in (inputs, *spatial, *kernel):
+        expected = b if bias else np.zeros_like(b)
+        assert np.array_equal(y, np.broadcast_to(expected.reshape(-1, 1, 1), y.shape))
+
+
+def test_no_spatial_axis_at_all() -> None:
+    """Batch and channels alone: a matrix product, and the bias."""
+    geometry = Geometry((), (), (), (), (), (), 1)
+    x, w, b = integers(1, (2, 3)), integers(2, (3, 4)), integers(3, (4,))
+    assert np.array_equal(definition(x, w, b, geometry), x @ w + b)
+    assert products(geometry, 3) == 3
+
+
+# What is not a number.
+
+
+def line(x: list[float], w: list[float], b: float | None = None) -> list[float]:
+    """Return the transposed convolution of a line at stride 3, with one more point before and one after."""
+    geometry = Geometry((len(x),), (len(w),), (3,), (1,), (-1,), (3 * len(x) + len(w) - 1,), 1)
+    bias = None if b is None else np.array([b])
+    found = definition(np.array([[x]]), np.array([[w]]), bias, geometry)
+    return [float(value) for value in found[0, 0]]
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "b", "expected"),
+    [
+        ([1, NAN, 2], [1, 5], None, [0, 1, 5, 0, NAN, NAN, 0, 2, 10, 0]),
+        ([1, INF, 2], [1, -5], None, [0, 1, -5, 0, INF, -INF, 0, 2, -10, 0]),
+        ([1, 2, 3], [INF, 5], None, [0, INF, 5, 0, INF, 10, 0, INF, 15, 0]),
+        ([1, 0, -3], [INF, 5], None, [0, INF, 5, 0, NAN, 0, 0, -INF, -15, 0]),
+        ([1, INF], [1, 1], -INF, [-INF, -INF, -INF, -INF, NAN, NAN, -INF]),
+        ([1, 2], [3, 4], NAN, [NAN] * 7),
+        ([1, INF], [1, NAN], 1.0, [1, 2, NAN, 1, INF, NAN, 1]),
+    ],
+)
+def test_nan_and_infinity_are_what_the_sum_makes_of_them(
+    x: list[float], w: list[float], b: float | None, expected: list[float]
+) -> None:
+    """They reach the points that their products belong to and no other: no inserted zero is ever multiplied."""
+    assert np.array_equal(line(x, w, b), expected, equal_nan=True)
+
+
+def test_infinities_that_cancel() -> None:
+    """Two products of opposite infinities in one element are NaN; their neighbours are not."""
+    geometry = Geometry((2,), (2,), (1,), (1,), (0,), (3,), 1)
+    y = definition(np.array([[[INF, INF]]]), np.array([[[-1.0, 1.0]]]), None, geometry)
+    assert np.array_equal(y, [[[-INF, NAN, INF]]], equal_nan=True)
+
+
+@given(geometries(ranks=(1, 2)), SEEDS, st.sampled_from([NAN, INF, -INF]))
+@examples(150)
+def test_a_special_value_spoils_only_what_it_reaches(geometry: Geometry, seed: int, special: float) -> None:
+    """Exactly the elements that a NaN or infinity has a product in are not finite; all others are as before."""
+    x, w, b = operands(geometry, seed, 2, 2, 2)
+    w = np.where(w == 0, 1.0, w)
+    if not x.size:
+        return
+    place = np.unravel_index(seed % x.size, x.shape)
+    spoilt = x.copy()
+    spoilt[place] = special
+    touched = np.zeros_like(x)
+    touched[place] = 1
+    reached = definition(touched, np.abs(w), None, geometry) > 0
+    y = definition(spoilt, w, b, geometry)
+    assert np.array_equal(~np.isfinite(y), reached)
+    assert np.array_equal(y[~reached], definition(x, w, b, geometry)[~reached])
+
+
+def test_nothing_warns() -> None:
+    """Overflow, infinities and NaN are answers, not accidents: numpy says nothing about them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert line([1e308, 1e308], [10.0, NAN], 1e308)[1] == INF
+        assert np.isnan(line([INF, 1.0], [1.0, 0.0], -INF)[1])
+
+
+# The texts' own examples.
+
+
+def onnx_examples() -> list[tuple[str, Any, list[Array], list[Array]]]:
+    """Return the examples of ONNX's operator page, the ones that its backend tests are made of."""
+    module = importlib.import_module("onnx.backend.test.case.node.convtranspose")
+    found: list[tuple[str, onnx.NodeProto, list[Array], list[Array]]] = []
+
+    def expect(node: onnx.NodeProto, inputs: list[Array], outputs: list[Array], name: str) -> None:
+        found.append((name, node, inputs, outputs))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "expect", expect)
+        for name in dir(module.ConvTranspose):
+            if name.startswith("export"):
+                getattr(module.ConvTranspose, name)()
+    return found
+
+
+EXAMPLES = onnx_examples()
+
+
+def test_all_examples_of_onnx_are_found() -> None:
+    """The operator page has these examples at least; one that goes missing is noticed."""
+    assert {name for name, *_ in EXAMPLES} >= {
+        "test_convtranspose",
+        "test_convtranspose_1d",
+        "test_convtranspose_3d",
+        "test_convtranspose_autopad_same",
+        "test_convtranspose_dilations",
+        "test_convtranspose_group_2",
+        "test_convtranspose_group_2_image_3",
+        "test_convtranspose_kernel_shape",
+        "test_convtranspose_output_shape",
+        "test_convtranspose_pad",
+        "test_convtranspose_pads",
+    }
+
+
+@pytest.mark.parametrize("dialect", ["onnx/ConvTranspose-11", "onnx/ConvTranspose-22"])
+@pytest.mark.parametrize(("node", "inputs", "outputs"), [one[1:] for one in EXAMPLES], ids=[one[0] for one in EXAMPLES])
+def test_examples_of_onnx(dialect: str, node: onnx.NodeProto, inputs: list[Array], outputs: list[Array]) -> None:
+    """Each example's output, element by element, from its attributes as they stand."""
+    helper = importlib.import_module("onnx.helper")
+    given_attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+    x, w = inputs
+    rank = x.ndim - 2
+    kernel_shape = given_attributes.pop("kernel_shape", None)
+    assert kernel_shape is None or tuple(kernel_shape) == w.shape[2:]
+    pads = given_attributes.pop("pads", None)
+    if pads is not None:
+        given_attributes |= {"pads_begin": pads[:rank], "pads_end": pads[rank:]}
+    if "group" in given_attributes:
+        given_attributes["groups"] = given_attributes.pop("group")
+    if "auto_pad" in given_attributes:
+        given_attributes["auto_pad"] = given_attributes.pop("auto_pad").decode().lower()
+    y = conv_transpose(x, w, dialect=dialect, **given_attributes)
+    assert y.shape == outputs[0].shape
+    assert np.array_equal(y, outputs[0])
+
+
+@pytest.mark.parametrize(
+    "dialect", ["openvino/ConvolutionBackpropData-1", "onednn/ConvolutionBackpropData-1", "onednn/ConvTranspose-1"]
+)
+def test_example_of_openvino(dialect: str) -> None:
+    """OpenVINO's example: 224x224, kernel 3x3, strides 2, pads 1 gives 447x447; the corners are the central tap's."""
+    attributes = {"dilations": 1, "pads_begin": 1, "pads_end": 1, "strides": 2}
+    assert resolve(spatial=(224, 224), kernel=(3, 3), dialect=dialect, **attributes).output == (447, 447)
+    x, w = integers(1, (1, 2, 224, 224)), integers(2, (2, 1, 3, 3))
+    y = conv_transpose(x, w, dialect=dialect, data_format="NCX", filter_format="IOX", **attributes)
+    assert y.shape == (1, 1, 447, 447)
+    assert y[0, 0, 0, 0] == x[0, :, 0, 0] @ w[:, 0, 1, 1]
+    assert y[0, 0, 446, 446] == x[0, :, 223, 223] @ w[:, 0, 1, 1]
+    assert y[0, 0, 0, 1] == x[0, :, 0, 0] @ w[:, 0, 1, 2] + x[0, :, 0, 1] @ w[:, 0, 1, 0]

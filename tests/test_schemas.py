@@ -1,0 +1,249 @@
+"""The published JSON Schemas: they are what the models generate, accept what ships, and know no unknown key."""
+
+from __future__ import annotations
+
+import json
+import math
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from tconv import schemas, yaml_file
+from tconv import verdict as ver
+from tconv.datafiles import data_folder
+from tconv.records import BackendHeader, CallSummary, Record, RunHeader, header_line, record_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CASE_FILE: dict[str, Any] = {
+    "format": 1,
+    "about": "One sweep and one case.",
+    "cites": [{"dialect": "onnx/ConvTranspose-11", "clause": "doc, total_padding[i] = ..."}],
+    "base": {"batch": 2, "channels": 4, "bias": True, "dtype": "f32", "data": "integers"},
+    "sweeps": [
+        {
+            "name": "crop",
+            "with": {"kernel": [2, 2]},
+            "axes": {
+                "shape": {"line": {"spatial": [5], "kernel": [3]}, "plane": {"spatial": [5, 4], "kernel": [3, 2]}},
+                "auto_pad": ["explicit", "same_upper", {"raw": "SAME"}],
+                "output_shape": ["full", "full-1", ["full+1", 7], 5],
+                "strides": [1, [3, 4]],
+            },
+            "skip": [{"when": {"auto_pad": "valid", "output_shape": ["full-1", ["full+1", 7]]}, "because": "it is so"}],
+        }
+    ],
+    "cases": [
+        {
+            "name": "by-hand",
+            "with": {"breaks": "strides-given", "omit": ["strides"], "x": {"values": [1, 2, 3]}, "w": {"channels": 6}},
+            "expected": [{"dialects": ["onnx/ConvTranspose-1"], "spatial": [6], "values": [1, 10, 102]}],
+        }
+    ],
+}
+WAIVER_FILE: dict[str, Any] = {
+    "format": 1,
+    "backend": "onnxruntime",
+    "unsupported": [{"where": {"dtype": ["f64", "bf16"]}, "because": "NOT_IMPLEMENTED"}],
+    "waivers": [
+        {
+            "name": "some-deviation",
+            "dialects": ["onnx/ConvTranspose-22"],
+            "cases": "padding/output-shape/grow",
+            "where": {"auto_pad": "same_upper", "output_padding": 0},
+            "verdict": {"kind": "differed", "wrong": 3},
+            "versions": ">=1.28",
+            "clause": "doc",
+            "because": "it rounds otherwise",
+            "example": "padding/output-shape/grow[strides=3]",
+            "link": None,
+            "date": "2026-11-20",
+        }
+    ],
+}
+VERDICTS: tuple[ver.Verdict, ...] = (
+    ver.Agreed("bound", ("reduced-precision",)),
+    ver.Disputed(("odd-unit-end",), "exact"),
+    ver.Differed("exact", 3, 9, (0, 0, 1), math.nan, -math.inf, 2.5),
+    ver.WrongShape((1, 2, 3), (1, 2, 4)),
+    ver.WrongDtype("f32", "f64"),
+    ver.RefusedValid("no"),
+    ver.AcceptedInvalid("strides-positive"),
+    ver.Unsupported("not implemented"),
+    ver.Inexpressible("no such attribute"),
+    ver.Died("SIGSEGV", "out of memory"),
+    ver.TimedOut(60.0),
+    ver.Unstable("twice asked, two answers"),
+    ver.Broke("RuntimeError: ?"),
+)
+HEADER = RunHeader(
+    tconv="0.1.0",
+    backend=BackendHeader(name="acme", version="2.1", accumulates={"f16": "f32"}),
+    dialect="onnx/ConvTranspose-22",
+    tier="gate",
+    corpus="sha256:0",
+    cases=1,
+    timeout=60.0,
+    started="2026-11-20T23:40:00+00:00",
+)
+
+
+def validator(make: Any) -> Draft202012Validator:  # noqa: ANN401 - one of the module's functions
+    """Return a validator of a schema, which is itself valid."""
+    schema = make()
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def mappings(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:  # noqa: ANN401 - any JSON
+    """Yield the path of every mapping in a JSON value."""
+    if isinstance(value, dict):
+        yield path
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        yield from mappings(part, (*path, key))
+
+
+def with_key(document: dict[str, Any], path: tuple[str | int, ...], key: str) -> dict[str, Any]:
+    """Return a document with one more key in the mapping at a path."""
+    changed = here = deepcopy(document)
+    for step in path:
+        here = here[step]  # type: ignore[index]
+    here[key] = {"very": ["odd"]}
+    return changed
+
+
+@pytest.mark.parametrize("path", schemas.SCHEMAS, ids=lambda path: path.name)
+def test_the_shipped_file_is_what_the_models_generate(path: Path) -> None:
+    """A change of a model without `python -m tconv.schemas` is found here."""
+    assert json.loads(path.read_text(encoding="utf-8")) == schemas.SCHEMAS[path]()
+
+
+def test_main_writes_every_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each goes to the file that is named for it."""
+    monkeypatch.setattr(schemas, "SCHEMAS", {tmp_path / "one.json": schemas.case_file})
+    schemas.main()
+    assert json.loads((tmp_path / "one.json").read_text()) == schemas.case_file()
+
+
+@pytest.mark.parametrize("make", schemas.SCHEMAS.values(), ids=lambda make: make.__name__)
+def test_every_object_is_closed(make: Any) -> None:  # noqa: ANN401 - one of the module's functions
+    """An object names its keys and takes no others, or says of what type the value of any key is."""
+    objects = [part for part in schemas._parts(make()) if part.get("type") == "object"]
+    assert objects
+    for part in objects:
+        others = part["additionalProperties"]
+        assert others is False or (isinstance(others, dict) and others), part
+        assert others is False or "properties" not in part or "$ref" in others
+
+
+@pytest.mark.parametrize("make", schemas.SCHEMAS.values(), ids=lambda make: make.__name__)
+def test_definitions_are_told_in_words(make: Any) -> None:  # noqa: ANN401 - one of the module's functions
+    """An editor shows a title and the first words of the class, without its list of attributes."""
+    schema = make()
+    for part in (schema, *schema["$defs"].values()):
+        assert part["title"]
+        assert part["description"]
+        assert "Attributes:" not in part["description"]
+
+
+@pytest.mark.parametrize(
+    ("make", "folder"), [(schemas.case_file, "cases"), (schemas.waiver_file, "waivers")], ids=["cases", "waivers"]
+)
+def test_every_shipped_file_is_valid(make: Any, folder: str) -> None:  # noqa: ANN401 - one of the module's functions
+    """Whatever of the kind is in the distribution."""
+    files = sorted(data_folder(folder).rglob("*.yaml"))
+    assert files
+    check = validator(make)
+    for file in files:
+        check.validate(yaml_file.read(file).value)
+
+
+@pytest.mark.parametrize(
+    ("make", "document"), [(schemas.case_file, CASE_FILE), (schemas.waiver_file, WAIVER_FILE)], ids=["case", "waiver"]
+)
+def test_an_unknown_key_is_refused_wherever_it_stands(make: Any, document: dict[str, Any]) -> None:  # noqa: ANN401
+    """At the top, in a part, in a label's settings, in an operand, in a verdict, among an axis's labels."""
+    check = validator(make)
+    check.validate(document)
+    for path in mappings(document):
+        with pytest.raises(ValidationError):
+            check.validate(with_key(document, path, "No Such Key"))
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({"strides": [1, "two"]}, "'two'"),
+        ({"groups": [[1, 2]]}, r"\[1, 2\]"),
+        ({"output_shape": ["fall"]}, "'fall'"),
+        ({"auto_pad": ["same-upper"]}, "'same-upper'"),
+        ({"nothing-known": [1, 2]}, r"\[1, 2\]"),
+        ({"shape": {"line": {"spatial": 5}}}, "^5 is not"),
+        ({"strides": []}, r"\[\]"),
+        ({}, "{}"),
+    ],
+)
+def test_axes_are_typed_by_the_key_that_they_vary(axes: dict[str, Any], message: str) -> None:
+    """A list's values are that key's values; another name must have labels."""
+    document = deepcopy(CASE_FILE)
+    document["sweeps"][0]["axes"] = axes
+    with pytest.raises(ValidationError, match=message):
+        validator(schemas.case_file).validate(document)
+
+
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [(("cites", 0, "dialect"), "onnx/ConvTranspose-12"), (("cases", 0, "with", "breaks"), "strides-gone")],
+)
+def test_words_are_the_known_ones(path: tuple[str | int, ...], word: str) -> None:
+    """Dialects and constraints are what an editor completes."""
+    with pytest.raises(ValidationError, match=word):
+        validator(schemas.case_file).validate(with_value(CASE_FILE, path, word))
+
+
+def with_value(document: dict[str, Any], path: tuple[str | int, ...], value: object) -> dict[str, Any]:
+    """Return a document with another value at a path."""
+    changed = here = deepcopy(document)
+    for step in path[:-1]:
+        here = here[step]  # type: ignore[index]
+    here[path[-1]] = value  # type: ignore[index]
+    return changed
+
+
+def test_a_waiver_names_any_keys_of_its_verdict() -> None:
+    """The kind alone, or with whichever keys of that kind matter; never another kind's."""
+    check = validator(schemas.waiver_file)
+    check.validate(with_value(WAIVER_FILE, ("waivers", 0, "verdict"), {"kind": "refused-valid"}))
+    for verdict in ({}, {"kind": "wrong"}, {"kind": "refused-valid", "wrong": 3}, {"message": "no"}):
+        with pytest.raises(ValidationError):
+            check.validate(with_value(WAIVER_FILE, ("waivers", 0, "verdict"), verdict))
+
+
+@pytest.mark.parametrize("verdict", VERDICTS, ids=lambda verdict: verdict.kind)
+def test_every_verdict_has_its_line(verdict: ver.Verdict) -> None:
+    """What the writer writes is valid, with everything that a record may have; a stranger's key is not."""
+    call = CallSummary({"strides": [2, 2], "auto_pad": "SAME_UPPER"}, [("X", [1, 2, 3], "f32")], "NCX", "IOX")
+    record = Record("a/b/c[d=1]", "acme", HEADER.dialect, verdict, 0.25, "artifacts/0.npz", call, "exact")
+    check, line = validator(schemas.record_line), json.loads(record_line(record))
+    check.validate(line)
+    for path in ((), ("verdict",), ("call",)):
+        with pytest.raises(ValidationError):
+            check.validate(with_key(line, path, "more"))
+
+
+def test_all_kinds_of_verdict_are_tried() -> None:
+    """A kind that is added is added to this test."""
+    assert {verdict.kind for verdict in VERDICTS} == set(ver.KINDS)
+
+
+def test_the_header_is_a_line() -> None:
+    """It is valid; with a key that nobody knows it is not."""
+    check, line = validator(schemas.record_line), json.loads(header_line(HEADER))
+    check.validate(line)
+    with pytest.raises(ValidationError):
+        check.validate(with_key(line, ("run",), "more"))

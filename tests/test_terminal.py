@@ -1,0 +1,128 @@
+"""The closing table tells what a person can act on, on a terminal of any width and in a pipe."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from made_records import AGREED, CASES, DIFFERED, EVERY_VERDICT, facts, run_of, waiver, waiver_file
+from tconv import verdict as ver
+from tconv.gate import Assessment, assess
+from tconv.reports import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ESCAPE = "\x1b"
+LONG = "padding/output-shape/crop[auto_pad=same_upper,output_shape=full-1,strides=2x3,output_padding=0x1]"
+
+
+@pytest.fixture(autouse=True)
+def _no_colour_by_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what makes rich write colours into a pipe because its user wants them."""
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Assessment, int], str]:
+    """Return what shows a run on a terminal of so many columns and returns the text."""
+
+    def show(assessment: Assessment, width: int) -> str:
+        screen = io.StringIO()
+        console = Console(file=screen, width=width, force_terminal=True, color_system="standard", highlight=False)
+        monkeypatch.setattr(terminal, "console", lambda: console)
+        terminal.show(assessment, Path("out"))
+        return screen.getvalue()
+
+    return show
+
+
+def everything() -> Assessment:
+    """Return an assessment with every verdict, a waiver that is used and too wide, and a stale one."""
+    verdicts = {f"a/{verdict.kind}/{number}": verdict for number, verdict in enumerate(EVERY_VERDICT)}
+    verdicts |= {CASES[0]: DIFFERED, CASES[1]: AGREED, LONG: ver.Broke(f"{ESCAPE}[31mred{ESCAPE}[0m\x07")}
+    stale = waiver(name="gone", cases="a/d", example="a/d/e")
+    return assess(run_of(verdicts | {CASES[3]: AGREED}), waiver_file(waiver(), stale), facts)
+
+
+def test_what_goes_into_a_pipe_has_no_escape_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither ours nor those that a runtime's message holds."""
+    terminal.show(everything(), Path("out"))
+    out = capsys.readouterr().out
+    assert out.isprintable() or re.fullmatch(r"[^\x00-\x09\x0b-\x1f\x7f]*", out)
+    assert ESCAPE not in out
+    assert max(map(len, out.splitlines())) <= 160
+
+
+def test_a_terminal_has_colours(on_terminal: Callable[[Assessment, int], str]) -> None:
+    """What the test above finds none of is there where it is wanted."""
+    assert ESCAPE in on_terminal(everything(), 80)
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_a_narrow_terminal_loses_nothing(width: int, on_terminal: Callable[[Assessment, int], str]) -> None:
+    """No line is too long; ids and reasons are folded, not cut: their letters are all there, in their order."""
+    text = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", on_terminal(everything(), width))
+    assert max(map(len, text.splitlines())) <= width
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    # Tables fold in columns of their own; the sentences below them fold as text does.
+    flowing = "".join(text.split())
+    for sentence in everything().red:
+        assert "".join(f"red: {sentence}".split()) in flowing
+
+
+def test_green_is_said_and_red_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    """The last lines are the answer, and where the records and the page are."""
+    terminal.show(assess(run_of({CASES[3]: AGREED}), None, facts), Path("out"))
+    *_, answer, places = capsys.readouterr().out.splitlines()
+    assert answer == "green: every deviation is known"
+    assert places == "records out/acme.jsonl   page out/index.html"
+    terminal.show(assess(run_of({CASES[3]: DIFFERED}), None, facts), Path("out"))
+    *_, failed, nothing, _ = capsys.readouterr().out.splitlines()
+    assert (failed, nothing) == (
+        "red: 1 case failed without a waiver",
+        "red: not one case passed, so nothing was shown",
+    )
+
+
+def test_the_head_names_what_was_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    """Backend, version, dialect, tier and the number of cases, then how many of each status."""
+    terminal.show(assess(run_of({CASES[3]: AGREED, CASES[0]: DIFFERED}), None, facts), Path("out"))
+    head, passed, failed = capsys.readouterr().out.splitlines()[1:4]
+    assert head == "acme 1.2.0  onnx/ConvTranspose-22  gate tier  2 cases"
+    assert passed.split()[:2] == ["1", "passed"]
+    assert failed.split()[:2] == ["1", "failed"]
+
+
+def test_failures_stand_by_cause_with_an_example_for_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    """Hundreds of cases of one sweep with one kind of verdict are one line, whose example can be pasted."""
+    verdicts: dict[str, ver.Verdict] = {f"a/b/c[s={number}]": DIFFERED for number in range(200)}
+    verdicts |= {"a/d/e": ver.Broke("oh")}
+    terminal.show(assess(run_of(verdicts), None, facts), Path("out"))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["200", "differed", "in", "a/b/c", "'a/b/c[s=0]'"] in lines
+    assert ["1", "broke", "in", "a/d/e", "a/d/e"] in lines
+
+
+def test_many_causes_are_cut_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    """The terminal shows the largest; how many more there are is said."""
+    verdicts: dict[str, ver.Verdict] = {f"a/b/c{number}": DIFFERED for number in range(33)}
+    terminal.show(assess(run_of(verdicts), None, facts), Path("out"))
+    out = capsys.readouterr().out
+    assert out.count("differed in") == 20
+    assert "in 13 further groups; see the page" in out
+
+
+def test_a_waiver_is_named_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    """So is one that is wider than what it knows."""
+    terminal.show(everything(), Path("out"))
+    out = capsys.readouterr().out
+    assert "known: it rounds up" in out
+    assert f"note: waiver 'known' also covers 1 cases that agree, such as {CASES[1]}" in out
+    assert "red: waiver 'gone' is stale: its cases ran and none deviates as it says; remove it" in out

@@ -1,0 +1,156 @@
+"""A waiver file says which deviations are known, exactly, and is refused where it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from made_records import DIALECT, waiver, waiver_file
+from tconv.corpus import Corpus
+from tconv.datafiles import data_folder
+from tconv.errors import FileError
+from tconv.waivers import chosen, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tconv.waivers import Waiver
+
+GOOD = f"""\
+format: 1
+backend: acme
+unsupported:
+  - where: {{dtype: [f64, bf16]}}
+    because: no kernel
+waivers:
+  - name: rounds-up
+    dialects: [{DIALECT}]
+    cases: padding/**
+    where: {{auto_pad: same_upper, groups: 1, bias: true}}
+    verdict: {{kind: differed}}
+    versions: ">=1.28"
+    clause: doc
+    because: it rounds up
+    example: padding/output-shape/grow
+    link: null
+    date: 2026-11-20
+"""
+
+
+def refusal(tmp_path: Path, old: str, new: str) -> str:
+    """Return what is said of the good file after a replacement, without the file's folder."""
+    assert GOOD.count(old) == 1
+    path = tmp_path / "acme.yaml"
+    path.write_text(GOOD.replace(old, new), encoding="utf-8")
+    with pytest.raises(FileError) as caught:
+        load(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix(f"{tmp_path}/")
+
+
+def only(**settings: object) -> Waiver:
+    """Return the waiver of a file of one."""
+    return waiver_file(waiver(**settings)).waivers[0]
+
+
+def test_a_good_file_is_read(tmp_path: Path) -> None:
+    """Dates may stand without quotes, words in `where` are words, and numbers and truth are what they are."""
+    path = tmp_path / "acme.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    file = load(path)
+    (one,) = file.waivers
+    assert (file.backend, one.name, one.date, one.link) == ("acme", "rounds-up", "2026-11-20", None)
+    assert one.where == {"auto_pad": "same_upper", "groups": 1, "bias": True}
+    assert one.covers("padding/x/y", {"auto_pad": "same_upper", "groups": "1", "bias": "true"})
+    assert not one.covers("padding/x/y", {"auto_pad": "same_upper", "groups": "1", "bias": "false"})
+    assert file.unsupported[0].covers("any/thing", {"dtype": "bf16"})
+    assert not file.unsupported[0].covers("any/thing", {"dtype": "f16"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("    because: it r", "    becuase: it r", "14:5: must be one of the known keys (got 'becuase'); did you mean"),
+        ("    clause: doc\n", "", "7:5: must have the key 'clause'"),
+        ("clause: doc", "clause: ''", "13:13: "),
+        ("format: 1", "format: 2", "1:9: "),
+        (DIALECT, "onnx/ConvTranspose-2", "8:16: must be a dialect (got 'onnx/ConvTranspose-2'); did you mean"),
+        (f"[{DIALECT}]", "[]", "8:15: "),
+        ("kind: differed", "kind: difered", "11:14: must have a kind, one of agreed, disputed, differed, "),
+        ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, differed, "),
+        (
+            "kind: differed",
+            "kind: differed, frist: [0]",
+            "11:14: must have only keys of the verdict 'differed' (got 'frist'); did you mean 'first'?",
+        ),
+        ('">=1.28"', '"=>1.28"', "12:15: must be a version specifier such as '>=1.28' (got '=>1.28')"),
+        ('">=1.28"', "1.28", "12:15: must be text (got 1.28); put it in quotes"),
+        ("padding/**", "padding[a", "9:12: a pattern must be PATH or PATH[key=value,...] (got 'padding[a')"),
+        ("2026-11-20", "20.11.2026", "17:11: must be a date such as '2026-11-20' (got '20.11.2026')"),
+        ("groups: 1", "groups: 1.5", "10:43: must be text, an integer, true or false or a list of values (got 1.5)"),
+        ("[f64, bf16]", "{a: b}", "4:20: must be text, an integer, true or false or a list of values (got {'a': 'b'})"),
+        ("  - name: rounds-up", "\t- name: rounds-up", "7:1: indentation must be spaces (got a tab)"),
+        ("    link: null", "    clause: doc", "16:5: must have each key once (got 'clause', as in line 13)"),
+    ],
+)
+def test_a_bad_file_is_refused_at_its_place(old: str, new: str, message: str, tmp_path: Path) -> None:
+    """One line: path, line, column, what must be, what was got."""
+    assert refusal(tmp_path, old, new).startswith(f"acme.yaml:{message}")
+
+
+def test_two_waivers_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Reports tell of waivers by their names; the second one's place is told."""
+    again = GOOD[GOOD.index("  - name") :]
+    message = refusal(tmp_path, "    date: 2026-11-20\n", "    date: 2026-11-20\n" + again)
+    assert message == "acme.yaml:18:11: a waiver's name must be unique (got 'rounds-up' again)"
+
+
+@pytest.mark.parametrize(
+    ("versions", "version", "active"),
+    [
+        (">=1.28", "1.28", True),
+        (">=1.28", "1.28.1+cpu", True),
+        (">=1.28", "1.29.0.dev20261120", True),
+        (">=1.28", "1.27.9", False),
+        (">=1.28,<2", "2.0", False),
+        ("==1.28.*", "1.28.3", True),
+        ("", "0.1", True),
+        (">=1", "unknown", False),
+    ],
+)
+def test_a_waiver_is_active_for_its_versions(versions: str, version: str, active: bool) -> None:  # noqa: FBT001
+    """As PEP 440 says, development versions included; a version that is none is nobody's."""
+    assert only(versions=versions).active(DIALECT, version) is active
+
+
+def test_a_waiver_is_active_for_its_dialects() -> None:
+    """The same runtime may be right in another dialect."""
+    assert not only().active("onnx/ConvTranspose-1", "1.2")
+    assert only(dialects=["onnx/ConvTranspose-1", DIALECT]).active("onnx/ConvTranspose-1", "1.2")
+
+
+def test_which_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path, none, or what ships for the backend; a backend for which nothing ships has no waivers."""
+    path = tmp_path / "acme.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    monkeypatch.setattr("tconv.waivers.data_folder", lambda _: tmp_path)
+    assert chosen("none", "acme") is None
+    assert chosen(None, "other") is None
+    for option, backend in [(str(path), "other"), (None, "acme")]:
+        file = chosen(option, backend)
+        assert file is not None
+        assert file.waivers[0].name == "rounds-up"
+    with pytest.raises(FileError, match=r"nowhere\.yaml: must be a file that can be read"):
+        chosen(str(tmp_path / "nowhere.yaml"), "acme")
+
+
+@pytest.mark.parametrize("path", sorted(data_folder("waivers").glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_shipped_waiver_has_an_example_of_its_own(path: Path) -> None:
+    """Every file that ships is named as its backend is, and every example is a case that its waiver covers."""
+    file, corpus = load(path), Corpus.load()
+    assert file.backend == path.stem
+    for one in file.waivers:
+        facts = corpus.facts(one.example)
+        assert facts is not None, one.name
+        assert one.covers(one.example, facts), one.name

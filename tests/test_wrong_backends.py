@@ -1,0 +1,156 @@
+"""A backend that is wrong gets the verdict that says how, and takes no other case with it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from small_corpus import CASES, NAMES, VALID, assessed, records, tconv, told, written
+from tconv import verdict as ver
+from tconv.corpus import Corpus
+from tconv.errors import BackendMissing
+from tconv.gate import Status, assess
+from tconv.records import read
+from wrong_backends import SPOKEN
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tconv.gate import Assessment
+
+VERDICTS = {
+    "Right": {},
+    "PadsSwapped": {"padded": "differed"},
+    "GroupsReversed": dict.fromkeys(VALID, "differed"),
+    "DroppedTap": dict.fromkeys(VALID, "differed"),
+    "BiasDoubled": dict.fromkeys(VALID, "differed"),
+    "BiasOfNextChannel": dict.fromkeys(VALID, "differed"),
+    "WrongDtype": dict.fromkeys(VALID, "wrong-dtype"),
+    "WrongShape": dict.fromkeys(VALID, "wrong-shape"),
+    "WrongRank": dict.fromkeys(VALID, "wrong-shape"),
+    "Scalar": dict.fromkeys(VALID, "wrong-shape"),
+    "NanReplaced": {"not-a-number": "differed"},
+    "AcceptsEverything": dict.fromkeys(VALID, "wrong-shape") | {"invalid": "accepted-invalid"},
+    "RefusesEverything": dict.fromkeys(VALID, "refused-valid"),
+    "UnsupportedEverywhere": dict.fromkeys(NAMES, "unsupported"),
+    "Aborts": {"trouble": "died"},
+    "Exits": {"trouble": "died"},
+    "ExitsPolitely": {"trouble": "died"},
+    "IsKilled": {"trouble": "died"},
+    "LeavesChild": {"trouble": "died"},
+    "Hangs": {"trouble": "timed-out"},
+    "Prints": {},
+    "Raises": dict.fromkeys(NAMES, "broke"),
+    "NoArray": dict.fromkeys(VALID, "broke"),
+    "NoOutcome": dict.fromkeys(VALID, "broke"),
+    "NoText": dict.fromkeys(VALID, "broke"),
+}
+"""For each backend the verdicts other than agreed."""
+DEATHS = {
+    "Aborts": ("SIGABRT", "assertion failed: stride < 7"),
+    "Exits": ("exit code 3", ""),
+    "ExitsPolitely": ("exit code 5", ""),
+    "IsKilled": ("SIGKILL", ""),
+    "LeavesChild": ("SIGABRT", ""),
+}
+"""What the verdict must say of a death: the signal or the exit code, and the end of what was printed."""
+
+
+def verdicts(assessment: Assessment) -> dict[str, ver.Verdict]:
+    """Return the verdict of each case by its name."""
+    return {judged.record.case.removeprefix("small/"): judged.record.verdict for judged in assessment.judged}
+
+
+@pytest.mark.parametrize("backend", VERDICTS)
+def test_every_case_gets_one_record_with_the_verdict_that_says_what_is_wrong(backend: str, tmp_path: Path) -> None:
+    """Each wrong backend is told by its verdicts, and a death by its cause; red is whatever is not agreed."""
+    assessment = assessed(backend, tmp_path)
+    cases = [judged.record.case for judged in assessment.judged]
+    assert sorted(cases) == sorted(f"small/{name}" for name in NAMES)
+    kinds = {name: verdict.kind for name, verdict in verdicts(assessment).items()}
+    assert kinds == dict.fromkeys(NAMES, "agreed") | VERDICTS[backend]
+    assert bool(assessment.red) == bool(VERDICTS[backend])
+    if backend in DEATHS:
+        died = verdicts(assessment)["trouble"]
+        assert isinstance(died, ver.Died)
+        assert (died.cause, died.stderr) == DEATHS[backend]
+
+
+def test_a_message_of_any_characters_is_kept(tmp_path: Path) -> None:
+    """Several lines, escape codes and half characters in an exception do not harm the record file."""
+    verdict = verdicts(assessed("Raises", tmp_path))["plain"]
+    assert isinstance(verdict, ver.Broke)
+    assert verdict.message.startswith("RuntimeError: no kernel \\udcff for onnx/ConvTranspose-22\n\x1b[31m")
+
+
+def test_accepting_an_invalid_model_is_told_and_red_only_when_strict(tmp_path: Path) -> None:
+    """What no text obliges a runtime to detect fails only where it is asked."""
+    finished, facts = read(records("AcceptsEverything", tmp_path)), Corpus.load(tmp_path / "small.yaml").facts
+    statuses = {}
+    for strict in (False, True):
+        judged = assess(finished, None, facts, strict=strict).judged
+        statuses[strict] = next(one.status for one in judged if one.record.case == "small/invalid")
+    assert statuses == {False: Status.REPORTED, True: Status.FAILED}
+
+
+def test_what_dies_of_a_type_is_asked_about_the_others(tmp_path: Path) -> None:
+    """A backend that dies of float16 is not lost for float32: its float16 cases died, the others agree."""
+    text = CASES + "  - {name: half, with: {dtype: f16}}\n"
+    assessment = assessed("DiesOnHalf", tmp_path, text)
+    kinds = {name: verdict.kind for name, verdict in verdicts(assessment).items()}
+    assert kinds == dict.fromkeys(NAMES, "agreed") | {"half": "died"}
+    assert set(assessment.run.header.backend.accumulates) == {"bf16"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "message"),
+    [
+        ("wrong_backends:FailsToStart", "(got RuntimeError: no licence see the manual)"),
+        ("wrong_backends:DiesAtStart", "it printed: cannot allocate"),
+        ("wrong_backends:SpeaksNothing", "must speak a dialect (got none)"),
+        ("wrong_backends:NotThere", "has no attribute 'NotThere'"),
+        ("no_such_module:Backend", "No module named 'no_such_module'"),
+        ("dies_at_import:Backend", "it printed: illegal instruction"),
+        ("onnxruntme", "did you mean 'onnxruntime'?"),
+    ],
+)
+def test_a_backend_that_cannot_be_had_is_one_line_and_exit_3(
+    backend: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is said which, and what it said itself; no record file is begun."""
+    source = "import os, sys\nprint('illegal instruction', file=sys.stderr, flush=True)\nos._exit(11)\n"
+    (tmp_path / "dies_at_import.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    code = told(monkeypatch, tmp_path, "run", "--cases", str(written(tmp_path)), "--backend", backend)
+    out, err = capfd.readouterr()
+    assert (code, out) == (BackendMissing.exit_code, "")
+    assert err.count("\n") == 1
+    assert err.startswith("tconv: backend ")
+    assert message in err
+    assert not list(tmp_path.glob("reports/*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("backend", "code", "last"),
+    [
+        ("Right", 0, "green: every deviation is known"),
+        ("Prints", 0, "green: every deviation is known"),
+        ("PadsSwapped", 1, "red: 1 case failed without a waiver"),
+        ("IsKilled", 1, "red: 1 case failed without a waiver"),
+        ("UnsupportedEverywhere", 1, "red: not one case passed, so nothing was shown"),
+    ],
+)
+def test_the_command_ends_as_the_gate_says(backend: str, code: int, last: str, tmp_path: Path) -> None:
+    """`tconv run` exits with 0 or 1, says why, and leaves a whole record file, whatever the backend does."""
+    cases = str(written(tmp_path))
+    done = tconv(tmp_path, "run", "--cases", cases, "--backend", f"wrong_backends:{backend}", "-j", "2")
+    assert done.returncode == code
+    assert last in done.stdout.splitlines()
+    assert "Traceback" not in done.stderr
+    assert SPOKEN not in done.stdout + done.stderr
+    (file,) = tmp_path.glob("reports/*.jsonl")
+    header, *lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    assert header["run"]["backend"]["name"] == backend
+    assert sorted(line["case"] for line in lines) == sorted(f"small/{name}" for name in NAMES)

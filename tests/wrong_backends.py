@@ -1,0 +1,411 @@
+"""Miniature backends that are wrong on purpose, and one that is right: what the harness itself is tested with.
+
+Each is named as any backend is, `wrong_backends:PadsSwapped`. They speak ONNX and compute with the reference, so that
+whatever a verdict says of one of them is that one's own doing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv import conv_transpose
+from tconv.backends import BackendInfo
+from tconv.errors import Invalid, UsageError
+from tconv.outcome import Outcome, Produced, Refused, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.call import Call
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LOG = "WRONG_BACKENDS_LOG"
+"""The environment's name for a file that takes a line for every call: process, strides, spatial size."""
+TROUBLE = 7
+"""The stride on which the backends that die or fall silent do so."""
+SPOKEN = "<this was printed by a backend>"
+FOREVER = 3600.0
+
+
+class Right:
+    """The reference, which does as it is asked."""
+
+    version = "1.0"
+
+    def info(self) -> BackendInfo:
+        """Return the class's name."""
+        return BackendInfo(
+            type(self).__name__, self.version, ("onnx/ConvTranspose-22", "onnx/ConvTranspose-11"), {"kind": "miniature"}
+        )
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, after whatever the subclass makes of operands and attributes."""
+        words = self.understood(dict(call.attributes))
+        log(call)
+        try:
+            y = self.computed(call, words, dict(arrays))
+        except (Invalid, UsageError) as error:
+            return Refused(str(error))
+        return self.answer(y.astype(arrays["x"].dtype))
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Return the canonical attributes of ONNX's."""
+        pads = attributes.get("pads")
+        half = len(pads or ()) // 2
+        return {
+            "strides": attributes.get("strides"),
+            "dilations": attributes.get("dilations"),
+            "pads_begin": pads and pads[:half],
+            "pads_end": pads and pads[half:],
+            "auto_pad": AUTO_PADS.get(attributes.get("auto_pad"), attributes.get("auto_pad")),
+            "output_padding": attributes.get("output_padding"),
+            "output_shape": attributes.get("output_shape"),
+        }
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Return the reference's values."""
+        return conv_transpose(
+            arrays["x"],
+            arrays["w"],
+            arrays.get("b"),
+            dialect=call.dialect,
+            groups=call.groups,
+            data_format=call.data_format,
+            filter_format=call.filter_format,
+            **words,
+        )
+
+    def answer(self, y: Array) -> Outcome:
+        """Return the outcome."""
+        return Produced(y)
+
+
+AUTO_PADS = {None: None, "NOTSET": "explicit", "VALID": "valid", "SAME_UPPER": "same_upper", "SAME_LOWER": "same_lower"}
+
+
+def log(call: Call) -> None:
+    """Note a call where a test wants to know of it; one write a line, so that processes do not mix theirs."""
+    if path := os.environ.get(LOG):
+        line = f"{os.getpid()} {call.attributes.get('strides')} {call.inputs[0].shape}\n"
+        with Path(path).open("ab", buffering=0) as file:
+            file.write(line.encode())
+
+
+def troubled(call: Call) -> bool:
+    """Return whether the call is one that the backends below cannot stand."""
+    return TROUBLE in call.attributes.get("strides", ())  # type: ignore[operator] # the corpus writes lists
+
+
+class PadsSwapped(Right):
+    """The padding of the end at the beginning."""
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Swap."""
+        words = super().understood(attributes)
+        return words | {"pads_begin": words["pads_end"], "pads_end": words["pads_begin"]}
+
+
+class GroupsReversed(Right):
+    """The groups' outputs in reverse order."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Reverse; the bias stays where it was."""
+        bias = arrays.pop("b", np.zeros(1))
+        y = super().computed(call, words, arrays)
+        groups = np.split(y, call.groups, axis=1)
+        return np.concatenate(groups[::-1], axis=1) + bias.reshape(-1, *(1,) * (y.ndim - 2))
+
+
+class DroppedTap(Right):
+    """The filter's last tap is not there."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Take it for zero."""
+        w = arrays["w"].copy()
+        w[..., -1] = 0
+        return super().computed(call, words, arrays | {"w": w})
+
+
+class BiasDoubled(Right):
+    """The bias twice."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Double it."""
+        return super().computed(call, words, {k: v * 2 if k == "b" else v for k, v in arrays.items()})
+
+
+class BiasOfNextChannel(Right):
+    """Every channel has the bias of the next."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Roll it."""
+        return super().computed(call, words, {k: np.roll(v, -1) if k == "b" else v for k, v in arrays.items()})
+
+
+class WrongDtype(Right):
+    """float64, whatever was asked."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Widen."""
+        return Produced(y.astype(np.float64))
+
+
+class WrongShape(Right):
+    """One element short."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Cut."""
+        return Produced(y[..., :-1])
+
+
+class WrongRank(Right):
+    """Without the batch's axis."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Drop it."""
+        return Produced(y[0])
+
+
+class Scalar(Right):
+    """One number."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return an array without any axis."""
+        return Produced(np.array(y.sum()))
+
+
+class NanReplaced(Right):
+    """Zero where NaN must be."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Replace."""
+        return Produced(np.nan_to_num(y, nan=0.0))
+
+
+class AcceptsEverything(Right):
+    """Zeros of the data's shape, also for what is invalid."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Refuse nothing."""
+        log(call)
+        return Produced(np.zeros_like(arrays["x"]))
+
+
+class RefusesEverything(Right):
+    """A refusal, also of what is valid."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Refuse."""
+        log(call)
+        return Refused(f"I do not like {sorted(arrays)}")
+
+
+class UnsupportedEverywhere(Right):
+    """Nothing is implemented."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Say so."""
+        log(call)
+        return Unsupported(f"{sorted(arrays)} to come")
+
+
+class _Troubled(Right):
+    """Right, but for the calls that it cannot stand."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or do what the subclass does."""
+        if troubled(call):
+            log(call)
+            self.end()
+        return super().run(call, arrays)
+
+    def end(self) -> None:
+        """Do what is wrong."""
+
+
+class Aborts(_Troubled):
+    """As a failed assertion of C does."""
+
+    def end(self) -> None:
+        """Abort."""
+        sys.stderr.write("assertion failed: stride < 7\n")
+        sys.stderr.flush()
+        os.abort()
+
+
+class Exits(_Troubled):
+    """As a library does that ends the process for its caller."""
+
+    def end(self) -> None:
+        """Exit with 3."""
+        os._exit(3)
+
+
+class ExitsPolitely(_Troubled):
+    """With an exception that is no error."""
+
+    def end(self) -> None:
+        """Exit with 5."""
+        sys.exit(5)
+
+
+class IsKilled(_Troubled):
+    """As when memory runs out."""
+
+    def end(self) -> None:
+        """Be killed."""
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Hangs(_Troubled):
+    """No answer, and no ear for signals."""
+
+    def end(self) -> None:
+        """Sleep on."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        time.sleep(FOREVER)
+
+
+class LeavesChild(_Troubled):
+    """A child that outlives it and holds all that it had open."""
+
+    def end(self) -> None:
+        """Fork, and die."""
+        if os.fork() == 0:
+            time.sleep(FOREVER)
+        os.abort()
+
+
+class DiesAndHangs(_Troubled):
+    """By the size of the data: now one, now the other."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, die or hang."""
+        size = arrays["x"].shape[-1]
+        if troubled(call):
+            log(call)
+            if size % 4 == 0:
+                time.sleep(FOREVER)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().run(call, arrays)
+
+
+class DiesOnHalf(Right):
+    """An instruction that this processor does not have, for float16 alone."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or die."""
+        if arrays["x"].dtype == np.float16:
+            os.kill(os.getpid(), signal.SIGILL)
+        return super().run(call, arrays)
+
+
+class Slow(Right):
+    """Right, in its own time."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Wait, then compute."""
+        time.sleep(0.02)
+        return super().run(call, arrays)
+
+
+class Prints(Right):
+    """Megabytes, by Python and past it."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Print, then compute."""
+        sys.stdout.write(SPOKEN * 20_000)
+        sys.stderr.write(SPOKEN * 20_000)
+        os.write(1, SPOKEN.encode() * 20_000)
+        os.write(2, SPOKEN.encode() * 20_000)
+        return super().run(call, arrays)
+
+
+class Raises(Right):
+    """An exception, whatever is asked."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Raise; the message has half a character, as text has that was not decoded."""
+        raise RuntimeError(f"no kernel \udcff for {call.dialect}\n\x1b[31m{sorted(arrays)}")
+
+
+class NoArray(Right):
+    """A list where an array must be."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return a list."""
+        return Produced(y.tolist())
+
+
+class NoOutcome(Right):
+    """An array where an outcome must be."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return the array."""
+        return y  # type: ignore[return-value] # that is what is wrong
+
+
+class NoText(Right):
+    """A refusal without a text."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return the array as the message."""
+        return Refused(y)  # type: ignore[arg-type] # that is what is wrong
+
+
+class FailsToStart(Right):
+    """There is no licence."""
+
+    def __init__(self) -> None:
+        raise RuntimeError("no licence\nsee the manual")
+
+
+class DiesAtStart(Right):
+    """The process ends."""
+
+    def __init__(self) -> None:
+        sys.stderr.write("cannot allocate\n")
+        sys.stderr.flush()
+        os._exit(9)
+
+
+class SpeaksNothing(Right):
+    """No dialect at all."""
+
+    def info(self) -> BackendInfo:
+        """Return none."""
+        return BackendInfo("SpeaksNothing", "1", ())
+
+
+class Various(_Troubled):
+    """Right at stride 1, another way of not being so at each other one; dies at 7."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, and do what belongs to the stride."""
+        if arrays["x"].size == 0:
+            return Refused("nothing to do")
+        match call.attributes.get("strides"):
+            case (2,):
+                return Produced(np.zeros((2, 6, 11), dtype=arrays["x"].dtype))
+            case (3,) | (4,):
+                return Unsupported("only small strides")
+            case _:
+                pass
+        if "pads" in call.attributes and "auto_pad" in call.attributes:
+            return Produced(arrays["x"])
+        return super().run(call, arrays)
+
+    def end(self) -> None:
+        """Say why, and die."""
+        sys.stderr.write("stack smashing detected\n")
+        sys.stderr.flush()
+        os.abort()
