@@ -26,7 +26,7 @@ from tconv.records import RECORD, read
 from wrong_backends import LOG, SPOKEN, TROUBLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tconv.case import Case
 
@@ -83,9 +83,9 @@ def test_two_workers_lose_and_double_nothing_through_deaths_and_hangs(tmp_path: 
     assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
     kinds = {line.case: line.kind for line in lines}
     for case in asked:
-        expected = "agreed"
-        if case.attributes.strides == (TROUBLE,):
-            expected = "timed-out" if case.x.shape[-1] % 4 == 0 else "died"
+        expected, size = "agreed", case.x.shape[-1]
+        if case.attributes.strides == (TROUBLE,) and size % 2 == 0:
+            expected = "timed-out" if size % 8 == 0 else "died"
         assert kinds[case.id] == expected, case.id
     for line in lines:
         record = RECORD.validate_json(line.text)
@@ -107,11 +107,11 @@ def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: 
 
 def test_an_answer_that_lies_unread_is_in_time(tmp_path: Path) -> None:
     """Whoever takes the lines may be slower than the timeout; that is no silence of the worker's."""
-    asked = cases(tmp_path, FEW)
+    asked = cases(tmp_path, FEW)[:4]
     kinds = []
-    with pool_of("Right", jobs=1, timeout=0.3) as pool:
+    with pool_of("Right", timeout=0.3) as pool:
         for line in pool.run(asked):
-            sleep(0.4)
+            sleep(0.5)
             kinds.append(line.kind)
     assert kinds == ["agreed"] * len(asked)
 
@@ -140,7 +140,7 @@ def test_a_run_that_was_broken_off_anywhere_is_resumed_to_the_same_end(
     lines = whole.splitlines(keepends=True)
     first = len(lines[0])
     edges = {0, 1, first - 1, first, first + 1, first + len(lines[1]), len(whole) - 1, len(whole)}
-    anywhere = random.Random(22).sample(range(len(whole)), 8)  # noqa: S311 - the same places in every run
+    anywhere = random.Random(22).sample(range(len(whole)), 6)  # noqa: S311 - the same places in every run
     for cut in sorted(edges | set(anywhere)):
         log.unlink(missing_ok=True)
         path.write_bytes(whole[:cut])
@@ -192,9 +192,7 @@ def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:
     assert bodies(path) == first
 
 
-def test_what_cannot_be_done_is_known_before_a_worker_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_done_is_known_before_a_worker_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unknown dialect, and a pattern among several that matches nothing, are the user's errors."""
     monkeypatch.setattr("tconv.execution.run.Pool", None)
     corpus = Corpus.load(written(tmp_path, FEW))
@@ -299,21 +297,21 @@ def started(folder: Path, mark: str) -> tuple[subprocess.Popen[str], Path]:
 
 
 @pytest.mark.parametrize(
-    ("number", "everybody", "code", "word"),
+    ("send", "number", "code", "word"),
     [
-        (signal.SIGINT, False, 130, "interrupted"),
-        (signal.SIGINT, True, 130, "interrupted"),
-        (signal.SIGTERM, False, 143, "terminated"),
+        (os.kill, signal.SIGINT, 130, "interrupted"),
+        (os.killpg, signal.SIGINT, 130, "interrupted"),
+        (os.kill, signal.SIGTERM, 143, "terminated"),
     ],
     ids=["SIGINT", "SIGINT-of-the-terminal", "SIGTERM"],
 )
 def test_a_signal_ends_a_run_that_can_be_resumed(
-    number: int, everybody: bool, code: int, word: str, tmp_path: Path, mark: str  # noqa: FBT001
+    send: Callable[[int, int], None], number: int, code: int, word: str, tmp_path: Path, mark: str
 ) -> None:
     """130 or 143, a sentence, whole records, no process left behind; --resume does the rest, and only the rest."""
     process, path = started(tmp_path, mark)
     assert len(having(mark)) > 2
-    (os.killpg if everybody else os.kill)(process.pid, number)
+    send(process.pid, number)
     _, err = process.communicate()
     assert process.returncode == code
     assert err.splitlines()[-1] == f"tconv: {word}; 'tconv run --resume' goes on from here"

@@ -59,7 +59,7 @@ def test_each_verdict_has_its_status(verdict: ver.Verdict) -> None:
 
 def test_green_is_a_pass_and_no_failure() -> None:
     """Disputed, reported and inexpressible cases beside it do not matter."""
-    verdicts = {
+    verdicts: dict[str, ver.Verdict] = {
         FIRST: AGREED,
         SECOND: ver.Disputed(("other",), "exact"),
         THIRD: ver.AcceptedInvalid("pads-length"),

@@ -46,6 +46,7 @@ def read_back(assessments: list[Assessment], folder: Path) -> dict[str, Parsed]:
 def test_each_status_is_what_readers_of_junit_know(tmp_path: Path) -> None:
     """A failure fails; waived, unsupported and inexpressible are skipped with their reason; the others pass."""
     first, second, third, other = CASES
+    verdicts: dict[str, ver.Verdict]
     verdicts = {first: DIFFERED, second: ver.Inexpressible("no word"), third: AGREED, other: ver.Broke("oh\nno")}
     cases = read_back([assess(run_of(verdicts), waiver_file(waiver()), facts)], tmp_path)
     names = {"a.b.c/c[s=1]", "a.b.c/c[s=2]", "a.b.c/c[s=3]", "a.d.e/e"}
@@ -76,7 +77,7 @@ def test_a_suite_has_its_totals_and_properties(tmp_path: Path) -> None:
     names = ["acme 1.0 onnx/ConvTranspose-22", "acme 2.0 onnx/ConvTranspose-22"]
     assert [suite.name for suite in suites] == names
     assert [(suite.tests, suite.failures, suite.errors, suite.skipped) for suite in suites] == [(3, 2, 0, 0)] * 2
-    properties = {one.name: one.value for one in suites[0].properties()}
+    properties = {one.name: one.value for one in suites[0].properties()}  # type: ignore[no-untyped-call]
     assert properties == {"machine": "x86_64", "threads": "1"}
 
 

@@ -61,7 +61,7 @@ RECORDS = st.builds(
     TEXT,
     TEXT,
     TEXT,
-    st.one_of(VERDICTS.values()),
+    st.one_of(*VERDICTS.values()),
     st.floats(0, 1e6).map(lambda seconds: round(seconds, 6)),
     st.none() | TEXT,
     st.none() | CALLS,

@@ -291,12 +291,12 @@ class DiesAndHangs(_Troubled):
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Compute, die or hang."""
         size = arrays["x"].shape[-1]
-        if troubled(call):
+        if troubled(call) and size % 2 == 0:
             log(call)
-            if size % 4 == 0:
+            if size % 8 == 0:
                 time.sleep(FOREVER)
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().run(call, arrays)
+        return Right.run(self, call, arrays)
 
 
 class DiesOnHalf(Right):

@@ -75,6 +75,11 @@ def gamma(n: Float64s, u: float) -> Float64s:
         return np.where(nu < 1, nu / (1 - nu), np.inf)
 
 
+def _relative(n: Float64s, u: float, magnitude: Float64s) -> Float64s:
+    """Return gamma_n * A, and 0 where A is 0 even when gamma is vacuous: a sum of zeros is exact."""
+    return np.where(magnitude == 0, 0.0, gamma(n, u) * magnitude)
+
+
 def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
     """Return the bound for results of type `dtype`.
 
@@ -86,11 +91,11 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
     """
     working = accumulates.get(dtype, DType.F32) == dtype
     with np.errstate(over="ignore", invalid="ignore"):
-        own = gamma(terms.count + 1, _F64) * terms.magnitude
+        own = _relative(terms.count + 1, _F64, terms.magnitude)
         if dtype in (DType.F32, DType.F64):
             allowed = before = _plain(terms, dtype) + own
         elif working:
-            allowed = gamma(terms.count, UNIT_ROUNDOFF[dtype]) * terms.magnitude
+            allowed = _relative(terms.count, UNIT_ROUNDOFF[dtype], terms.magnitude)
             allowed = before = allowed + terms.count * _SMALLEST[dtype] / 2 + own
         else:
             allowed, before = (part + own for part in _accumulated_in_f32(terms, dtype))
@@ -100,13 +105,13 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
 def _plain(terms: Terms, dtype: DType) -> Float64s:
     # 2^-1075 is no float64; the smallest subnormal is twice that and still rigorous.
     underflow = _UNDERFLOW_F32 if dtype is DType.F32 else _SMALLEST[dtype]
-    return gamma(terms.count, UNIT_ROUNDOFF[dtype]) * terms.magnitude + terms.count * underflow
+    return _relative(terms.count, UNIT_ROUNDOFF[dtype], terms.magnitude) + terms.count * underflow
 
 
 def _accumulated_in_f32(terms: Terms, dtype: DType) -> tuple[Float64s, Float64s]:
     """Return the bound, and its part before the last rounding, which alone decides about overflow."""
     u, eta = UNIT_ROUNDOFF[dtype], _SMALLEST[dtype]
-    error = gamma(terms.count, UNIT_ROUNDOFF[DType.F32]) * terms.magnitude
+    error = _relative(terms.count, UNIT_ROUNDOFF[DType.F32], terms.magnitude)
     before = error + terms.count * _UNDERFLOW_F32
     if terms.bias is not None:
         # A bias may be added after the sum was rounded, which rounds once more.

@@ -11,7 +11,7 @@ from openvino import opset1
 
 from tconv.backends import BackendInfo
 from tconv.layouts import inverse, permutation
-from tconv.outcome import Broke, Produced, Refused
+from tconv.outcome import Broke, Produced, Refused, Unsupported
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _PLAIN = "openvino/ConvolutionBackpropData-1"
 _GROUPED = "openvino/GroupConvolutionBackpropData-1"
 _ELEMENTS = {DType.F32: ov.Type.f32, DType.F16: ov.Type.f16, DType.BF16: ov.Type.bf16, DType.F64: ov.Type.f64}
 # The default hint is bf16 on processors that have it; a case names the precision that it wants.
+_NO_NODE = "Unsupported operation of type"
 _SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
 
 
@@ -46,7 +47,7 @@ class OpenVino:
         except RuntimeError as error:
             return Refused(one_line(error))
         made = compiled(self._core, model)
-        if isinstance(made, Refused):
+        if not isinstance(made, ov.CompiledModel):
             return made
         return inferred(made, [arrays[one.role] for one in call.inputs if not one.constant], call)
 
@@ -64,12 +65,13 @@ def environment(core: ov.Core) -> dict[str, str]:
     }
 
 
-def compiled(core: ov.Core, model: ov.Model) -> ov.CompiledModel | Refused:
-    """Return the model compiled for the CPU, or its refusal."""
+def compiled(core: ov.Core, model: ov.Model) -> ov.CompiledModel | Refused | Unsupported:
+    """Return the model compiled for the CPU, or why it is not."""
     try:
         return core.compile_model(model, "CPU", _SETTINGS)
     except RuntimeError as error:
-        return Refused(one_line(error))
+        message = one_line(error)
+        return Unsupported(message) if _NO_NODE in message else Refused(message)
 
 
 def inferred(made: ov.CompiledModel, feeds: Sequence[Array], call: Call) -> Produced | Broke | Refused:

@@ -40,4 +40,4 @@ class OpenVinoOnnx:
             return Refused(one_line(error))
         feeds = [arrays[one.role] for one in call.inputs if not one.constant]
         made = compiled(self._core, read)
-        return made if isinstance(made, Refused) else inferred(made, feeds, call)
+        return inferred(made, feeds, call) if isinstance(made, ov.CompiledModel) else made

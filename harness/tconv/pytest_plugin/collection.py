@@ -140,7 +140,8 @@ class CaseItem(pytest.Item):
         """Return what a person needs, without a traceback through tconv."""
         match excinfo.value:
             case Deviation(judged=judged):
-                return "\n".join(explanation.of(judged, self._gatekeeper.settings))
+                settings = self._gatekeeper.settings
+                return "\n".join(explanation.of(judged, settings.backend, settings.root_of(self.path) or self.path))
             case TconvError() | pytest.xfail.Exception():
                 return str(excinfo.value)
             case _:

@@ -13,15 +13,21 @@ from tconv.yaml_tree import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tconv.gate import Judged
-    from tconv.pytest_plugin.settings import Settings
 
 _MOST_LINES = 20
 
 
-def of(judged: Judged, settings: Settings) -> Iterator[str]:
-    """Yield the lines of a failure; the first says it all."""
+def of(judged: Judged, backend: str, root: Path) -> Iterator[str]:
+    """Yield the lines of a failure; the first says it all.
+
+    Args:
+        judged: the record of the failure.
+        backend: how the backend was asked for; the name that it gives itself may be no installed one.
+        root: the case file, or the folder of them, that the case is of.
+    """
     record = judged.record
     reason = judged.reason if judged.status is Status.FAILED else ""
     yield f"{record.verdict.kind}: {reason or phrase(record.verdict)}"
@@ -35,9 +41,7 @@ def of(judged: Judged, settings: Settings) -> Iterator[str]:
     yield from _compared(record.verdict)
     if record.tolerance is not None:
         yield _line("tolerance", record.tolerance)
-    # The backend as it is asked here: the name that it gives itself may be no installed one.
-    again = reproduce(replace(record, backend=settings.backend))
-    yield _line("reproduce", f"{again} --cases {shlex.quote(str(settings.roots[0]))}")
+    yield _line("reproduce", f"{reproduce(replace(record, backend=backend))} --cases {shlex.quote(str(root))}")
 
 
 def _compared(verdict: ver.Verdict) -> Iterator[str]:

@@ -1,0 +1,393 @@
+"""A corpus: its files, its ids, what is found in it, and the bits of the shipped one."""
+
+from __future__ import annotations
+
+import os
+import re
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from tconv.cli.list_command import command as list_command
+from tconv.corpus import Corpus
+from tconv.corpus.corpus import TIERS, case_files
+from tconv.datafiles import data_folder
+from tconv.errors import FileError, UsageError
+from tconv.operands import make
+from tconv.patterns import facts_of, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tconv.case import Case
+    from tconv.corpus import Tier
+
+IDS = {
+    # Another number, id or order of cases: is the change meant? Records and waivers hold ids.
+    "full": (40557, "894ca59069920154"),
+    "gate": (5534, "c10cb83ce538089b"),
+    "smoke": (1108, "66d93e6db44739e0"),
+}
+TENSORS = "63f14289c5f18f3a"
+"""Of every 28th case of the gate tier: if another machine disagrees, its results are of other operands."""
+
+HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"
+SMALL = f"""{HEAD}
+base: {{bias: true}}
+sweeps:
+  - name: crop
+    axes: {{strides: [1, 2], dilations: [1, 2], seed: [0, 1, 2]}}
+    skip: [{{when: {{strides: 2, seed: 2}}, because: so}}]
+  - {{name: always, smoke: true, axes: {{strides: [1, 2], dilations: [1, 2], seed: [3, 4, 5]}}}}
+cases:
+  - {{name: plain}}
+  - {{name: marked, smoke: true, about: It matters., with: {{strides: 3}}}}
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Corpus:
+    """Return a corpus of two files in a folder."""
+    (tmp_path / "topic").mkdir()
+    (tmp_path / "topic" / "one.yaml").write_text(SMALL, encoding="utf-8")
+    (tmp_path / "two.yml").write_text(f"{HEAD}cases: [{{name: plain}}]", encoding="utf-8")
+    return Corpus.load(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Corpus:
+    """Return tconv's own corpus."""
+    return Corpus.load()
+
+
+@pytest.fixture(scope="module")
+def ids(shipped: Corpus) -> dict[Tier, list[str]]:
+    """Return the ids of each tier of tconv's own corpus."""
+    return {tier: names(shipped.cases(tier)) for tier in TIERS}
+
+
+def names(cases: Iterable[Case]) -> list[str]:
+    """Return the ids of cases."""
+    return [case.id for case in cases]
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    """Return a digest of parts, each told from its neighbours."""
+    found = blake2b(digest_size=8)
+    for part in parts:
+        found.update(len(part).to_bytes(8, "little") + part)
+    return found.hexdigest()
+
+
+# The shipped corpus, pinned.
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_ids_of_each_tier_are_pinned(ids: dict[Tier, list[str]], tier: Tier) -> None:
+    """Ids and their order are the same on every machine and after every change that does not mean to change them."""
+    found = ids[tier]
+    assert (len(found), digest(map(str.encode, found))) == IDS[tier]
+
+
+def test_the_tensors_of_the_gate_tier_are_pinned(shipped: Corpus) -> None:
+    """A sample of some 200 cases has the same operands, bit for bit, on every machine, numpy and Python."""
+    sample = list(shipped.cases("gate"))[::28]
+    assert 190 <= len(sample) <= 230
+    assert {"bf16", "f16", "f32", "f64"} <= {case.x.dtype for case in sample}
+    parts: list[bytes] = []
+    for case in sample:
+        for role, array in make(case.x, case.w, case.b).items():
+            little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+            parts += [f"{case.id} {role} {array.dtype} {array.shape}".encode(), little.tobytes()]
+    assert digest(parts) == TENSORS
+
+
+def test_ids_are_unique_and_readable(ids: dict[Tier, list[str]]) -> None:
+    """No two cases share an id; an id is a path and labels, of printable characters, and short."""
+    found = ids["full"]
+    assert len(set(found)) == len(found) > 40_000
+    label = r"[a-z_]+=[A-Za-z0-9+.x_-]+"
+    readable = re.compile(rf"[a-z0-9-]+/[a-z0-9-]+/[a-z0-9.-]+(\[{label}(,{label})*\])?")
+    assert [one for one in found if not readable.fullmatch(one)] == []
+    assert max(map(len, found)) < 220
+
+
+def test_two_loads_give_the_same(shipped: Corpus) -> None:
+    """Digest, ids and cases of the gate tier are equal, facts included."""
+    again = Corpus.load()
+    assert again.digest == shipped.digest
+    pairs = list(zip(shipped.cases("gate"), again.cases("gate"), strict=True))
+    assert all(one == two and one.facts == two.facts and one is not two for one, two in pairs if "[" in one.id)
+    assert len(pairs) > 5000
+
+
+def test_every_gate_case_is_found_by_its_id(shipped: Corpus) -> None:
+    """An id leads back to its case and its facts, its labels are facts, and as a pattern it means no other case."""
+    cases = list(shipped.cases("gate"))
+    for case in cases[::5]:
+        assert shipped.find(case.id) == case
+        assert shipped.facts(case.id) == case.facts
+        assert facts_of(case.id).items() <= dict(case.facts).items()
+    for case in cases[::501]:
+        pattern = parse(case.id)
+        assert [one.id for one in cases if pattern.matches(one.id, one.facts)] == [case.id]
+
+
+def test_tiers_are_parts_of_all(ids: dict[Tier, list[str]]) -> None:
+    """Smoke and gate are parts of full, each much smaller than the next."""
+    assert set(ids["gate"]) < set(ids["full"])
+    assert set(ids["smoke"]) < set(ids["full"])
+    assert len(ids["smoke"]) * 3 < len(ids["gate"]) < len(ids["full"]) / 5
+
+
+# Ids and order.
+
+
+def test_ids_begin_with_the_path_below_the_folder(small: Corpus, tmp_path: Path) -> None:
+    """Files go by the order of their paths; a single file's ids begin with its stem or with its path below a folder."""
+    found = names(small.cases())
+    assert found[:3] == ["topic/one/plain", "topic/one/marked", "two/plain"]
+    assert found[3] == "topic/one/crop[strides=1,dilations=1,seed=0]"
+    assert len(found) == 3 + 10 + 12
+    file = tmp_path / "topic" / "one.yaml"
+    assert names(Corpus.load(file).cases())[0] == "one/plain"
+    assert names(Corpus.load(file, tmp_path).cases())[0] == "topic/one/plain"
+    assert (small.whole, Corpus.load(file).whole, Corpus.load(file, tmp_path).whole) == (True, False, False)
+
+
+def test_a_case_says_what_its_file_says(small: Corpus) -> None:
+    """Its words, citations and marks come with it, and base holds for all."""
+    case = small.one("topic/one/marked")
+    assert (case.about, case.smoke, case.topic) == ("It matters.", True, "topic")
+    assert [(cite.dialect, cite.clause) for cite in case.cites] == [("onnx/ConvTranspose-22", "doc")]
+    assert case.b is not None
+    assert small.one("two/plain").b is None
+
+
+def test_the_digest_is_of_names_and_contents(small: Corpus, tmp_path: Path) -> None:
+    """Another file name or another byte gives another digest; another folder does not."""
+    assert re.fullmatch("sha256:[0-9a-f]{16}", small.digest)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "one.yaml").write_text(SMALL, encoding="utf-8")
+    digests = {small.digest, Corpus.load(elsewhere).digest}
+    (tmp_path / "topic" / "one.yaml").rename(tmp_path / "topic" / "other.yaml")
+    digests.add(Corpus.load(tmp_path / "topic").digest)
+    (tmp_path / "topic" / "other.yaml").write_text(SMALL + "# a remark\n", encoding="utf-8")
+    digests.add(Corpus.load(tmp_path / "topic").digest)
+    assert len(digests) == 4
+    assert Corpus.load(elsewhere / "one.yaml").digest == Corpus.load(elsewhere).digest
+
+
+# Selecting and finding.
+
+
+def test_tiers_and_marks(small: Corpus) -> None:
+    """Gate has every hand-written case, smoke the marked ones; a marked sweep is in every tier with all its cases."""
+    for tier in TIERS:
+        found = names(small.cases(tier))
+        assert "topic/one/marked" in found
+        assert ("topic/one/plain" in found) == (tier != "smoke")
+        assert sum(one.startswith("topic/one/always[") for one in found) == 12
+    pairs = sum(one.startswith("topic/one/crop[") for one in names(small.cases("smoke")))
+    assert 6 <= pairs < sum(one.startswith("topic/one/crop[") for one in names(small.cases("gate"))) == 10
+
+
+@pytest.mark.parametrize(
+    ("patterns", "count"),
+    [
+        ((), 25),
+        (("topic",), 24),
+        (("topic/*/crop",), 10),
+        (("**[seed=0]",), 7),
+        (("topic/one/crop[strides=1,seed=0|2]",), 4),
+        (("topic/one/crop[seed=2,strides=1]", "topic/one/crop[strides=1]"), 6),
+        (("two", "topic/one/plain"), 2),
+        (("*/plain",), 1),
+        (("**/plain",), 2),
+        (("topic/one/crop[strides=2,seed=2]",), 0),
+        (("nothing",), 0),
+    ],
+)
+def test_any_of_the_patterns_selects(small: Corpus, patterns: tuple[str, ...], count: int) -> None:
+    """A case is there once if any pattern means it; without patterns all are."""
+    found = names(small.cases("full", patterns))
+    assert len(found) == len(set(found)) == count
+    assert [one for one in names(small.cases()) if one in found] == found
+
+
+def test_patterns_select_within_a_tier(small: Corpus) -> None:
+    """A pattern never brings in what the tier leaves out."""
+    assert names(small.cases("smoke", ["**/plain"])) == []
+    smoke = set(names(small.cases("smoke")))
+    assert set(names(small.cases("smoke", ["topic/one/crop"]))) == {one for one in smoke if "/crop[" in one}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nothing",
+        "topic/one/crop",
+        "topic/one/crop[strides=1]",
+        "topic/one/crop[strides=2,dilations=1,seed=2]",
+        "topic/one/crop[strides=1,dilations=1,seed=9]",
+        "topic/one/crop[strides=1,dilations=1,seed=0,bias=true]",
+        "topic/one/plain[bias=true]",
+        "",
+    ],
+)
+def test_what_is_no_id_is_not_found(small: Corpus, text: str) -> None:
+    """A pattern, a skipped combination, an unknown label: find and facts answer None."""
+    assert small.find(text) is None
+    assert small.facts(text) is None
+
+
+def test_one_takes_an_id_or_a_pattern_of_one(small: Corpus) -> None:
+    """An id is itself; a pattern must mean exactly one case, and says so with examples where it means several."""
+    assert small.one("topic/one/plain").id == "topic/one/plain"
+    full = "topic/one/crop[strides=1,dilations=2,seed=1]"
+    assert small.one(full).id == full
+    assert small.one("**[seed=1,dilations=2,strides=1]").id == full
+    with pytest.raises(UsageError, match=r"must match a case \(got 'nothing', which matches none\); see 'tconv list'"):
+        small.one("nothing")
+    with pytest.raises(UsageError, match=r"must be one case \(got 'topic/one/crop', which matches several\)") as error:
+        small.one("topic/one/crop")
+    assert len(str(error.value).splitlines()) == 6
+    with pytest.raises(UsageError, match=r"a pattern must be PATH or PATH\[key=value,...\]"):
+        small.one("topic/one/crop[")
+
+
+def test_facts_of_a_found_case(small: Corpus) -> None:
+    """Facts are settings and labels as text."""
+    facts = small.facts("topic/one/crop[strides=2,dilations=1,seed=0]")
+    assert facts is not None
+    assert (facts["strides"], facts["bias"], facts["rank"], facts["data"]) == ("2", "true", "1", "integers")
+
+
+# Files.
+
+
+def test_case_files_are_found_below_a_folder(tmp_path: Path) -> None:
+    """Files with a case file's suffix, in any depth, in order; other files are none."""
+    for name in ("b/two.yaml", "a.yml", "b/one.yaml", "b/tiers.json", "notes.txt", "c.YAML"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert [file.relative_to(tmp_path).as_posix() for file in case_files(tmp_path)] == [
+        "a.yml",
+        "b/one.yaml",
+        "b/two.yaml",
+    ]
+    assert case_files(tmp_path / "notes.txt") == [tmp_path / "notes.txt"]
+
+
+def test_no_files_and_equal_stems_are_refused(tmp_path: Path) -> None:
+    """Nothing there, an empty folder, and two files that would give the same ids."""
+    with pytest.raises(FileError, match=r"must be a case file or a folder of case files \(got nothing there\)"):
+        case_files(tmp_path / "missing")
+    with pytest.raises(FileError, match=r"must have a case file, \*\.yaml \(got none\)"):
+        case_files(tmp_path)
+    for name in ("one.yaml", "one.yml"):
+        (tmp_path / name).touch()
+    with pytest.raises(FileError, match=r"one\.yml: a case file must have a name of its own, suffix aside"):
+        case_files(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a[1]", "what?", "star*", "line\nend", "bell\a", os.fsdecode(b"byte\xff")])
+def test_a_path_that_no_pattern_could_say_is_refused(tmp_path: Path, name: str) -> None:
+    """Ids are for patterns and for lines of output, and a file's path is their beginning."""
+    (tmp_path / f"{name}.yaml").write_text(f"{HEAD}cases: [{{name: plain}}]", encoding="utf-8")
+    with pytest.raises(FileError, match="a case file must have a path without"):
+        Corpus.load(tmp_path)
+
+
+def test_spaces_and_letters_of_any_alphabet_are_fine(tmp_path: Path) -> None:
+    """What patterns can say may be in a path."""
+    (tmp_path / "größe 2.yaml").write_text(f"{HEAD}cases: [{{name: plain}}]", encoding="utf-8")
+    assert Corpus.load(tmp_path).one("größe 2/plain").id == "größe 2/plain"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("", "", "a case file must have sweeps or cases (got neither)"),
+        ("cases: []\nsweeps: []", "", "a case file must have sweeps or cases (got neither)"),
+        ("cases:\n  - {name: a}\n  - {name: a}", ":6:12", "a name must be unique in its file (got the id 'a' again)"),
+        (
+            "cases:\n  - {name: a}\nsweeps:\n  - {name: a, axes: {seed: [1]}}",
+            ":5:12",
+            "a name must be unique in its file (got the id 'a' again)",
+        ),
+        ("cases:\n  - {name: A}", ":5:12", "must match pattern"),
+        ("cases:\n  - {name: a/b}", ":5:12", "must match pattern"),
+        (
+            "cases:\n  - {name: a}\n  - name: b\n    with: {strides: [1, 2]}",
+            ":6:5",
+            "strides must have 1 entries, one for each spatial axis (got [1, 2]), or say breaks: strides-length",
+        ),
+        (
+            "cases:\n  - {name: a, with: {spatial: [99999, 99999]}}",
+            ":5:5",
+            "x must have at most 33554432 elements (got shape [1, 1, 99999, 99999]); correct it",
+        ),
+        (
+            "cases:\n  - {name: a, with: {breaks: strides-positiv}}",
+            ":5:30",
+            "must be a constraint's name (got 'strides-positiv'); did you mean 'strides-positive'?",
+        ),
+        (
+            "cases:\n  - {name: a, with: {omit: [strids]}}",
+            ":5:29",
+            "must be an attribute's name (got 'strids'); did you mean 'strides'?",
+        ),
+        (
+            "cases:\n  - {name: a, with: {output_shape: full1}}",
+            ":5:36",
+            "must be an integer or full, full+n, full-n (got 'full1')",
+        ),
+        (
+            "cases:\n  - {name: a, expected: [{dialects: [onnx/ConvTranspose-2], spatial: [1], values: [1]}]}",
+            ":5:38",
+            "must be a dialect (got 'onnx/ConvTranspose-2'); did you mean 'onnx/ConvTranspose-22'?",
+        ),
+        ("format: 2", None, "format"),
+    ],
+)
+def test_a_file_is_refused_at_the_place_of_its_fault(
+    tmp_path: Path, text: str, place: str | None, message: str
+) -> None:
+    """Path, line and column come first, then what must be and what was found."""
+    file = tmp_path / "file.yaml"
+    file.write_text(HEAD + text if place is not None else HEAD.replace("format: 1", text), encoding="utf-8")
+    with pytest.raises(FileError) as error:
+        Corpus.load(file)
+    if place is None:
+        assert str(error.value).startswith(f"{file}:1:9: ")
+    else:
+        assert str(error.value).startswith(f"{file}{place}: {message}")
+
+
+def test_the_shipped_corpus_is_the_default(shipped: Corpus) -> None:
+    """Without a path it is the folder of the installed distribution, and it is whole."""
+    assert shipped.folder == data_folder("cases")
+    assert shipped.whole
+
+
+# tconv list
+
+
+def test_list_prints_ids(tmp_path: Path, small: Corpus) -> None:
+    """A line for each case of the tier that a pattern means; what is named outside the tier is named all the same."""
+    run = CliRunner().invoke
+    gate = run(list_command, ["--cases", str(tmp_path)], standalone_mode=False)
+    assert gate.output.splitlines() == names(small.cases("gate"))
+    some = run(
+        list_command, ["--cases", str(tmp_path), "--tier", "full", "topic/one/crop[seed=0]"], standalone_mode=False
+    )
+    assert some.output.splitlines() == names(small.cases("full", ["topic/one/crop[seed=0]"]))
+    named = run(list_command, ["--cases", str(tmp_path), "--tier", "smoke", "two/plain"], standalone_mode=False)
+    assert named.output.splitlines() == ["two/plain"]
+    with pytest.raises(UsageError, match="must match a case"):
+        run(list_command, ["--cases", str(tmp_path), "nothing"], standalone_mode=False, catch_exceptions=False)

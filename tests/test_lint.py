@@ -1,0 +1,333 @@
+"""The corpus's lint: a minimal file for each finding, clean ones beside them, and `tconv check`."""
+
+from __future__ import annotations
+
+import sys
+from subprocess import run
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from tconv.cli.check_command import command as check_command
+from tconv.constraints import CONSTRAINTS
+from tconv.corpus import Corpus, tiers
+from tconv.corpus.lint import lint
+from tconv.dialects import DIALECTS, Absent
+from tconv.errors import FileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"
+SWEEP = "sweeps: [{name: s, axes: {strides: [1, 2]}}]\n"
+TWIN = "cases: [{name: a}, {name: b}]\n"
+
+
+def written(folder: Path, text: str, name: str = "file.yaml") -> Path:
+    """Write a case file and return its path."""
+    path = folder / name
+    path.write_text(HEAD + text, encoding="utf-8")
+    return path
+
+
+def findings(folder: Path, text: str) -> list[tuple[str, str]]:
+    """Return what lint finds in a file: where, and what."""
+    return [(one.where, one.message) for one in lint(Corpus.load(written(folder, text)))]
+
+
+# Skips.
+
+
+def test_a_skip_that_leaves_nothing_out(tmp_path: Path) -> None:
+    """Each skip must leave out what no earlier one does; the message counts from one and says why it was there."""
+    sweep = "sweeps: [{name: s, axes: {strides: [1, 2], seed: [1, 2]}, skip: [%s]}]"
+    one, two = "{when: {strides: 1, seed: 1}, because: one}", "{when: {strides: 1}, because: two}"
+    assert findings(tmp_path, sweep % f"{one}, {two}") == []
+    assert findings(tmp_path, sweep % f"{two}, {one}") == [
+        ("file/s", "skip 2 must leave something out (got nothing: 'one'); remove it")
+    ]
+
+
+# Tiers.
+
+
+def test_tiers_of_yesterday(tmp_path: Path) -> None:
+    """Where tiers are kept, every sweep must be kept with today's digest, and no sweep that has gone."""
+    path = written(tmp_path, SWEEP)
+    tiers.write(tmp_path, Corpus.load(tmp_path).sweeps.values())
+    assert list(lint(Corpus.load(tmp_path))) == []
+    path.write_text(HEAD + SWEEP.replace("[1, 2]", "[1, 3]"), encoding="utf-8")
+    (finding,) = lint(Corpus.load(tmp_path))
+    assert (finding.where, finding.message) == (
+        "file/s",
+        "tiers.json must be of today (got another digest); run 'tconv check --write-tiers'",
+    )
+    path.write_text(HEAD + SWEEP.replace("name: s", "name: t"), encoding="utf-8")
+    assert [(one.where, one.message.partition(" (")[0].partition(";")[0]) for one in lint(Corpus.load(tmp_path))] == [
+        ("file/t", "tiers.json must be of today"),
+        ("file/s", "tiers.json must name sweeps that are there"),
+    ]
+
+
+def test_one_file_of_a_kept_folder(tmp_path: Path) -> None:
+    """A file alone is not told of the sweeps of its neighbours, but of its own."""
+    path = written(tmp_path, SWEEP)
+    written(tmp_path, SWEEP, "other.yaml")
+    tiers.write(tmp_path, Corpus.load(tmp_path).sweeps.values())
+    assert list(lint(Corpus.load(path))) == []
+    written(tmp_path, SWEEP.replace("[1, 2]", "[1, 3]"))
+    assert [one.where for one in lint(Corpus.load(path))] == ["file/s"]
+
+
+def test_without_kept_tiers_nothing_is_stale(tmp_path: Path) -> None:
+    """A corpus of one's own needs no tiers file."""
+    assert findings(tmp_path, SWEEP) == []
+
+
+# Sense.
+
+
+def test_a_case_that_no_dialect_can_say(tmp_path: Path) -> None:
+    """It is told with the reason of one of them."""
+    ((where, message),) = findings(tmp_path, "cases: [{name: a, with: {output_padding: -1, kernel_shape: [9]}}]")
+    assert where == "file/a"
+    assert message.startswith("must be sayable in a dialect (got none; the first says: kernel_shape must be the ")
+    assert message.endswith("; skip it")
+
+
+@pytest.mark.parametrize(
+    ("settings", "dialect"),
+    [
+        ("{breaks: strides-length, strides: [2]}", "onnx/ConvTranspose-1"),
+        ("{breaks: batch-not-empty}", "onnx/ConvTranspose-1"),
+        ("{breaks: output-size-non-negative}", "onnx/ConvTranspose-1"),
+        ("{breaks: output-padding-below-stride-or-dilation, strides: 2, output_padding: 1}", "onnx/ConvTranspose-11"),
+        ("{breaks: one-type, bias: true}", "onnx/ConvTranspose-1"),
+        ("{breaks: strides-given}", "onnx/ConvTranspose-1"),
+    ],
+)
+def test_a_case_that_breaks_nothing(tmp_path: Path, settings: str, dialect: str) -> None:
+    """Where a dialect that minds the constraint owes a value, and none sees it broken, nothing is broken."""
+    breaks = settings.partition(": ")[2].partition(",")[0].rstrip("}")
+    assert findings(tmp_path, f"cases: [{{name: a, with: {settings}}}]") == [
+        ("file/a", f"must break {breaks} (got a value owed in {dialect}); correct it")
+    ]
+
+
+def test_a_case_that_breaks_more_than_it_says(tmp_path: Path) -> None:
+    """Where every dialect that minds the constraint minds another one too, no refusal is for the one that is said."""
+    bound = "breaks: output-padding-below-stride-or-dilation, output_padding: 1"
+    ((where, message),) = findings(tmp_path, f"cases: [{{name: a, with: {{{bound}, auto_pad: valid, pads_end: 1}}}}]")
+    assert where == "file/a"
+    assert message.startswith("must break output-padding-below-stride-or-dilation alone (got pads must not be written ")
+    assert message.endswith("; correct it")
+    assert findings(tmp_path, f"cases: [{{name: a, with: {{{bound}, auto_pad: valid}}}}]") == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "{breaks: strides-length, strides: [2, 2]}",
+        "{breaks: strides-positive, strides: 0}",
+        "{breaks: strides-given, omit: [strides]}",
+        "{breaks: strides-given, omit: [strides], bias: true}",
+        "{breaks: pads-given, omit: [pads_begin]}",
+        "{breaks: batch-not-empty, batch: 0}",
+        "{breaks: kernel-not-empty, kernel: 0}",
+        "{breaks: one-type, w: {dtype: f16}}",
+        "{breaks: without-f64, dtype: f64}",
+        "{breaks: without-bf16, dtype: bf16}",
+        "{breaks: output-size-non-negative, pads_begin: 7}",
+        "{breaks: output-not-empty, output_shape: 0}",
+        "{breaks: data-format-known, data_format: {raw: NCHW}}",
+    ],
+)
+def test_a_case_that_breaks_what_it_says(tmp_path: Path, settings: str) -> None:
+    """A dialect that sees it is enough, whether it states the constraint or leaves it open."""
+    assert findings(tmp_path, f"cases: [{{name: a, with: {settings}}}]") == []
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_each_constraint_that_is_not_broken_is_found(tmp_path: Path, name: str) -> None:
+    """The smallest ordinary case breaks nothing, whatever it says; some dialect minds each constraint there is."""
+    assert any(not isinstance(row.constraints[name], Absent) for row in DIALECTS.values())
+    plain = f"cases: [{{name: a, with: {{breaks: {name}, spatial: [4, 4], kernel: [3, 3]}}}}]"
+    ((where, message),) = findings(tmp_path, plain)
+    assert where == "file/a"
+    assert message.startswith(f"must break {name} (got a value owed in ")
+
+
+def test_a_case_that_says_nothing_new(tmp_path: Path) -> None:
+    """Of equal cases the later one is told, also where one writes what the other leaves to the defaults of the file."""
+    assert findings(tmp_path, TWIN) == [("file/b", "must say something new (got the same as file/a); remove one")]
+    assert findings(tmp_path, "cases: [{name: a}, {name: b, with: {batch: 1, data: integers, kernel: [3]}}]") == [
+        ("file/b", "must say something new (got the same as file/a); remove one")
+    ]
+    assert findings(tmp_path, "cases: [{name: a}]\nsweeps: [{name: s, axes: {seed: [0, 1], batch: [1]}}]") == [
+        ("file/s[seed=0,batch=1]", "must say something new (got the same as file/a); remove one")
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "seed: 1",
+        "shapes: symbolic",
+        "filter_source: input",
+        "strides: 1",
+        "data_format: NCX",
+        "dtype: f16",
+        "data: ones",
+    ],
+)
+def test_presentation_and_spelling_are_something_new(tmp_path: Path, other: str) -> None:
+    """A case that differs in anything a backend may see is another case, though it owes the same values."""
+    assert findings(tmp_path, f"cases: [{{name: a}}, {{name: b, with: {{{other}}}}}]") == []
+
+
+# Literal outputs.
+
+LITERAL = """\
+cases:
+  - name: a
+    with: {{spatial: [2], kernel: [2], bias: {bias}, x: {{values: [1, 2]}}, w: {{values: [1, 10]}}, {more}}}
+    expected: [{{dialects: [{dialect}], spatial: {spatial}, values: {values}}}]
+"""
+
+
+def literal(
+    dialect: str = "onnx/ConvTranspose-22",
+    spatial: str = "[3]",
+    values: str = "[1, 12, 20]",
+    bias: str = "false",
+    more: str = "seed: 0",
+) -> str:
+    """Return a file with a literal output, right but for what is given."""
+    return LITERAL.format(dialect=dialect, spatial=spatial, values=values, bias=bias, more=more)
+
+
+def test_a_literal_that_is_right(tmp_path: Path) -> None:
+    """[1, 2] with taps [1, 10] is [1, 10 + 2, 20], in every dialect; NaN is told as NaN."""
+    for dialect in DIALECTS:
+        assert findings(tmp_path, literal(dialect)) == []
+    text = literal(values="[.nan, .nan, 20]").replace("[1, 2]}", "[.nan, 2]}")
+    assert findings(tmp_path, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            literal(values="[1, 12, 21]"),
+            "value 2 must be what the reference gives for onnx/ConvTranspose-22, 20 (got 21)",
+        ),
+        (
+            literal(values="[.nan, 12, 20]"),
+            "value 0 must be what the reference gives for onnx/ConvTranspose-22, 1 (got nan)",
+        ),
+        (literal(values="[1, 12]"), "values must be 3 elements for onnx/ConvTranspose-22 (got 2)"),
+        (literal(spatial="[4]"), "spatial must be what onnx/ConvTranspose-22 gives, [3] (got [4])"),
+        (literal(spatial="[1, 3]"), "spatial must be what onnx/ConvTranspose-22 gives, [3] (got [1, 3])"),
+        (
+            literal("openvino/ConvolutionBackpropData-1", bias="true"),
+            "expected values must be owed by openvino/ConvolutionBackpropData-1 (got inexpressible)",
+        ),
+        (
+            literal(more="breaks: strides-positive, strides: 0"),
+            "expected values must be owed by onnx/ConvTranspose-22 (got refuse)",
+        ),
+    ],
+)
+def test_a_literal_that_the_reference_contradicts(tmp_path: Path, text: str, message: str) -> None:
+    """The dialect, what it gives and what is written are told; a dialect that owes no value has no literal."""
+    assert findings(tmp_path, text) == [("file/a", message)]
+
+
+def test_each_dialect_of_a_literal_is_held_against_its_own_rules(tmp_path: Path) -> None:
+    """Opset 1 puts the odd unit at the end, opset 11 at the beginning: a literal for both is wrong for one."""
+    both = "onnx/ConvTranspose-1, onnx/ConvTranspose-11"
+    assert findings(tmp_path, literal(both, "[2]", "[1, 12]", more="output_shape: full-1")) == [
+        ("file/a", "value 0 must be what the reference gives for onnx/ConvTranspose-11, 12 (got 1)")
+    ]
+
+
+# A clean corpus.
+
+
+def test_a_clean_file_has_no_findings(tmp_path: Path) -> None:
+    """Sweeps with skips that bite, cases that differ, a literal that is right: nothing is told."""
+    text = """\
+sweeps:
+  - name: s
+    axes: {strides: [1, 2, 3], auto_pad: [explicit, same_upper]}
+    skip: [{when: {strides: 3, auto_pad: same_upper}, because: so}]
+"""
+    assert findings(tmp_path, text + literal()) == []
+
+
+def test_the_shipped_corpus_has_no_findings() -> None:
+    """Every case of it can be said, breaks what it says, says something new; literals are right, tiers of today."""
+    assert list(lint(Corpus.load())) == []
+
+
+# tconv check
+
+
+def check(*arguments: str) -> tuple[int, str, list[str]]:
+    """Return the code of the command, its last line, and what it says on standard error."""
+    result = CliRunner().invoke(check_command, arguments, standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return result.return_value, result.stdout.splitlines()[-1], result.stderr.splitlines()
+
+
+def test_check_counts_and_ends_with_two_where_something_is_found(tmp_path: Path) -> None:
+    """Findings go to standard error, a line each with its case; the last line counts."""
+    assert check(str(written(tmp_path, SWEEP))) == (0, "2 cases, 1 sweeps, 0 findings", [])
+    code, last, told = check(str(written(tmp_path, TWIN)))
+    assert (code, last) == (2, "2 cases, 0 sweeps, 1 findings")
+    assert told == ["file/b: must say something new (got the same as file/a); remove one"]
+
+
+def test_check_prints_five_findings_of_a_sweep(tmp_path: Path) -> None:
+    """A sweep that goes wrong goes wrong often: the rest is counted, and told with --all."""
+    path = str(
+        written(tmp_path, "sweeps: [{name: s, with: {breaks: batch-not-empty}, axes: {seed: [1, 2, 3, 4, 5, 6, 7]}}]")
+    )
+    code, last, told = check(path)
+    assert (code, last) == (2, "7 cases, 1 sweeps, 7 findings")
+    assert len(told) == 6
+    assert told[-1] == "file/s: and 2 more findings; see them with --all"
+    assert len(check(path, "--all")[2]) == 7
+
+
+def test_check_writes_tiers_and_then_looks(tmp_path: Path) -> None:
+    """With --write-tiers a stale file is of today; for one file alone, what is kept of the others stays."""
+    path = written(tmp_path, SWEEP)
+    written(tmp_path, SWEEP.replace("strides", "seed"), "other.yaml")
+    assert check(str(tmp_path), "--write-tiers")[0] == 0
+    kept = Corpus.load(tmp_path).tiers.kept
+    assert set(kept) == {"file/s", "other/s"}
+    written(tmp_path, SWEEP.replace("[1, 2]", "[1, 2, 3]"))
+    assert check(str(path))[0] == 2
+    assert check(str(path), "--write-tiers")[0] == 0
+    assert check(str(tmp_path))[0] == 0
+    again = Corpus.load(tmp_path).tiers.kept
+    assert again["other/s"] == kept["other/s"]
+    assert again["file/s"] != kept["file/s"]
+
+
+def test_check_of_an_impossible_case_is_an_error_of_its_file(tmp_path: Path) -> None:
+    """A sweep's row that makes no case is found by check, at the sweep's place."""
+    path = written(tmp_path, "sweeps:\n  - {name: s, axes: {strides: [1, 0]}}")
+    with pytest.raises(FileError, match=r"file\.yaml:5:5: strides must have entries of at least 1 \(got \[0\]\)"):
+        check(str(path))
+
+
+def test_exit_codes_reach_the_shell(tmp_path: Path) -> None:
+    """The process ends with 0 where nothing is found, with 2 where something is."""
+    clean, twin = written(tmp_path, SWEEP, "clean.yaml"), written(tmp_path, TWIN, "twin.yaml")
+    for path, code in ((clean, 0), (twin, 2)):
+        command = [sys.executable, "-m", "tconv", "check", str(path)]
+        assert run(command, capture_output=True, check=False).returncode == code

@@ -1,0 +1,297 @@
+"""The ONNX model of a call: what the checker says, and each part of it against the call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import AttributeProto, TensorProto, numpy_helper
+
+from strategies import ONNX, case
+from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
+from tconv.backends.onnxruntime import OnnxRuntime
+from tconv.call import say
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.execution.arrays import in_layouts
+from tconv.expectation import Inexpressible, Values, expectation
+from tconv.judge import Truth
+from tconv.layouts import from_ncx, to_ncx
+from tconv.operands import NUMPY_TYPES, make
+from tconv.outcome import Produced
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from tconv.call import Call
+    from tconv.case import Case
+
+ONNX_22 = ONNX[-1]
+
+
+@pytest.fixture(scope="module")
+def gate() -> list[Case]:
+    """Return the cases of the gate tier that break nothing."""
+    return [one for one in Corpus.load().cases("gate") if one.breaks is None]
+
+
+def said(one: Case, dialect: str = ONNX_22) -> tuple[Call, onnx.ModelProto]:
+    """Return a case's call and its model, with zeros for operands."""
+    call = say(one, DIALECTS[dialect])
+    arrays = {i.role: np.zeros(i.shape, NUMPY_TYPES[i.dtype or DType.F32]) for i in call.inputs}
+    return call, build(call, arrays)
+
+
+def plane(**rest: Any) -> Case:  # noqa: ANN401 - attributes and fields of the case by their names
+    """Return a case of four channels and six filters in two groups on a plane."""
+    return case((5, 4), (3, 2), channels=4, filters=3, groups=2, **rest)
+
+
+def attributes(node: onnx.NodeProto) -> dict[str, object]:
+    """Return a node's attributes as plain values."""
+    found = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+    return {name: value.decode() if isinstance(value, bytes) else value for name, value in found.items()}
+
+
+def shape(info: onnx.ValueInfoProto) -> list[int | str | None]:
+    """Return the sizes that are declared: a number, a symbol, or nothing."""
+    return [
+        dim.dim_value if dim.HasField("dim_value") else dim.dim_param if dim.HasField("dim_param") else None
+        for dim in info.type.tensor_type.shape.dim
+    ]
+
+
+# The gate tier.
+
+
+@pytest.mark.parametrize("dialect", ONNX)
+def test_the_checker_accepts_every_model_of_the_gate_tier(gate: list[Case], dialect: str) -> None:
+    """Every model that breaks nothing passes the checker, with shape inference where ONNX's is right.
+
+    Inference gives up in the middle where output_shape is below the input's size and sizes are static, and leaves an
+    output of too few dimensions: the waiver output-smaller-than-input-has-no-shape. Those are checked without it.
+    """
+    checked = without = 0
+    for one in gate:
+        if isinstance(expectation(one, DIALECTS[dialect]), Inexpressible):
+            continue
+        _, model = said(one, dialect)
+        wrong = one.facts["output_shape_below_spatial"] == "true" and one.shapes == "static"
+        onnx.checker.check_model(model, full_check=not wrong)
+        checked, without = checked + 1, without + wrong
+        # The declared output is the runtime's to find: nothing of the expected shape may leak.
+        (output,) = model.graph.output
+        assert shape(output) == [None] * len(one.x.shape)
+        assert output.type.tensor_type.elem_type == ELEMENT_TYPES[one.x.dtype]
+    assert checked > 4500
+    assert without < checked / 20
+
+
+def test_transposes_make_the_canonical_layouts(gate: list[Case]) -> None:
+    """On every rank, data becomes NCX, the filter IOX, and the output the layout of the data again."""
+    seen = set()
+    for one in gate:
+        key = (one.attributes.data_format, one.attributes.filter_format, len(one.x.shape))
+        if key in seen or one.facts["output_shape_below_spatial"] == "true":
+            continue
+        if isinstance(expectation(one, DIALECTS[ONNX_22]), Inexpressible):
+            continue
+        seen.add(key)
+        call, model = said(one)
+        operands = make(one.x, one.w, one.b)
+        arrays = {name: operands[role] for role, name in (("x", "X"), ("w", "W"))}
+        arrays |= {name: in_layouts(operands, call)[role] for role, name in (("x", "X"), ("w", "W"))}
+        for node in model.graph.node:
+            if node.op_type == "Transpose" and node.input[0] in arrays:
+                arrays[node.output[0]] = arrays[node.input[0]].transpose(attributes(node)["perm"])
+        (convolution,) = (node for node in model.graph.node if node.op_type == "ConvTranspose")
+        assert np.array_equal(arrays[convolution.input[0]], operands["x"], equal_nan=True)
+        assert np.array_equal(arrays[convolution.input[1]], operands["w"], equal_nan=True)
+        after = [node for node in model.graph.node if node.input[0] == convolution.output[0]]
+        y = np.arange(np.prod(one.x.shape)).reshape(one.x.shape)
+        back = y.transpose(attributes(after[0])["perm"]) if after else y
+        assert np.array_equal(back, from_ncx(y, call.data_format))
+        assert (after[0] if after else convolution).output[0] == "Y"
+    assert {rank for data, filters, rank in seen if (data, filters) == ("NXC", "XOI")} == {3, 4, 5}
+    assert {rank for _, _, rank in seen} == {3, 4, 5, 6}
+
+
+def test_a_runtime_gives_the_reference_through_every_layout(gate: list[Case]) -> None:
+    """A sample of models with layouts that are not ONNX's, run by onnxruntime, is the reference, bit for bit."""
+    runtime, run = OnnxRuntime(), 0
+    for one in [one for one in gate if one.attributes.data_format == "NXC" and one.x.dtype is DType.F32][::40]:
+        expected = expectation(one, DIALECTS[ONNX_22])
+        operands = make(one.x, one.w, one.b)
+        truth = Truth(operands, one.x.dtype)
+        if not isinstance(expected, Values) or expected.disputed or expected.refusals or not truth.integral:
+            continue
+        if one.facts["output_shape_below_spatial"] == "true":
+            continue
+        call = say(one, DIALECTS[ONNX_22])
+        outcome = runtime.run(call, in_layouts(operands, call))
+        assert isinstance(outcome, Produced), (one.id, outcome)
+        assert np.array_equal(to_ncx(outcome.array, call.data_format), truth.values(expected.primary.geometry)), one.id
+        run += 1
+    assert run > 15
+
+
+# Versions.
+
+
+@pytest.mark.parametrize(("dialect", "opset", "ir"), [(ONNX[0], 7, 4), (ONNX[1], 11, 6), (ONNX[2], 22, 10)])
+def test_versions(dialect: str, opset: int, ir: int) -> None:
+    """The opset's ConvTranspose is the dialect's; the IR is the lowest that has it and constants."""
+    _, model = said(plane(), dialect)
+    assert [(one.domain, one.version) for one in model.opset_import] == [("", opset)]
+    assert model.ir_version == ir
+    assert OPSETS[dialect] == opset
+    assert onnx.defs.get_schema("ConvTranspose", opset).since_version == int(dialect.rpartition("-")[2])
+    assert model.producer_name == "tconv"
+
+
+# Nodes and attributes.
+
+
+@pytest.mark.parametrize("dialect", ONNX)
+def test_a_plain_call_is_one_node(dialect: str) -> None:
+    """Data, filter and bias in their order go in, Y comes out, and attributes are those of the call, no other."""
+    one = plane(bias=(6,), strides=(2, 1), pads_begin=(1, 0), pads_end=(0, 2), kernel_shape=(3, 2), auto_pad="explicit")
+    call, model = said(one, dialect)
+    (node,) = model.graph.node
+    assert (node.op_type, node.domain, list(node.input), list(node.output)) == (
+        "ConvTranspose",
+        "",
+        ["X", "W", "B"],
+        ["Y"],
+    )
+    assert attributes(node) == {name: list(v) if isinstance(v, tuple) else v for name, v in call.attributes.items()}
+    assert attributes(node)["pads"] == [1, 0, 0, 2]
+    assert attributes(node)["group"] == 2
+    assert attributes(node)["auto_pad"] == "NOTSET"
+    kinds = {one.name: one.type for one in node.attribute}
+    assert (kinds["pads"], kinds["group"], kinds["auto_pad"]) == (
+        AttributeProto.INTS,
+        AttributeProto.INT,
+        AttributeProto.STRING,
+    )
+
+
+def test_only_what_a_case_mentions_is_written() -> None:
+    """ONNX has defaults: a case without attributes is a node without any; opset 1 has none for strides, dilations."""
+    ordinary = case((5,), (3,))
+    assert attributes(said(ordinary, "onnx/ConvTranspose-22")[1].graph.node[0]) == {}
+    assert attributes(said(ordinary, "onnx/ConvTranspose-1")[1].graph.node[0]) == {"strides": [1], "dilations": [1]}
+    empty = said(case((), (), strides=()), ONNX_22)[1].graph.node[0]
+    assert [(one.name, one.type) for one in empty.attribute] == [("strides", AttributeProto.INTS)]
+
+
+def test_a_word_goes_in_as_it_is() -> None:
+    """What is wrong on purpose is in the model: an unknown mode, a list too short, a group of 0."""
+    wrong = plane(auto_pad="Same_Upper", strides=(2,), breaks="auto-pad-known")
+    assert attributes(said(wrong)[1].graph.node[0]) == {"auto_pad": "Same_Upper", "strides": [2], "group": 2}
+    assert attributes(said(case((5,), (3,), groups=0))[1].graph.node[0]) == {"group": 0}
+
+
+@pytest.mark.parametrize(
+    ("formats", "operators", "names"),
+    [
+        ({"data_format": "NCX", "filter_format": "IOX"}, ["ConvTranspose"], ["X", "W"]),
+        ({"data_format": "NXC"}, ["Transpose", "ConvTranspose", "Transpose"], ["X_canonical", "W"]),
+        ({"filter_format": "XOI"}, ["Transpose", "ConvTranspose"], ["X", "W_canonical"]),
+        ({"filter_format": "GIOX"}, ["Reshape", "ConvTranspose"], ["X", "W_canonical"]),
+    ],
+)
+def test_other_layouts_go_through_nodes(formats: dict[str, str], operators: list[str], names: list[str]) -> None:
+    """What is not NCX and IOX is transposed or reshaped in the model, so that the operator sees what it knows."""
+    _, model = said(plane(**formats))
+    onnx.checker.check_model(model, full_check=True)
+    assert [node.op_type for node in model.graph.node] == operators
+    (node,) = (node for node in model.graph.node if node.op_type == "ConvTranspose")
+    assert list(node.input) == names
+
+
+@pytest.mark.parametrize("filter_source", ["initializer", "input"])
+@pytest.mark.parametrize("shapes", ["static", "symbolic"])
+@pytest.mark.parametrize("data_format", ["NCX", "NXC"])
+@pytest.mark.parametrize("filter_format", ["XOI", "GIOX"])
+def test_a_runtime_takes_every_presentation(
+    shapes: str, filter_source: str, data_format: str, filter_format: str
+) -> None:
+    """However a call is presented, the answer of a runtime is the reference."""
+    one = plane(shapes=shapes, filter_source=filter_source, data_format=data_format, filter_format=filter_format,
+                strides=(2, 3), bias=(6,))  # fmt: skip
+    call, operands = say(one, DIALECTS[ONNX_22]), make(one.x, one.w, one.b)
+    outcome = OnnxRuntime().run(call, in_layouts(operands, call))
+    expected = expectation(one, DIALECTS[ONNX_22])
+    assert isinstance(outcome, Produced)
+    assert isinstance(expected, Values)
+    truth = Truth(operands, one.x.dtype).values(expected.primary.geometry)
+    assert np.array_equal(to_ncx(outcome.array, call.data_format), truth)
+
+
+# Inputs and constants.
+
+
+@pytest.mark.parametrize("bias", [None, (6,)])
+def test_the_filter_is_a_constant_or_an_input(bias: tuple[int, ...] | None) -> None:
+    """Initializers are no inputs, so that they are constants; the bias goes with the filter; data is always fed."""
+    rest = ["W"] + ["B"] * (bias is not None)
+    graph = said(plane(bias=bias, filter_source="initializer"))[1].graph
+    assert ([one.name for one in graph.input], [one.name for one in graph.initializer]) == (["X"], rest)
+    graph = said(plane(bias=bias, filter_source="input"))[1].graph
+    assert ([one.name for one in graph.input], [one.name for one in graph.initializer]) == (["X", *rest], [])
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_constants_hold_the_operands_bits(dtype: DType) -> None:
+    """An initializer has the operand's type, shape and elements, in the layout of the call; so has what is declared."""
+    one = plane(dtype=dtype, filter_format="XOI", bias=(6,), data="normal")
+    call = say(one, DIALECTS[ONNX_22])
+    arrays = in_layouts(make(one.x, one.w, one.b), call)
+    graph = build(call, arrays).graph
+    for constant, role in zip(graph.initializer, ("w", "b"), strict=True):
+        assert constant.data_type == ELEMENT_TYPES[dtype]
+        assert list(constant.dims) == list(arrays[role].shape)
+        assert numpy_helper.to_array(constant).tobytes() == arrays[role].tobytes()
+    assert list(graph.initializer[0].dims) == [3, 2, 3, 4]
+    assert graph.input[0].type.tensor_type.elem_type == ELEMENT_TYPES[dtype]
+    assert len(set(ELEMENT_TYPES.values())) == len(DType)
+
+
+def test_operands_of_other_types_are_declared_as_they_are() -> None:
+    """A filter of another type is said to be of that type: that is what is wrong with it."""
+    mixed = plane(filter_source="input", breaks="one-type")
+    half = type(mixed.w)(mixed.w.shape, DType.F16)
+    wrong = case((5, 4), (3, 2), channels=4, filters=3, groups=2, filter_source="input", breaks="one-type")
+    graph = said(type(wrong)(wrong.id, wrong.attributes, wrong.x, half, filter_source="input", breaks="one-type"))[
+        1
+    ].graph
+    assert [one.type.tensor_type.elem_type for one in graph.input] == [TensorProto.FLOAT, TensorProto.FLOAT16]
+
+
+# Sizes.
+
+
+def test_sizes_are_numbers_or_symbols() -> None:
+    """Static sizes are those of the call's layouts; symbols are names of their own, one for each size."""
+    static = said(plane(filter_source="input", data_format="NXC", filter_format="XOI"))[1].graph
+    assert [shape(one) for one in static.input] == [[1, 5, 4, 4], [3, 2, 3, 4]]
+    symbolic = said(plane(filter_source="input", bias=(6,), shapes="symbolic"))[1].graph
+    symbols = [size for one in symbolic.input for size in shape(one)]
+    assert [len(shape(one)) for one in symbolic.input] == [4, 4, 1]
+    assert all(isinstance(symbol, str) and symbol for symbol in symbols)
+    assert len(set(symbols)) == len(symbols)
+
+
+def test_a_size_of_zero_is_declared() -> None:
+    """An empty batch is a size like any other, not one that is unknown."""
+    assert shape(said(plane(batch=0))[1].graph.input[0]) == [0, 4, 5, 4]
+
+
+def test_the_same_call_is_the_same_model() -> None:
+    """Two builds give the same bytes: an example that is kept is the one that ran."""
+    one = plane(bias=(6,), data_format="NXC", filter_format="XOI", strides=(2, 1))
+    models = [said(one)[1].SerializeToString(deterministic=True) for _ in range(2)]
+    assert models[0] == models[1]

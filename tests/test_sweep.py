@@ -1,0 +1,340 @@
+"""Sweeps: products of axes, what they skip, ids from labels, and what a file may not say of them."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import examples
+from tconv.corpus import Corpus
+from tconv.corpus.sweep import LARGEST_SWEEP, MOST_AXES
+from tconv.errors import FileError
+from tconv.patterns import facts_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tconv.corpus.sweep import Sweep
+
+HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"
+
+
+def read(folder: Path, sweep: str, base: str = "{}") -> Sweep:
+    """Return the sweep of a file whose sweep is written as a flow mapping without its name."""
+    file = folder / "file.yaml"
+    file.write_text(f"{HEAD}base: {base}\nsweeps:\n  - {{name: sweep, {sweep}}}\n", encoding="utf-8")
+    return Corpus.load(file).sweeps["file/sweep"]
+
+
+def refusal(folder: Path, sweep: str) -> tuple[str, str]:
+    """Return what stands at the place of the error, and its message."""
+    with pytest.raises(FileError) as error:
+        read(folder, sweep)
+    assert error.value.line is not None
+    assert error.value.column is not None
+    assert str(error.value).startswith(f"{folder / 'file.yaml'}:{error.value.line}:{error.value.column}: ")
+    line = (folder / "file.yaml").read_text(encoding="utf-8").splitlines()[error.value.line - 1]
+    return line[error.value.column - 1 :], error.value.message
+
+
+def ids(sweep: Sweep) -> list[str]:
+    """Return the labels of all cases, as they stand in the id's brackets."""
+    return [sweep.case_id(row).partition("[")[2].rstrip("]") for row in sweep.rows().tolist()]
+
+
+# Axes.
+
+
+def test_a_sweep_is_the_product_of_its_axes(tmp_path: Path) -> None:
+    """All combinations are cases, the first axis varies slowest, and an id has the labels in the file's order."""
+    sweep = read(tmp_path, "axes: {strides: [1, 2], bias: [true, false], output_shape: [null, full-1]}")
+    assert sweep.radix == (2, 2, 2)
+    assert ids(sweep) == [
+        f"strides={s},bias={b},output_shape={o}"
+        for s, b, o in product((1, 2), ("true", "false"), ("none", "full-1"))
+    ]  # fmt: skip
+    assert sweep.case_id([1, 0, 1]) == "file/sweep[strides=2,bias=true,output_shape=full-1]"
+
+
+def test_a_list_gives_one_settings_values(tmp_path: Path) -> None:
+    """Each entry is a value; a list in the list says each axis of the data; null leaves the setting away."""
+    sweep = read(tmp_path, "with: {spatial: [5, 4], kernel: [2, 2]}, axes: {strides: [null, 2, [1, 3]]}")
+    assert [sweep.case(row).attributes.strides for row in sweep.rows().tolist()] == [None, (2, 2), (1, 3)]
+    assert ids(sweep) == ["strides=none", "strides=2", "strides=1x3"]
+
+
+def test_a_mapping_gives_labels_that_set_several(tmp_path: Path) -> None:
+    """A label stands for settings; several axes may set keys of the same operand."""
+    sweep = read(
+        tmp_path,
+        "axes: {shape: {line: {spatial: [4], kernel: [2]}, plane: {spatial: [4, 5], kernel: [2, 3]}},"
+        " odd: {x: {x: {seed: 7}}, w: {w: {seed: 8}, x: {dtype: f16}}}}",
+        "{x: {data: normal}}",
+    )
+    cases = [sweep.case(row) for row in sweep.rows().tolist()]
+    assert [(c.x.shape[2:], c.x.seed, c.w.seed) for c in cases] == [
+        ((4,), 7, 0), ((4,), 0, 8), ((4, 5), 7, 0), ((4, 5), 0, 8),
+    ]  # fmt: skip
+    assert {case.x.data for case in cases} == {"normal"}
+    assert (cases[0].facts["shape"], cases[0].facts["odd"], cases[0].facts["rank"]) == ("line", "x", "1")
+
+
+def test_later_axes_win_over_earlier_ones(tmp_path: Path) -> None:
+    """base, then with, then the axes in their order; null takes back what came before."""
+    sweep = read(
+        tmp_path,
+        "with: {dilations: 2}, axes: {strides: [3], other: {a: {strides: 4}, b: {strides: null, dilations: null}}}",
+        "{strides: 2, dilations: 3, groups: 1}",
+    )
+    a, b = (sweep.case(row).attributes for row in sweep.rows().tolist())
+    assert (a.strides, a.dilations, a.groups) == ((4,), (2,), 1)
+    assert (b.strides, b.dilations, b.groups) == (None, None, 1)
+
+
+def test_a_raw_word_is_its_label(tmp_path: Path) -> None:
+    """A word that is written as it is stands so in the id."""
+    sweep = read(tmp_path, "with: {breaks: auto-pad-known}, axes: {auto_pad: [{raw: SAME}, {raw: Valid}]}")
+    assert ids(sweep) == ["auto_pad=SAME", "auto_pad=Valid"]
+    assert sweep.case([1]).attributes.auto_pad == "Valid"
+
+
+def test_more_labels_than_sixteen_bits(tmp_path: Path) -> None:
+    """An axis may have as many labels as a sweep may have combinations."""
+    sweep = read(tmp_path, f"axes: {{seed: [{', '.join(map(str, range(33000)))}]}}")
+    assert len(sweep.rows()) == 33000
+    assert sweep.case([32999]).x.seed == 32999
+    row = sweep.number({"seed": "32999"})
+    assert row is not None
+    assert row.tolist() == [[32999]]
+
+
+# Skips.
+
+
+def test_a_skip_leaves_out_what_all_its_axes_say(tmp_path: Path) -> None:
+    """Several axes mean that all of them hold; what one of them alone says stays."""
+    sweep = read(
+        tmp_path,
+        "axes: {strides: [1, 2], dilations: [1, 2]}, skip: [{when: {strides: 1, dilations: 2}, because: so}]",
+    )
+    assert ids(sweep) == ["strides=1,dilations=1", "strides=2,dilations=1", "strides=2,dilations=2"]
+
+
+def test_a_list_in_a_skip_means_any(tmp_path: Path) -> None:
+    """A list means any of its values; a value that is a list is written in a list."""
+    sweep = read(
+        tmp_path,
+        "with: {spatial: [5, 4], kernel: [2, 2]}, axes: {strides: [1, 2, [1, 2]], bias: [true, false]},"
+        " skip: [{when: {strides: [1, [1, 2]], bias: [true]}, because: so}]",
+    )
+    assert ids(sweep) == [
+        "strides=1,bias=false",
+        "strides=2,bias=true",
+        "strides=2,bias=false",
+        "strides=1x2,bias=false",
+    ]
+
+
+def test_several_skips_add_up(tmp_path: Path) -> None:
+    """Each leaves out its own; labels and null are said as in the id or in YAML."""
+    sweep = read(
+        tmp_path,
+        "axes: {strides: [null, 2, 3], shape: {a: {}, b: {seed: 1}}},"
+        " skip: [{when: {strides: null}, because: one}, {when: {shape: b, strides: 3}, because: two}]",
+    )
+    assert ids(sweep) == ["strides=2,shape=a", "strides=2,shape=b", "strides=3,shape=a"]
+    assert [skip.because for skip in sweep.skips] == ["one", "two"]
+
+
+@given(st.data())
+@examples(30)
+def test_skips_by_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """What is left is what no skip means, whatever the axes and skips."""
+    names = ("strides", "dilations", "seed")
+    values = {name: data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4, unique=True)) for name in names}
+    meant = st.fixed_dictionaries(
+        {},
+        optional={name: st.lists(st.sampled_from(found), min_size=1, unique=True) for name, found in values.items()},
+    ).filter(bool)
+    skips = data.draw(st.lists(meant, max_size=3))
+    left = [
+        row
+        for row in product(*values.values())
+        if not any(all(row[names.index(name)] in found for name, found in skip.items()) for skip in skips)
+    ]
+    written = ", ".join(f"{{when: {skip}, because: so}}".replace("'", "") for skip in skips)
+    text = f"axes: {values}, skip: [{written}]".replace("'", "")
+    folder = tmp_path_factory.mktemp("skips")
+    if left:
+        assert ids(read(folder, text)) == [
+            ",".join(f"{n}={v}" for n, v in zip(names, row, strict=True)) for row in left
+        ]
+    else:
+        assert refusal(folder, text)[1] == "a sweep must have a case left (got none); skip less"
+
+
+# Rows and labels.
+
+
+def test_labels_lead_back_to_the_row(tmp_path: Path) -> None:
+    """Every id is found again by its labels, in any order; what is skipped, short or unknown is not."""
+    sweep = read(
+        tmp_path,
+        "with: {spatial: [5, 4], kernel: [2, 2]}, axes: {strides: [null, 2, [1, 2]], bias: [true, false]},"
+        " skip: [{when: {strides: 2, bias: true}, because: so}]",
+    )
+    rows = sweep.rows().tolist()
+    for row in rows:
+        for labels in (facts_of(sweep.case_id(row)), dict(reversed(facts_of(sweep.case_id(row)).items()))):
+            found = sweep.number(labels)
+            assert found is not None
+            assert found.tolist() == [row]
+    assert len(rows) == 5
+    assert sweep.number({"strides": "2", "bias": "true"}) is None
+    assert sweep.number({"strides": "1x2"}) is None
+    assert sweep.number({"strides": "5", "bias": "true"}) is None
+    assert sweep.number({"strides": "1x2", "bias": "true", "seed": "0"}) is None
+
+
+def test_a_digest_is_of_what_decides_the_rows(tmp_path: Path) -> None:
+    """Another label, order, skip or shared setting gives another digest; other words do not."""
+    plain = "axes: {strides: [1, 2], seed: [1, 2]}"
+    digest = read(tmp_path, plain).digest
+    assert read(tmp_path, f"about: other words, smoke: true, {plain}").digest == digest
+    changed = [
+        "axes: {strides: [2, 1], seed: [1, 2]}",
+        "axes: {seed: [1, 2], strides: [1, 2]}",
+        "axes: {strides: {1: {strides: 1}, 2: {strides: 3}}, seed: [1, 2]}",
+        f"with: {{groups: 1}}, {plain}",
+        f"{plain}, skip: [{{when: {{strides: 1, seed: 1}}, because: so}}]",
+    ]
+    assert len({digest, *(read(tmp_path, text).digest for text in changed)}) == len(changed) + 1
+    assert read(tmp_path, plain, "{batch: 2}").digest != digest
+
+
+# What a file may not say.
+
+
+@pytest.mark.parametrize(
+    ("sweep", "at", "message"),
+    [
+        (
+            "axes: {stride: [1, 2]}",
+            "stride:",
+            "an axis with a list must be an attribute or a size (got 'stride'); did you mean 'strides'?; give a",
+        ),
+        ("axes: {strides: [1, 2, 1]}", "1]", "the values of an axis must differ (got '1' again)"),
+        ("axes: {shapes: [null, static, null]}", "null]", "the values of an axis must differ (got 'none' again)"),
+        (
+            "axes: {auto_pad: [same_uper]}",
+            "same_uper]",
+            "must be one of explicit, same_lower, same_upper, valid (got 'same_uper'); did you mean 'same_upper'?",
+        ),
+        ("axes: {strides: [one]}", "one]", "must be a value of strides (got 'one')"),
+        ("axes: {batch: [-1]}", "-1]", "must be a value of batch (got -1)"),
+        ("axes: {bias: [1]}", "1]", "must be a value of bias (got 1)"),
+        ("axes: {output_shape: [half]}", "half]", "must be a value of output_shape (got 'half')"),
+        (
+            "axes: {strides: [1]}, skip: [{when: {stride: 1}, because: so}]",
+            "stride:",
+            "must be an axis of the sweep (got 'stride'); did you mean 'strides'?",
+        ),
+        (
+            "axes: {auto_pad: [valid, same_upper]}, skip: [{when: {auto_pad: same_uper}, because: so}]",
+            "same_uper}",
+            "must be one of valid, same_upper (got 'same_uper'); did you mean 'same_upper'?",
+        ),
+        (
+            "axes: {strides: [1, 2]}, skip: [{when: {strides: [1, 3]}, because: so}]",
+            "[1, 3]",
+            "must be one of 1, 2 (got '3')",
+        ),
+        (
+            "axes: {strides: [1, 2]}, skip: [{when: {strides: [1, 2]}, because: so}]",
+            "skip:",
+            "a sweep must have a case left (got none); skip less",
+        ),
+        ("axes: {}", "{}", "must have at least 1 item"),
+        ("axes: {strides: []}", "[]", "must have at least 1 item"),
+        ("axes: {shape: {Line: {}}}", "Line:", "must match pattern"),
+        (
+            "axes: {'a,b=]': {x: {}}}",
+            "'a,b=]'",
+            "an axis must have a name of letters, digits, '_', '.', '+' and '-' (got 'a,b=]'); rename it",
+        ),
+        (
+            "axes: {auto_pad: [valid, {raw: 'a,b=c'}]}",
+            "{raw: 'a,b=c'}",
+            "an axis must have values that an id can hold (got 'a,b=c'); give a mapping of labels instead",
+        ),
+        (
+            "axes: {auto_pad: [{raw: ''}]}",
+            "{raw: ''}",
+            "an axis must have values that an id can hold (got ''); give a mapping of labels instead",
+        ),
+        (
+            "axes: {x: [{data: nan}]}",
+            "{data: nan}",
+            "an axis must have values that an id can hold (got \"{'data': 'nan'}\"); give a mapping of labels instead",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_at_its_place(tmp_path: Path, sweep: str, at: str, message: str) -> None:
+    """Unknown axes, labels and values are told with the nearest known ones, at their line and column."""
+    found, told = refusal(tmp_path, sweep)
+    assert found.startswith(at)
+    assert told.startswith(message)
+
+
+@pytest.mark.parametrize("word", ["a b", "a]b", "a[b", "a|b", "a=b", "a,b", "a{b", "a\tb", "a\\x07b"])
+def test_no_label_breaks_an_id(tmp_path: Path, word: str) -> None:
+    """Words with what ids and patterns are made of need a label; with one they are ordinary."""
+    escaped = word.replace("\t", "\\t")
+    written = f'{{raw: "{escaped}"}}'
+    assert (
+        "that an id can hold"
+        in refusal(tmp_path, f"with: {{breaks: auto-pad-known}}, axes: {{auto_pad: [{written}]}}")[1]
+    )
+    sweep = read(tmp_path, f"with: {{breaks: auto-pad-known}}, axes: {{word: {{odd: {{auto_pad: {written}}}}}}}")
+    assert ids(sweep) == ["word=odd"]
+    assert sweep.case([0]).attributes.auto_pad == word.replace("\\x07", "\x07")
+
+
+def test_a_sweep_too_large_is_refused_before_its_product(tmp_path: Path) -> None:
+    """More combinations than the limit are counted and not made."""
+    twelve = "{a: {}, b: {}, c: {}, d: {}, e: {}, f: {}, g: {}, h: {}, i: {}, j: {}, k: {}, l: {}}"
+    axes = ", ".join(f"axis{number}: {twelve}" for number in range(30))
+    found, told = refusal(tmp_path, f"axes: {{{axes}}}")
+    assert found.startswith("axes:")
+    assert told == f"a sweep must have at most {LARGEST_SWEEP} combinations (got {12**30}); split it"
+
+
+def test_a_sweep_of_too_many_axes_is_refused(tmp_path: Path) -> None:
+    """One combination may still have more axes than an array can have dimensions."""
+    axes = [f"axis{number}: {{a: {{}}}}" for number in range(MOST_AXES + 1)]
+    found, told = refusal(tmp_path, f"axes: {{{', '.join(axes)}}}")
+    assert found.startswith("axes:")
+    assert told == f"a sweep must have at most {MOST_AXES} axes (got {MOST_AXES + 1}); split it"
+    assert len(read(tmp_path, f"axes: {{{', '.join(axes[:-1])}}}").rows()) == 1
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ("strides: [1, 0]", "strides must have entries of at least 1 (got [0]), or say breaks: strides-positive"),
+        ("batch: [1, 2147483648]", "x must have at most 33554432 elements (got shape [2147483648, 1, 4])"),
+        ("dilations: [1, 2000000000]", "the output must have at most 33554432 elements"),
+    ],
+)
+def test_an_impossible_combination_is_told_with_its_id(tmp_path: Path, axes: str, message: str) -> None:
+    """The place is the sweep's, the message names the case, and possible cases beside it are cases."""
+    sweep = read(tmp_path, f"axes: {{{axes}}}")
+    assert sweep.case([0]).id.startswith("file/sweep[")
+    with pytest.raises(FileError) as error:
+        sweep.case([1])
+    assert str(error.value).startswith(f"{tmp_path / 'file.yaml'}:6:5: {message}")
+    assert f" in {sweep.case_id([1])}; skip it or correct it" in str(error.value)

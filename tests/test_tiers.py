@@ -1,0 +1,220 @@
+"""Tiers: which rows of a sweep are run when, and the file that keeps them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tconv.corpus import Corpus, tiers
+from tconv.corpus.covering import tuple_numbers
+from tconv.dialects import DIALECTS
+from tconv.errors import FileError
+from tconv.expectation import Inexpressible, expectation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"
+SWEEP = """\
+  - name: {name}
+    with: {{channels: 2, out_channels: 2}}
+    axes:
+      strides: [1, 2, 3]
+      dilations: [1, 2]
+      auto_pad: [explicit, same_upper, valid]
+      output_shape: [null, full]
+      groups: [1, 2]
+      bias: [true, false]
+      data_format: [NCX, NXC]
+"""
+
+
+def corpus(folder: Path, *names: str) -> Corpus:
+    """Return a corpus of a file for each name, with a sweep of that name."""
+    for name in names:
+        (folder / f"{name}.yaml").write_text(f"{HEAD}sweeps:\n{SWEEP.format(name=name)}", encoding="utf-8")
+    return Corpus.load(folder)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Corpus:
+    """Return a corpus of two sweeps whose tiers are kept."""
+    tiers.write(tmp_path, corpus(tmp_path, "one", "two").sweeps.values())
+    return Corpus.load(tmp_path)
+
+
+# Choosing.
+
+
+def test_selections_cover_what_every_dialect_can_say(tmp_path: Path) -> None:
+    """Gate has every reachable quadruple and smoke every pair, of each dialect by cases that it can say."""
+    (sweep,) = corpus(tmp_path, "one").sweeps.values()
+    chosen, rows = tiers.select(sweep), sweep.rows()
+    masks = tiers.sayable(sweep)
+    assert len({mask.tobytes() for mask in masks.values()}) > 3
+    for numbers, strength in ((chosen.gate, 4), (chosen.smoke, 2)):
+        held, _ = tuple_numbers(rows, sweep.radix, strength)
+        member = np.isin(np.arange(len(rows)), numbers)
+        for mask in masks.values():
+            assert set(held[mask & member].ravel().tolist()) == set(held[mask].ravel().tolist())
+        assert len(numbers) < len(rows) / 2
+    assert tiers.select(sweep) == chosen
+
+
+def test_sayable_is_what_expectations_say(tmp_path: Path) -> None:
+    """Row by row and dialect by dialect, a row is sayable where its case is not inexpressible."""
+    (sweep,) = corpus(tmp_path, "one").sweeps.values()
+    masks = tiers.sayable(sweep)
+    assert set(masks) == set(DIALECTS)
+    for number, row in enumerate(sweep.rows().tolist()):
+        case = sweep.case(row)
+        for name, dialect in DIALECTS.items():
+            assert masks[name][number] == (not isinstance(expectation(case, dialect), Inexpressible))
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        # Named as presentation is, and not of it.
+        "shapes: {one: {groups: 1}, two: {groups: 2, channels: 2, out_channels: 2}}",
+        "filter_source: {plain: {}, biased: {bias: true}}",
+        # A word that is written as it is decides who can say it.
+        "data_format: [NCX, {raw: NCHW}]",
+        "filter_format: {known: {}, unknown: {filter_format: {raw: OIHW}}}",
+        # Named as anything, and of presentation alone.
+        "format: {n: {data_format: NXC}, c: {data_format: NCX, shapes: symbolic}}",
+        "shapes: [static, symbolic]",
+    ],
+)
+def test_presentation_goes_by_what_is_set(tmp_path: Path, axes: str) -> None:
+    """Whether an axis may be left out of the work is decided by its settings, not by its name."""
+    breaks = "data-format-known" if "data_format" in axes else "filter-format-known"
+    with_ = f"{{breaks: {breaks}}}" if "raw" in axes else "{}"
+    file = tmp_path / "file.yaml"
+    file.write_text(f"{HEAD}sweeps: [{{name: s, with: {with_}, axes: {{{axes}, strides: [1, 2]}}}}]", encoding="utf-8")
+    (sweep,) = Corpus.load(file).sweeps.values()
+    masks = tiers.sayable(sweep)
+    for number, row in enumerate(sweep.rows().tolist()):
+        for name, dialect in DIALECTS.items():
+            assert masks[name][number] == (not isinstance(expectation(sweep.case(row), dialect), Inexpressible))
+
+
+# Keeping.
+
+
+def test_what_is_written_is_read(two: Corpus, tmp_path: Path) -> None:
+    """The file keeps, for each sweep, its digest and the rows that would be chosen, a sweep a line."""
+    assert set(two.tiers.kept) == {"one/one", "two/two"}
+    for sweep in two.sweeps.values():
+        assert two.tiers.kept[sweep.id] == tiers.select(sweep)
+        assert two.tiers.fresh(sweep)
+    lines = (tmp_path / tiers.FILE_NAME).read_text(encoding="utf-8").splitlines()
+    assert [line.partition(":")[0].strip() for line in lines[1:-1]] == ['"one/one"', '"two/two"']
+    assert json.loads("\n".join(lines))["format"] == 1
+
+
+def test_what_is_kept_is_used(two: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No command waits for a choice that is kept: rows are those of the file, in the sweep's order."""
+    monkeypatch.setattr(tiers, "select", lambda _sweep: pytest.fail("chosen anew"))
+    sweep = two.sweeps["one/one"]
+    for tier, numbers in (("gate", two.tiers.kept["one/one"].gate), ("smoke", two.tiers.kept["one/one"].smoke)):
+        assert two.tiers.rows(sweep, tier).tolist() == sweep.rows()[list(numbers)].tolist()
+    assert len(two.tiers.rows(sweep, "full")) == len(sweep.rows()) == 288
+
+
+def test_a_stale_digest_is_chosen_anew(two: Corpus, tmp_path: Path) -> None:
+    """After a change of the sweep the kept rows are not its rows: the tier covers the sweep of today."""
+    file = tmp_path / "one.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("strides: [1, 2, 3]", "strides: [1, 4]"), encoding="utf-8")
+    changed = Corpus.load(tmp_path)
+    sweep = changed.sweeps["one/one"]
+    assert changed.tiers.kept == two.tiers.kept
+    assert not changed.tiers.fresh(sweep)
+    assert changed.tiers.fresh(changed.sweeps["two/two"])
+    assert changed.tiers.rows(sweep, "gate").tolist() == sweep.rows()[list(tiers.select(sweep).gate)].tolist()
+    assert {case.attributes.strides for case in changed.cases("smoke", ["one"])} == {(1,), (4,)}
+
+
+def test_without_a_file_tiers_are_chosen_all_the_same(tmp_path: Path) -> None:
+    """A corpus of one's own needs no tiers file."""
+    found = corpus(tmp_path, "one")
+    assert found.tiers.kept == {}
+    sweep = found.sweeps["one/one"]
+    assert not found.tiers.fresh(sweep)
+    assert len(found.tiers.rows(sweep, "smoke")) == len(tiers.select(sweep).smoke)
+
+
+def test_other_files_sweeps_can_be_kept(two: Corpus, tmp_path: Path) -> None:
+    """Writing for some sweeps keeps what is said to be kept of others, each where it stood."""
+    before = (tmp_path / tiers.FILE_NAME).read_text(encoding="utf-8")
+    some = Corpus.load(tmp_path / "two.yaml").sweeps.values()
+    tiers.write(tmp_path, some, two.tiers.kept)
+    assert (tmp_path / tiers.FILE_NAME).read_text(encoding="utf-8") == before
+    tiers.write(tmp_path, some)
+    assert set(Corpus.load(tmp_path).tiers.kept) == {"two/two"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "<<<<<<< ours",
+        '{"format": 2, "sweeps": {}}',
+        '{"format": 1, "rows": {}}',
+        '{"sweeps": {"one/one": {"digest": "a", "gate": [1]}}}',
+        '{"sweeps": {"one/one": {"digest": "a", "gate": [-1, 0], "smoke": []}}}',
+        '{"sweeps": {"one/one": {"digest": "a", "gate": [1, 1], "smoke": []}}}',
+        '{"sweeps": {"one/one": {"digest": "a", "gate": [], "smoke": [2, 1]}}}',
+    ],
+)
+def test_a_broken_file_is_refused(tmp_path: Path, text: str) -> None:
+    """Whatever is not what is written by --write-tiers, by a merge or by hand, is told with what to do."""
+    (tmp_path / tiers.FILE_NAME).write_text(text, encoding="utf-8")
+    with pytest.raises(FileError, match=r"tiers\.json: must be what 'tconv check --write-tiers' writes; delete it and"):
+        corpus(tmp_path, "one")
+
+
+def test_rows_that_a_sweep_does_not_have_are_refused(two: Corpus, tmp_path: Path) -> None:
+    """A fresh digest beside row numbers beyond the sweep is a file that somebody edited."""
+    path = tmp_path / tiers.FILE_NAME
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    kept["sweeps"]["one/one"]["gate"].append(288)
+    path.write_text(json.dumps(kept), encoding="utf-8")
+    edited = Corpus.load(tmp_path)
+    assert len(list(edited.cases("smoke"))) == len(list(two.cases("smoke")))
+    with pytest.raises(FileError, match=r"tiers\.json: must be what 'tconv check --write-tiers' writes"):
+        list(edited.cases("gate"))
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """An installed corpus may be out of reach: that is a sentence, not a trace."""
+    (tmp_path / tiers.FILE_NAME).mkdir()
+    with pytest.raises(FileError, match=r"tiers\.json: must be a file that can be written"):
+        tiers.write(tmp_path, [])
+
+
+# The shipped corpus. What its tiers cover is in test_coverage.
+
+
+def test_the_shipped_tiers_are_of_today() -> None:
+    """tiers.json keeps exactly the sweeps that there are, each with the digest of today."""
+    shipped = Corpus.load()
+    assert list(shipped.tiers.kept) == list(shipped.sweeps)
+    assert [sweep.id for sweep in shipped.sweeps.values() if not shipped.tiers.fresh(sweep)] == []
+    for sweep in shipped.sweeps.values():
+        kept = shipped.tiers.kept[sweep.id]
+        assert 0 < len(kept.smoke) <= len(kept.gate) <= len(sweep.rows())
+        assert kept.gate[-1] < len(sweep.rows())
+
+
+@pytest.mark.parametrize(
+    "name", ["presentation/presentation/omitted", "empty/empty/channels", "long/long/thin", "layouts/layouts/written"]
+)
+def test_shipped_rows_are_those_that_would_be_chosen(name: str) -> None:
+    """Choosing again on this machine gives the rows that are kept: a choice does not depend on who made it."""
+    shipped = Corpus.load()
+    assert tiers.select(shipped.sweeps[name]) == shipped.tiers.kept[name]
