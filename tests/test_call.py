@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX, case
+from tconv.bound import Bound, Terms
 from tconv.call import Call, Input, say, signature
-from tconv.dialects import DIALECTS
-from tconv.vocabulary import DataFormat, DType, FilterFormat
-
-if TYPE_CHECKING:
-    from tconv.case import Case
+from tconv.case import Case, Operand
+from tconv.constraints import Constraint, Violation
+from tconv.dialects import DIALECTS, Absent, Dialect, Open, Spelling, Stated
+from tconv.expectation import Broken, Candidate, Inexpressible, Refuse, Values
+from tconv.geometry import Geometry, NoGeometry
+from tconv.judge import Comparison
+from tconv.outcome import Produced, ShapeOnly
+from tconv.readings import AnswerOtherwise, Reading, Resolved
+from tconv.rules import Rules
+from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
 ONEDNN_BACKPROP, OPENVINO, GROUPED = BACKPROP
@@ -266,10 +273,27 @@ def test_constants_and_types() -> None:
 
 
 def test_the_calls_facts() -> None:
-    """A call knows its dialect, rank, groups, and whether sizes are symbols."""
+    """A call knows its dialect, rank, groups, whether sizes are symbols, and the data's type, which is the output's."""
+    assert said(GROUPED).rank == 2
+    mixed = plane(dtype=DType.F16)
+    assert say(replace(mixed, w=replace(mixed.w, dtype=DType.F32)), DIALECTS[ONNX_11]).dtype is DType.F16
     call = said(ONNX_11, shapes="symbolic")
     assert (call.dialect, call.rank, call.groups, call.symbolic) == (ONNX_11, 2, 1, True)
     assert not said(ONNX_11).symbolic
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(Attributes, TensorType, Signature, Geometry, NoGeometry, Rules, Reading, AnswerOtherwise, Resolved),
+        *(Violation, Constraint, Operand, Case, Input, Call, Stated, Absent, Open, Spelling, Dialect),
+        *(Broken, Candidate, Values, Refuse, Inexpressible, Terms, Bound, Comparison, Produced, ShapeOnly),
+    ],
+)
+def test_what_is_passed_around_is_a_value(kind: Any) -> None:  # noqa: ANN401 - any of the types above
+    """Cases, calls, expectations and what they are made of cannot be changed, and cannot get attributes by mistake."""
+    assert kind.__dataclass_params__.frozen
+    assert "__slots__" in vars(kind)
 
 
 # The signature.

@@ -129,6 +129,27 @@ def test_every_constraint_has_an_example() -> None:
     assert BROKEN.keys() | set(RESOLVED) == CONSTRAINTS.keys()
 
 
+def test_which_constraints_the_operator_cannot_do_without() -> None:
+    """Where one of these is broken there is no value at all; any other leaves one that a text may or may not allow."""
+    lists = ("strides", "dilations", "pads", "output-padding", "output-shape")
+    assert {name for name, constraint in CONSTRAINTS.items() if constraint.needed} == {
+        *(f"{name}-length" for name in lists),
+        "strides-positive",
+        "dilations-positive",
+        "output-shape-non-negative",
+        "groups-positive",
+        "channels-divisible",
+        "filter-channels-match",
+        "filter-rank-matches",
+        "bias-rank",
+        "bias-length",
+        "auto-pad-known",
+        "data-format-known",
+        "filter-format-known",
+        "output-size-non-negative",
+    }
+
+
 def test_the_plain_signature_breaks_nothing() -> None:
     """The examples below differ from a signature that satisfies every constraint."""
     assert broken(PLAIN) == {}
@@ -228,6 +249,35 @@ def test_one_side_of_pads_is_enough_to_be_beside_a_mode(pads: dict[str, None]) -
     """Pads on either side count as written, zeros too; ONNX has one attribute for both."""
     found = broken(attributes(auto_pad="same_lower", **pads))
     assert found["pads-without-auto-pad"].must == "must not be written beside auto_pad same_lower"
+
+
+def test_zero_is_not_negative() -> None:
+    """Pads, output_padding and output_shape may be 0, on any axis."""
+    assert broken(attributes(output_padding=(0, 0))) == {}
+    assert broken(attributes(output_shape=(0, 0))).keys() == {"without-output-shape"}
+
+
+def test_output_padding_below_a_stride_that_is_not_written() -> None:
+    """A stride that is not written is 1, so output_padding 1 is below the dilation alone."""
+    signature = attributes(strides=None, dilations=(3, 3), output_padding=(1, 0))
+    assert broken(signature).keys() == {"strides-given", "output-padding-below-stride"}
+    assert broken(signature)["output-padding-below-stride"].must == "must be less than strides [1, 1]"
+    assert "output-padding-below-stride" not in broken(attributes(strides=None, output_padding=(0, 0)))
+
+
+@pytest.mark.parametrize(
+    ("x", "w"), [((1, 0, 5, 4), (0, 6, 3, 2)), ((1, 4, 5, 4), (4, 0, 3, 2)), ((1, 0, 5, 4), (0, 0, 3, 2))]
+)
+def test_channels_of_either_side_may_be_missing(x: Ints, w: Ints) -> None:
+    """No input channel, no output channel, or neither: nothing else is empty by that."""
+    assert broken(shapes(x, w)).keys() == {"channels-not-empty"}
+
+
+def test_a_bias_without_a_number_of_channels_to_compare_with() -> None:
+    """Where groups or the filter's rank are broken the bias is not told as well."""
+    assert "bias-length" not in broken(shapes((1, 4, 5, 4), (4, 6, 3, 2), (5,), groups=0))
+    assert "bias-length" not in broken(shapes((1, 4, 5, 4), (4,), (5,)))
+    assert "bias-length" in broken(shapes((1, 4), (4, 6), (5,), strides=(), dilations=(), pads_begin=(), pads_end=()))
 
 
 def test_explicit_written_out_is_no_mode() -> None:

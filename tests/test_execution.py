@@ -106,12 +106,16 @@ def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: 
 
 
 def test_an_answer_that_lies_unread_is_in_time(tmp_path: Path) -> None:
-    """Whoever takes the lines may be slower than the timeout; that is no silence of the worker's."""
-    asked = cases(tmp_path, FEW)[:4]
-    kinds = []
-    with pool_of("Right", timeout=0.3) as pool:
+    """Whoever takes the lines may be slower than the timeout; that is no silence of the other worker's."""
+    asked = cases(tmp_path, MANY)[: CHUNK + 8]
+    with pool_of("Slow", jobs=2, timeout=1.0) as pool:
+        # Until both are there, so that both are at work when the first line is taken.
+        for _ in range(20):
+            if [worker.introduced for worker in pool._workers] != [True, True]:
+                list(pool.run(asked))
+        kinds = []
         for line in pool.run(asked):
-            sleep(0.5)
+            sleep(0 if kinds else 1.5)
             kinds.append(line.kind)
     assert kinds == ["agreed"] * len(asked)
 
@@ -278,9 +282,20 @@ def having(word: str) -> list[int]:
     return found
 
 
-def started(folder: Path, mark: str) -> tuple[subprocess.Popen[str], Path]:
-    """Start a run that takes a while, wait for its first records, and return it with its record file."""
-    command = ["run", "--cases", str(written(folder, MANY)), "--backend", "wrong_backends:Slow", "-j", "2"]
+def gone(mark: str) -> bool:
+    """Return whether no process has the mark; who only has to notice that its parent has ended may take its time."""
+    for _ in range(500):
+        if not having(mark):
+            return True
+        sleep(0.02)
+    return False
+
+
+def started(
+    folder: Path, mark: str, backend: str = "Slow", text: str = MANY, lines: int = 10
+) -> tuple[subprocess.Popen[str], Path]:
+    """Start a run that takes a while, wait for its first lines, and return it with its record file."""
+    command = ["run", "--cases", str(written(folder, text)), "--backend", f"wrong_backends:{backend}", "-j", "2"]
     process = subprocess.Popen(
         [sys.executable, "-m", "tconv", *command, "--output", "out"],
         cwd=folder,
@@ -290,8 +305,8 @@ def started(folder: Path, mark: str) -> tuple[subprocess.Popen[str], Path]:
         encoding="utf-8",
         start_new_session=True,
     )
-    path = folder / "out" / "Slow-1.0-onnx-ConvTranspose-22.jsonl"
-    while process.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < 10):
+    path = folder / "out" / f"{backend}-1.0-onnx-ConvTranspose-22.jsonl"
+    while process.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < lines):
         sleep(0.02)
     return process, path
 
@@ -316,12 +331,7 @@ def test_a_signal_ends_a_run_that_can_be_resumed(
     assert process.returncode == code
     assert err.splitlines()[-1] == f"tconv: {word}; 'tconv run --resume' goes on from here"
     assert "Traceback" not in err
-    for _ in range(500):
-        # Who only has to notice that we are gone does so in its own time, and none too long.
-        if not having(mark):
-            break
-        sleep(0.02)
-    assert having(mark) == []
+    assert gone(mark)
     kept = read(path).records
     assert 0 < len(kept) < 120
     log = tmp_path / "log"
@@ -329,3 +339,24 @@ def test_a_signal_ends_a_run_that_can_be_resumed(
     assert tconv(tmp_path, "run", *where, "--resume", **{LOG: str(log)}).returncode == 0
     assert len({record.case for record in read(path).records}) == len(read(path).records) == 120
     assert calls(log).total() == 120 - len(kept)
+
+
+def test_ctrl_c_reaches_no_worker_that_is_just_starting(tmp_path: Path, mark: str) -> None:
+    """The terminal's signal is for the parent: a worker that does not yet lead a group of its own stays silent."""
+    deadly = MANY.replace("strides: [1, 2, 3, 4]", f"strides: [{TROUBLE}], groups: [1, 2]")
+    for lines in (3, 5, 7):
+        # Every case ends its worker, so nearly all the time one is starting.
+        process, path = started(tmp_path, mark, "IsKilled", deadly, lines)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate()
+        assert process.returncode == 130
+        assert all(line.startswith("tconv: ") for line in filter(None, err.splitlines())), err
+        assert {record.verdict.kind for record in read(path).records} == {"died"}
+        assert gone(mark)
+
+
+def test_what_a_worker_started_ends_with_it(tmp_path: Path, mark: str) -> None:
+    """A child that outlives a dead worker is not left behind."""
+    where = ("--cases", str(written(tmp_path)), "--backend", "wrong_backends:LeavesChild", "--timeout", "1")
+    assert tconv(tmp_path, "run", *where, TCONV_TEST_MARK=mark).returncode == 1
+    assert gone(mark)

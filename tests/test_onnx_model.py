@@ -262,12 +262,8 @@ def test_constants_hold_the_operands_bits(dtype: DType) -> None:
 
 def test_operands_of_other_types_are_declared_as_they_are() -> None:
     """A filter of another type is said to be of that type: that is what is wrong with it."""
-    mixed = plane(filter_source="input", breaks="one-type")
-    half = type(mixed.w)(mixed.w.shape, DType.F16)
-    wrong = case((5, 4), (3, 2), channels=4, filters=3, groups=2, filter_source="input", breaks="one-type")
-    graph = said(type(wrong)(wrong.id, wrong.attributes, wrong.x, half, filter_source="input", breaks="one-type"))[
-        1
-    ].graph
+    plain = plane(filter_source="input", breaks="one-type")
+    graph = said(replace(plain, w=replace(plain.w, dtype=DType.F16)))[1].graph
     assert [one.type.tensor_type.elem_type for one in graph.input] == [TensorProto.FLOAT, TensorProto.FLOAT16]
 
 

@@ -162,6 +162,29 @@ def test_no_sum_of_integers_exceeds_the_mantissa(recipe: tuple[Operand, Operand,
     assert sums.max() <= 2.0 ** EXACT_BITS[recipe[0].dtype]
 
 
+@pytest.mark.parametrize("dtype", DType)
+def test_integers_are_exact_up_to_the_mantissa(dtype: DType) -> None:
+    """2^p is the end of the integers that the type has without a gap."""
+    end, numpy_type = 2.0 ** EXACT_BITS[dtype], NUMPY_TYPES[dtype]
+    assert float(numpy_type.type(end)) == end
+    assert float(numpy_type.type(end - 1)) == end - 1
+    assert float(numpy_type.type(end) + numpy_type.type(1)) == end
+
+
+@pytest.mark.parametrize("products", [*range(240, 256), 123, 124, 62, 31])
+def test_the_budget_counts_the_bias(products: int) -> None:
+    """In bfloat16 256 is all there is: taps, their span and the bias together never exceed it."""
+    for channels, taps in ((1, products), (products, 1)):
+        for seed in range(5):
+            recipe = (
+                Operand((1, channels, 3), DType.BF16, seed=seed),
+                Operand((channels, 9, taps), DType.BF16, seed=seed),
+                Operand((9,), DType.BF16, seed=seed),
+            )
+            arrays = {role: np.abs(exact(array)) for role, array in make(*recipe).items()}
+            assert (arrays["w"].sum(axis=(0, 2)) * arrays["x"].max() + arrays["b"]).max() <= 256
+
+
 @given(recipes())
 @examples(400)
 def test_integers_are_integers_without_zero(recipe: tuple[Operand, Operand, Operand]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,7 @@ def test_the_cases_of_a_file_are_its_items(project: Callable[..., pytest.Pyteste
     assert sorted(line for line in result.outlines if "::" in line) == sorted(f"cases/small.yaml::{n}" for n in NAMES)
     result = made.runpytest("-v")
     result.assert_outcomes(passed=len(NAMES))
+    assert multiprocessing.active_children() == []
     result.stdout.fnmatch_lines(
         ["tconv: wrong_backends:Right, gate tier", "Right 1.0, onnx/ConvTranspose-22: 6 passed"]
     )

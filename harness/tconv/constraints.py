@@ -327,7 +327,10 @@ def _(signature: Signature) -> Violation | None:
 
 
 def _not_of_type(signature: Signature, dtype: DType) -> Violation | None:
-    return Violation("data", f"must not be of type {dtype}", str(dtype)) if signature.x.dtype == dtype else None
+    for name, operand in (("data", signature.x), ("filter", signature.w), ("bias", signature.b)):
+        if operand is not None and operand.dtype == dtype:
+            return Violation(name, f"must not be of type {dtype}", str(dtype))
+    return None
 
 
 @_constraint("without-bf16", "bfloat16 is not among the types")

@@ -99,16 +99,23 @@ def build(
         about,
         tuple(cites),
         {key: label(_plain(value)) for key, value in full.items() if key not in _OPERANDS}
-        | {"rank": str(len(spatial)), "output_shape_below_spatial": label(_below(attributes.output_shape, spatial))}
+        | _derived(attributes, spatial)
         | dict(labels),
     )
     _possible(case)
     return case
 
 
-def _below(output_shape: Ints | None, spatial: Ints) -> bool:
-    """Return whether an output size that is asked for is smaller than the input's."""
-    return any(asked < size for asked, size in zip(output_shape or (), spatial, strict=False))
+def _derived(attributes: Attributes, spatial: Ints) -> dict[str, str]:
+    """Return facts that follow from several settings, and that runtimes are known to trip over."""
+    below = any(asked < size for asked, size in zip(attributes.output_shape or (), spatial, strict=False))
+    strides = attributes.strides or (1,) * len(spatial)
+    reaches = any(op >= s for op, s in zip(attributes.output_padding or (), strides, strict=False))
+    return {
+        "rank": str(len(spatial)),
+        "output_shape_below_spatial": label(below),
+        "output_padding_reaches_stride": label(reaches),
+    }
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - settings are plain values

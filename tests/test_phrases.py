@@ -1,0 +1,61 @@
+"""A verdict is said in one line, and the command that asks again can be pasted."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from made_records import EVERY_VERDICT
+from tconv import verdict as ver
+from tconv.records import Record
+from tconv.reports.phrases import phrase, reproduce
+
+MESSAGE = "first\n\tsecond \x1b[31mred\x1b[0m\x07\n"
+SAID = r"first second \x1b[31mred\x1b[0m\x07"
+
+
+@pytest.mark.parametrize("verdict", EVERY_VERDICT, ids=lambda verdict: verdict.kind)
+def test_every_verdict_has_a_phrase(verdict: ver.Verdict) -> None:
+    """It is one line, and not empty."""
+    assert phrase(verdict)
+    assert phrase(verdict).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (ver.Agreed("exact"), "exact"),
+        (ver.Agreed("bound", ("reduced-precision",)), "bound, reduced-precision"),
+        (ver.Disputed(("a", "b"), "exact"), "follows a + b"),
+        (ver.Disputed(("a",), "bound", ("flushed-subnormals",)), "follows a (flushed-subnormals)"),
+        (ver.Differed("exact", 2, 8, (0, 3), 3.0, 4.5), "2 of 8 elements; [0,3] must be 3 (got 4.5)"),
+        (
+            ver.Differed("bound", 1, 8, (0,), 0.1, float("nan"), 12.5),
+            "1 of 8 elements; [0] must be 0.1 (got nan), at worst 12.5 times what is allowed",
+        ),
+        (ver.WrongShape((1, 2), ()), "must be [1, 2] (got [])"),
+        (ver.WrongDtype("f32", "f64"), "must be f32 (got f64)"),
+        (ver.AcceptedInvalid("pads-length"), "breaks pads-length, and was answered"),
+        (ver.TimedOut(0.5), "no answer within 0.5 s"),
+        (ver.Died("SIGKILL", ""), "SIGKILL"),
+        (ver.Died("exit code 3", "one\ntwo\n"), "exit code 3: two"),
+        (ver.Died("SIGABRT", MESSAGE), r"SIGABRT: second \x1b[31mred\x1b[0m\x07"),
+        (ver.RefusedValid(MESSAGE), SAID),
+        (ver.Broke(MESSAGE), SAID),
+        (ver.Unstable(MESSAGE), SAID),
+        (ver.Unsupported(MESSAGE), SAID),
+        (ver.Inexpressible(MESSAGE), SAID),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_what_a_phrase_says(verdict: ver.Verdict, said: str) -> None:
+    """What must be and what was got; a runtime's own words in one line, without its escape codes."""
+    assert phrase(verdict) == said
+
+
+def test_the_command_that_asks_again_is_quoted_for_the_shell() -> None:
+    """An id has brackets, a backend's name may have anything."""
+    record = Record("a/b[s=1]", "my backend", "onnx/ConvTranspose-22", ver.Agreed("exact"))
+    words = ["tconv", "run", "a/b[s=1]", "--backend", "my backend", "--dialect", "onnx/ConvTranspose-22"]
+    assert shlex.split(reproduce(record)) == words
