@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from tconv.cli import main
@@ -76,15 +77,16 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def tconv(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a folder and return what came of it."""
-    return subprocess.run(
-        [sys.executable, "-m", "tconv", *arguments],
-        cwd=folder,
-        env=environment(**more),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    """Run the command in a folder and return what came of it.
+
+    What it prints goes to files: a process that it leaves behind would hold pipes, and we would wait for its end.
+    """
+    command = [sys.executable, "-m", "tconv", *arguments]
+    with TemporaryFile("w+", encoding="utf-8") as out, TemporaryFile("w+", encoding="utf-8") as err:
+        done = subprocess.run(command, cwd=folder, env=environment(**more), stdout=out, stderr=err, check=False)
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(command, done.returncode, out.read(), err.read())
 
 
 def told(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> int:

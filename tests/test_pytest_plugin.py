@@ -128,7 +128,7 @@ def test_each_status_has_its_outcome(workers: tuple[str, ...], project: Callable
     }
     assert told["is-known"].endswith(" - it rounds up")
     skipped = " ".join(line for line in lines if line.startswith("SKIPPED"))
-    assert "stride 3 is for next year" in skipped
+    assert "cases/various.yaml:1: stride 3 is for next year" in skipped
     assert "pads-without-auto-pad" in skipped
     text = result.stdout.str()
     assert "reported: breaks pads-without-auto-pad, and was answered" in text

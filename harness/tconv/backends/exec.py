@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import select
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -58,15 +59,22 @@ class Exec:
     """
 
     def __init__(self, command: str) -> None:
-        self._words = shlex.split(command)
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise BackendMissing(f"backend 'exec:' must be a command line (got {command!r}: {error})") from None
         if not self._words:
             raise BackendMissing("backend 'exec:' must name a command, as in exec:'python runner.py'")
-        self._folder = tempfile.TemporaryDirectory(prefix="tconv-exec-")
-        self._files = Path(self._folder.name)
+        # A worker's temporary files are below a folder of the pool's, which outlives a worker that is killed.
+        self._files = Path(tempfile.mkdtemp(prefix="tconv-exec-"))
         self._count = 0
         self._child: subprocess.Popen[bytes] | None = None
         self._buffer = b""
-        self._info = self._greeted()
+        try:
+            self._info = self._greeted()
+        except BackendMissing:
+            shutil.rmtree(self._files, ignore_errors=True)
+            raise
 
     def info(self) -> BackendInfo:
         """Return what the runner said of itself."""
@@ -193,15 +201,21 @@ class Exec:
         """Return how the child ended; the next call starts another."""
         assert self._child is not None  # noqa: S101
         code = self._child.wait()
-        self._child = None
+        self._end()
         cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return Died(cause, self._tail())
 
     def _end(self) -> None:
-        if self._child is not None:
-            self._child.kill()
-            self._child.wait()
-            self._child = None
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.kill()
+        child.wait()
+        for pipe in (child.stdin, child.stdout):
+            # What was not sent is not wanted any more.
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
 
     def _tail(self) -> str:
         with suppress(OSError):

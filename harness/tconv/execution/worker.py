@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,7 +105,11 @@ def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:
 
 
 def _detach(log: str) -> None:
-    """Leave the terminal's process group, and send what a runtime prints to a file."""
+    """Leave the terminal's process group, and send what a runtime prints to a file.
+
+    What it writes to temporary files goes beside that file, and with it when the pool ends.
+    """
+    os.environ["TMPDIR"] = tempfile.tempdir = str(Path(log).parent)
     if hasattr(os, "setsid"):
         os.setsid()
         # What was held back until here was meant for the parent, which ends us if it ends.

@@ -17,7 +17,7 @@ from tconv.operands import EXACT_BITS, make
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tconv.call import Call
+    from tconv.call import Call, Input
     from tconv.case import Case, Operand
     from tconv.dialects import Dialect
     from tconv.geometry import Geometry
@@ -63,9 +63,14 @@ def _operand(operand: Operand) -> str:
 
 def _call(call: Call) -> Iterator[str]:
     words = ", ".join(f"{name}={_shown(value)}" for name, value in call.attributes.items())
-    inputs = ", ".join(f"{one.name} {list(one.shape)}" + (" constant" if one.constant else "") for one in call.inputs)
+    inputs = ", ".join(map(_input, call.inputs))
     yield f"  call        {words or 'no attribute'}"
     yield f"  inputs      {inputs}, in {call.data_format} and {call.filter_format}"
+
+
+def _input(one: Input) -> str:
+    holds = f" of {list(one.values)}" if one.values else ""
+    return f"{one.name} {list(one.shape)}{holds}{' constant' if one.constant else ''}"
 
 
 def _values(case: Case, row: Dialect, expected: Values) -> Iterator[str]:
@@ -99,9 +104,10 @@ def _tolerance(truth: Truth, geometry: Geometry) -> Iterator[str]:
         return
     terms = truth.terms(geometry)
     yield f"  tolerance   {derivation(truth.dtype, {})}"
-    if not terms.y.size:
-        return
     limits = bound(terms, truth.dtype, {})
+    if not np.isfinite(limits.allowed).any():
+        # No element at all, or none with a finite limit.
+        return
     allowed = np.where(np.isfinite(limits.allowed), limits.allowed, -np.inf)
     at = np.unravel_index(int(np.argmax(allowed)), allowed.shape)
     place = ",".join(str(int(i)) for i in at)

@@ -1,0 +1,83 @@
+"""A child process for `exec:` that speaks the runner protocol, and misbehaves on one case as its argument says.
+
+The answers come from tconv's own onnxruntime backend's runtime; the case with stride 7 is where it misbehaves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+import numpy as np
+import onnx
+import onnxruntime
+
+
+def answered(run: dict[str, object]) -> dict[str, object]:
+    """Run the model and write its output."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(run["model"], options, providers=["CPUExecutionProvider"])
+        inputs = zip(session.get_inputs(), run["inputs"], strict=True)
+        np.save(run["output"], session.run(None, {one.name: np.load(path) for one, path in inputs})[0])
+    except Exception as error:  # noqa: BLE001 - every refusal of the runtime is an exception
+        return {"id": run["id"], "refused": str(error)}
+    return {"id": run["id"], "ok": True}
+
+
+def misbehave(how: str, run: dict[str, object]) -> None:
+    """Answer in a way that the protocol does not have, or not at all."""
+    case_id = run["id"]
+    if how == "stalls":
+        time.sleep(60)
+    if how == "exits":
+        os.write(2, b"the runner gives up\n")
+        os._exit(3)
+    if how == "aborts":
+        os.abort()
+    text = {
+        "other-id": json.dumps({"id": "another", "ok": True}) + "\n",
+        "no-file": json.dumps({"id": case_id, "ok": True}) + "\n",
+        "no-json": "all is well\n",
+        "no-object": "[1]\n",
+        "no-answer": json.dumps({"id": case_id, "maybe": True}) + "\n",
+        "floods": "x" * (3 * 2**20),
+        "twice": (json.dumps({"id": case_id, "refused": "no"}) + "\n") * 2,
+        "half-a-line": '{"id": "case',
+    }[how]
+    if how == "pickle":
+        np.save(str(run["output"]), np.array([{}], dtype=object), allow_pickle=True)
+    os.write(1, text.encode())
+    if how == "half-a-line":
+        os._exit(0)
+
+
+def stride(run: dict[str, object]) -> int:
+    """Return the stride of the case."""
+    node = next(n for n in onnx.load(str(run["model"])).graph.node if n.op_type == "ConvTranspose")
+    return next((a.ints[0] for a in node.attribute if a.name == "strides"), 1)
+
+
+def main() -> None:
+    """Speak the protocol until the end of input."""
+    how = sys.argv[1]
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "hello" in message:
+            if how == "mute":
+                return
+            words = {"name": "runner", "version": "1", "dialect": "onnx/ConvTranspose-22"}
+            reply = {} if how == "rude" else words
+        elif how != "right" and stride(message["run"]) == 7:
+            misbehave(how, message["run"])
+            continue
+        else:
+            reply = answered(message["run"])
+        os.write(1, json.dumps(reply).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,348 @@
+"""`tconv show` and `tconv resolve`: what is asked, what each dialect makes of it, and how the tolerance is derived."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from strategies import case
+from tconv.bound import derivation
+from tconv.case import Cite
+from tconv.cli.resolve_command import command as resolve_command
+from tconv.cli.show_command import command as show_command
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.errors import UsageError
+from tconv.expectation import Inexpressible, Refuse, Values, expectation
+from tconv.reports import account
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    import click
+
+    from tconv.case import Case
+
+ONNX_1, ONNX_11, ONNX_22 = "onnx/ConvTranspose-1", "onnx/ConvTranspose-11", "onnx/ConvTranspose-22"
+ONEDNN, OPENVINO = "onednn/ConvTranspose-1", "openvino/ConvolutionBackpropData-1"
+EXACT = "  tolerance   none: integers, |x|*|w| + |b| adds up to at most 2^24 everywhere"
+
+
+def told(one: Case, dialect: str = ONNX_22) -> list[str]:
+    """Return the account of a case in a dialect."""
+    return list(account.in_dialect(one, DIALECTS[dialect]))
+
+
+def output_of(command: click.Command, *arguments: str) -> str:
+    """Return what a command prints."""
+    result = CliRunner().invoke(command, arguments, standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return result.output
+
+
+# The case itself.
+
+
+def test_the_case_itself() -> None:
+    """Its id, words, citations, what it breaks, operands, attributes, and presentation, a line each."""
+    one = case((5,), (3,), channels=2, filters=3, bias=(3,), strides=(2,), auto_pad="valid", about="Words.",
+               cites=(Cite(ONNX_11, "doc"),), breaks="strides-given", shapes="symbolic", filter_source="input",
+               data="normal", dtype=DType.F16)  # fmt: skip
+    assert list(account.of_case(one)) == [
+        "topic/file/name",
+        "  Words.",
+        f"  cites {ONNX_11}: doc",
+        "  breaks strides-given, and nothing else",
+        "  x  f16 [1, 2, 5] normal seed 0",
+        "  w  f16 [2, 3, 3] normal seed 0",
+        "  b  f16 [3] normal seed 0",
+        "  attributes  strides=[2], auto_pad=valid",
+        "  sizes symbolic, filter as input",
+    ]
+
+
+def test_what_a_case_does_not_say_is_not_told() -> None:
+    """Without words, citations, bias or attributes there is no line for them but the last."""
+    assert list(account.of_case(case((2,), (1,)))) == [
+        "topic/file/name",
+        "  x  f32 [1, 1, 2] integers seed 0",
+        "  w  f32 [1, 1, 1] integers seed 0",
+        "  attributes  none",
+        "  sizes static, filter as initializer",
+    ]
+
+
+# In a dialect. The shipped cases with values by hand are small enough to be written out.
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Corpus:
+    """Return tconv's own corpus."""
+    return Corpus.load()
+
+
+def test_a_value(shipped: Corpus) -> None:
+    """The call in the dialect's words, the inputs in its layouts, the geometry, the value, and how it is compared."""
+    one = shipped.one("padding/output-shape/odd-unit-by-hand")
+    assert told(one, ONNX_11) == [
+        ONNX_11,
+        "  call        strides=[2], auto_pad=NOTSET, output_shape=[6]",
+        "  inputs      X [1, 1, 3], W [1, 1, 3] constant, in NCX and IOX",
+        "  primary reading",
+        "    full [7], pads_begin [1], pads_end [0], output [6]",
+        "    owes [1, 1, 6]  [10, 102, 20, 203, 30, 300] in NCX order",
+        EXACT,
+    ]
+    assert "    owes [1, 1, 6]  [1, 10, 102, 20, 203, 30] in NCX order" in told(one, ONNX_1)
+
+
+def test_an_output_shape_that_is_an_input_is_told(shipped: Corpus) -> None:
+    """Where the size is an input its values are told with it; the output is in the dialect's layout."""
+    lines = told(shipped.one("padding/output-shape/odd-unit-by-hand"), "onednn/ConvolutionBackpropData-1")
+    assert lines[1] == "  call        strides=[2], dilations=[1], pads_begin=[0], pads_end=[0], auto_pad=None"
+    assert (
+        lines[2]
+        == "  inputs      data [1, 3, 1], filter [3, 1, 1] constant, output_shape [1] of [6] constant, in NXC and XOI"
+    )
+    assert "    owes [1, 6, 1]  [1, 10, 102, 20, 203, 30] in NCX order" in lines
+
+
+def test_readings_and_refusals_with_their_clauses(shipped: Corpus) -> None:
+    """Each disputed output has its geometry and values, each reading its sentence and clause, each refusal its name."""
+    lines = told(shipped.one("padding/output-shape/negative-total-by-hand"))
+    assert lines[3:6] == [
+        "  primary reading",
+        "    full [8], pads_begin [-1], pads_end [-1], output [10]",
+        "    owes [1, 1, 10]  [0, 1, 10, 0, 2, 20, 0, 3, 30, 0] in NCX order",
+    ]
+    assert lines[6:9] == [
+        "  under negative-sized-appended",
+        "    full [8], pads_begin [0], pads_end [-2], output [10]",
+        "    owes [1, 1, 10]  [1, 10, 0, 2, 20, 0, 3, 30, 0, 0] in NCX order",
+    ]
+    (reading,) = (one for one in DIALECTS[ONNX_22].disputed if one.name == "negative-sized-appended")
+    assert lines[9:] == [
+        f"  negative-sized-appended: {reading.says} [{reading.cites}]",
+        "  a refusal is disputed: negative-sized-refused",
+        EXACT,
+    ]
+
+
+def test_products_of_readings_are_told_together() -> None:
+    """An output that takes two readings names both, and each of them is explained once."""
+    lines = told(case((2,), (1,), strides=(4,), auto_pad="same_upper"), OPENVINO)
+    assert "  under same-as-convolution + negative-same-appended" in lines
+    for name in ("same-as-convolution", "negative-same-appended"):
+        assert sum(line.startswith(f"  {name}: ") for line in lines) == 1
+    assert "  a refusal is disputed: same-as-convolution + negative-same-refused" in lines
+
+
+def test_what_is_owed_a_refusal() -> None:
+    """Stated, with the clause; where a text is open and there is no value, that there is none."""
+    lines = told(case((5,), (3,), auto_pad="same_upper", pads_begin=(1,), breaks="pads-without-auto-pad"))
+    clause = DIALECTS[ONNX_22].constraints["pads-without-auto-pad"].clause
+    assert lines[0] == ONNX_22
+    assert lines[1] == "  call        pads=[1, 0], auto_pad=SAME_UPPER"
+    assert lines[3] == (
+        "  owes a refusal: pads must not be written beside auto_pad same_upper (got [1]) "
+        f"[pads-without-auto-pad: {clause}]"
+    )
+    assert len(lines) == 4
+    assert told(case((5,), (3,), strides=(0,), breaks="strides-positive"))[3].startswith(
+        "  no value exists: strides must "
+    )
+
+
+def test_what_cannot_be_said() -> None:
+    """One line with the reason, and no call: there is none."""
+    clause = DIALECTS[OPENVINO].constraints["without-groups"].clause
+    reason = f"  inexpressible: groups must not be there (got 2) [without-groups: {clause}]"
+    assert told(case((5,), (3,), channels=2, groups=2), OPENVINO) == [OPENVINO, reason]
+
+
+def test_no_attribute_is_said_so() -> None:
+    """A call without attributes says that it has none."""
+    assert told(case((5,), (3,)))[1] == "  call        no attribute"
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_a_tolerance_is_derived(dtype: DType) -> None:
+    """The formula of the type, and its numbers where it is largest: n, A, the limit, the warning line."""
+    lines = told(case((5,), (3,), channels=2, bias=(1,), data="normal", dtype=dtype))
+    assert lines[-2] == f"  tolerance   {derivation(dtype, {})}"
+    found = re.fullmatch(
+        r" {14}at \[([\d,]+)\], where it is largest: n = (\d+), A = ([\d.e+-]+), "
+        r"\|actual - [\d.e+-]+\| <= ([\d.e+-]+), remarkable above ([\d.e+-]+)",
+        lines[-1],
+    )
+    assert found
+    assert len(found[1].split(",")) == 3
+    # One to three taps of two channels, and a bias.
+    assert int(found[2]) in {3, 5, 7}
+    assert 0 < float(found[4]) < float(found[3])
+
+
+def test_special_values_do_not_hide_the_tolerance() -> None:
+    """The element that is told has a finite limit; where none has, the formula stands alone."""
+    special = case((9,), (2,), data="special")
+    lines = told(replace(special, w=replace(special.w, data="normal")))
+    assert "nan" in lines[-3]
+    assert "inf" in lines[-3]
+    assert re.search(r"<= [\d.e-]+, remarkable above [\d.e-]+$", lines[-1])
+    nowhere = case((2,), (1,), data="nan")
+    assert told(nowhere)[-1] == f"  tolerance   {derivation(DType.F32, {})}"
+
+
+def test_an_empty_output_has_a_formula_and_no_place() -> None:
+    """Where no element is there is none with the largest limit."""
+    lines = told(case((3,), (2,), output_shape=(0,), data="normal"))
+    assert "    owes [1, 1, 0]  [] in NCX order" in lines
+    assert lines[-1] == f"  tolerance   {derivation(DType.F32, {})}"
+
+
+def test_long_lists_are_cut() -> None:
+    """Some elements are enough to recognise an output; what is left out is marked."""
+    (line,) = (line for line in told(case((40,), (1,))) if line.startswith("    owes"))
+    assert line.count(", ") == 2 + 24
+    assert line.endswith(", ...] in NCX order")
+
+
+def test_every_gate_case_can_be_shown(shipped: Corpus) -> None:
+    """A sample of some 300 cases has an account in every dialect, each of the kind that the dialect owes."""
+    sample = list(shipped.cases("gate"))[::18]
+    assert len(sample) >= 300
+    kinds: dict[str, int] = {}
+    for one in sample:
+        assert next(account.of_case(one)) == one.id
+        for row in DIALECTS.values():
+            lines = list(account.in_dialect(one, row))
+            assert lines[0] == row.name
+            assert not any("\n" in line for line in lines)
+            match expectation(one, row):
+                case Inexpressible():
+                    kind = "inexpressible"
+                    assert lines[1].startswith("  inexpressible: ")
+                case Refuse(_, stated):
+                    kind = "refusal"
+                    assert lines[3].startswith("  owes a refusal: " if stated else "  no value exists: ")
+                case Values(_, disputed, refusals):
+                    kind = "values"
+                    owed = [line for line in lines if line.startswith("    owes ")]
+                    assert len(owed) == 1 + len(disputed)
+                    assert sum(line.startswith("  a refusal is disputed: ") for line in lines) == len(refusals)
+                    assert sum(line.startswith("  tolerance   ") for line in lines) == 1
+            kinds[kind] = kinds.get(kind, 0) + 1
+    assert min(kinds.values()) > 10
+
+
+# tconv show
+
+
+def test_show_prints_the_case_in_every_dialect(shipped: Corpus) -> None:
+    """First the case, then a paragraph for each dialect; a pattern that means one case is as good as its id."""
+    one = shipped.one("padding/output-shape/odd-unit-by-hand")
+    paragraphs = output_of(show_command, one.id).rstrip("\n").split("\n\n")
+    assert paragraphs[0].splitlines() == list(account.of_case(one))
+    assert [part.splitlines() for part in paragraphs[1:]] == [told(one, name) for name in DIALECTS]
+    assert output_of(show_command, "**/odd-unit-by-hand", "--dialect", ONNX_1).rstrip("\n").split("\n\n") == [
+        "\n".join(account.of_case(one)),
+        "\n".join(told(one, ONNX_1)),
+    ]
+
+
+def test_show_refuses_what_it_does_not_know() -> None:
+    """An unknown case and an unknown dialect are told, and nothing is printed."""
+    with pytest.raises(UsageError, match="a pattern must match a case"):
+        output_of(show_command, "padding/output-shape/odd-unit-by-foot")
+    with pytest.raises(UsageError, match=r"dialect must be one of .*; did you mean 'onnx/ConvTranspose-22'\?"):
+        output_of(show_command, "padding/output-shape/odd-unit-by-hand", "--dialect", "onnx/ConvTranspose-23")
+
+
+# tconv resolve
+
+
+def resolved(*arguments: str) -> list[list[str]]:
+    """Return the rows of the table, without its heading; the dialect is empty where it is that of the row above."""
+    lines = [line for line in output_of(resolve_command, *arguments).splitlines() if line.strip()]
+    at = next(number for number, line in enumerate(lines) if set(line.strip()) == {"─"})
+    starts = [lines[at - 1].index(word) for word in ("dialect", "pads_begin", "pads_end", "output", "reading")]
+    ends = [*starts[1:], None]
+    return [[line[start:end].strip() for start, end in zip(starts, ends, strict=True)] for line in lines[at + 1 :]]
+
+
+def test_resolve_puts_the_dialects_side_by_side() -> None:
+    """[1 .. 3] with three taps and stride 2 under SAME_UPPER: where the texts part is seen at once."""
+    rows = resolved("--spatial", "3", "--kernel", "3", "--strides", "2", "--auto-pad", "same_upper")
+    assert [ONNX_1, "[2]", "[2]", "[3]", "primary"] in rows
+    assert [ONNX_22, "[0]", "[1]", "[6]", "primary"] in rows
+    at = rows.index([OPENVINO, "[0]", "[0]", "[7]", "primary"])
+    assert rows[at + 1] == ["", "[0]", "[1]", "[6]", "same-as-convolution"]
+    (refused,) = (row for row in rows if row[0] == "geometry/1")
+    assert refused[3].startswith("refused: auto_pad must not be there")
+    assert [row[0] for row in rows if row[0]] == list(DIALECTS)
+
+
+def test_resolve_tells_readings_that_refuse() -> None:
+    """A reading under which the text refuses names the constraint; readings that change nothing are left out."""
+    rows = resolved(
+        "--spatial", "2", "--kernel", "1", "--strides", "4", "--auto-pad", "same_upper", "--dialect", ONNX_11
+    )
+    assert rows == [
+        [ONNX_11, "[-2]", "[-1]", "[8]", "primary"],
+        ["", "[0]", "[-3]", "[8]", "negative-same-appended"],
+        ["", "[-1]", "[-2]", "[8]", "negative-same-truncated"],
+        ["", "[0]", "[0]", "[5]", "negative-same-shrunk"],
+        ["", "", "", "refused: total-padding-non-negative", "negative-same-refused"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "row"),
+    [
+        (["--spatial", "5,4", "--kernel", "3"], ["[0, 0]", "[0, 0]", "[7, 6]"]),
+        (
+            ["--spatial", "5x4", "--kernel", "3x2", "--pads-begin", "1,0", "--pads-end", "2"],
+            ["[1, 0]", "[2, 2]", "[4, 3]"],
+        ),
+        (
+            ["--spatial", "5,4", "--kernel", "3,2", "--strides", "2", "--dilations", "1,3"],
+            ["[0, 0]", "[0, 0]", "[11, 10]"],
+        ),
+        (["--spatial", "5", "--kernel", "3", "--strides", "2", "--output-padding", "1"], ["[0]", "[-1]", "[12]"]),
+        (["--spatial", "5", "--kernel", "3", "--output-shape", "6", "--groups", "2"], ["[1]", "[0]", "[6]"]),
+        (["--spatial", "5", "--kernel", "3", "--auto-pad", "valid"], ["[0]", "[0]", "[7]"]),
+    ],
+)
+def test_resolve_takes_sizes_and_attributes(arguments: list[str], row: list[str]) -> None:
+    """One number is meant for every axis, several are separated by commas or x."""
+    assert resolved(*arguments, "--dialect", ONNX_22)[0] == [ONNX_22, *row, "primary"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "constraint"),
+    [
+        ({"--strides": "1,2"}, "strides-length"),
+        ({"--strides": "0"}, "strides-positive"),
+        ({"--output-padding": "3"}, "output-padding-below-stride-or-dilation"),
+        ({"--pads-begin": "9"}, "output-size-non-negative"),
+        ({"--groups": "0"}, "groups-positive"),
+    ],
+)
+def test_resolve_tells_what_a_dialect_refuses(arguments: dict[str, Any], constraint: str) -> None:
+    """What a text forbids is a row that says what must be, and no error of the command."""
+    rows = resolved(
+        "--spatial", "4", "--kernel", "3", "--dialect", ONNX_22, *(x for pair in arguments.items() for x in pair)
+    )
+    assert len(rows) >= 1
+    assert " ".join(cell for row in rows for cell in row[1:4] if cell).startswith("refused: ")
+    assert constraint in "".join(row[3] for row in rows)
+
+
+def test_resolve_wants_as_many_kernel_sizes() -> None:
+    """The kernel has one size, or as many as the data."""
+    with pytest.raises(UsageError, match=r"--kernel must have 3 sizes, as --spatial \(got 2\)"):
+        output_of(resolve_command, "--spatial", "4,4,4", "--kernel", "3,2")
