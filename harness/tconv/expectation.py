@@ -11,7 +11,7 @@ from tconv.constraints import CONSTRAINTS
 from tconv.dialects import DIALECTS, Absent, Open, Stated
 from tconv.geometry import Geometry, NoGeometry
 from tconv.readings import told_apart
-from tconv.vocabulary import ATTRIBUTES
+from tconv.vocabulary import ATTRIBUTES, DataFormat, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +106,24 @@ def owed(written: Signature, dialect_name: str, breaks: str | None = None) -> Ex
             refusal = Refuse(broken, stated)
         else:
             return Inexpressible(broken)
-    return refusal or _values(written, row, breaks, open_ones)
+    if refusal is not None:
+        return refusal if _laid_out(written, row) else Inexpressible(refusal.broken)
+    return _values(written, row, breaks, open_ones)
+
+
+def _laid_out(written: Signature, row: Dialect) -> bool:
+    """Return whether the operands' shapes have the layouts that are asked for."""
+    data = written.attributes.data_format or row.data_format
+    filters = written.attributes.filter_format or row.filter_format
+    sizes = len(written.x.shape), len(written.w.shape)
+    if data == DataFormat.NXC and sizes[0] < _CHANNELS_AND_MORE:
+        return False
+    if filters == FilterFormat.GIOX:
+        return sizes[1] >= _CHANNELS_AND_MORE and written.groups > 0 and written.w.shape[0] % written.groups == 0
+    return filters != FilterFormat.XOI or sizes[1] >= _CHANNELS_AND_MORE
+
+
+_CHANNELS_AND_MORE = 2
 
 
 def _writable(attribute: str, row: Dialect) -> bool:
@@ -119,10 +136,23 @@ def _writable(attribute: str, row: Dialect) -> bool:
 
 def violations(written: Signature, row: Dialect) -> Iterator[Broken]:
     """Yield every constraint that the dialect states or leaves open and that does not hold, geometry aside."""
+    yield from _unspelled(written, row)
     for constraint in _minded(row.name):
         if violation := constraint.check(written):
             clause = row.constraints[constraint.name].clause
             yield Broken(constraint.name, violation.attribute, violation.must, violation.got, clause)
+
+
+def _unspelled(written: Signature, row: Dialect) -> Iterator[Broken]:
+    """Yield layouts of the vocabulary that the dialect's own attribute does not have."""
+    for attribute, words in (
+        ("data_format", row.spelling.data_formats),
+        ("filter_format", row.spelling.filter_formats),
+    ):
+        value = getattr(written.attributes, attribute)
+        if words and value in {*DataFormat, *FilterFormat} and value not in words:
+            name = f"{attribute.replace('_', '-')}-known"
+            yield Broken(name, attribute, f"must be one of {', '.join(words)}", value, row.constraints[name].clause)
 
 
 @lru_cache

@@ -57,6 +57,7 @@ class Assessment:
         stale: waivers whose cases ran and none of which deviates any more.
         void: waivers whose example is no case of theirs.
         wide: waivers that also cover cases that agree.
+        incomplete: why the records are not all that there should be.
         red: why the gate is red, in sentences; none where it is green.
     """
 
@@ -65,6 +66,7 @@ class Assessment:
     stale: list[Waiver] = field(default_factory=list)
     void: list[Waiver] = field(default_factory=list)
     wide: list[WaiverUse] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
     red: list[str] = field(default_factory=list)
 
     @property
@@ -74,7 +76,13 @@ class Assessment:
 
 
 def assess(
-    run: Run, waivers: WaiverFile | None, facts: Callable[[str], Mapping[str, str] | None], *, strict: bool = False
+    run: Run,
+    waivers: WaiverFile | None,
+    facts: Callable[[str], Mapping[str, str] | None],
+    *,
+    strict: bool = False,
+    own: bool = True,
+    digest: str | None = None,
 ) -> Assessment:
     """Return what a run comes to.
 
@@ -83,13 +91,16 @@ def assess(
         waivers: the backend's known deviations; None for none.
         facts: a case's facts by its id; None where the corpus has no such case.
         strict: whether accepting an invalid model is a failure.
+        own: whether the waivers speak of this corpus; else an example that it does not have is no fault of theirs.
+        digest: the corpus that the facts are of; None where that is not known.
     """
     version = run.header.backend.version
     assessment = Assessment(run)
     known = {record.case: facts(record.case) or {} for record in run.records}
     for record in run.records:
         assessment.judged.append(judged(record, known[record.case], waivers, version, strict=strict))
-    _check_waivers(assessment, _active(waivers, run.header.dialect, version), known, facts)
+    _check_waivers(assessment, _active(waivers, run.header.dialect, version), known, facts, own=own)
+    assessment.incomplete = _incomplete(run, digest)
     assessment.red = _reasons(assessment)
     return assessment
 
@@ -133,7 +144,8 @@ def judged(
             waiver = next((waiver for waiver in active if waiver.waives(record, facts)), None)
             if waiver is not None:
                 return Judged(record, Status.WAIVED, waiver, waiver.because)
-            lenient = isinstance(record.verdict, ver.AcceptedInvalid) and not strict
+            answered = record.verdict
+            lenient = isinstance(answered, ver.AcceptedInvalid) and not (strict and answered.stated)
             return Judged(record, Status.REPORTED if lenient else Status.FAILED)
         case _:
             assert_never(record.verdict)
@@ -148,19 +160,33 @@ def _check_waivers(
     active: Sequence[Waiver],
     known: Mapping[str, Mapping[str, str]],
     facts: Callable[[str], Mapping[str, str] | None],
+    *,
+    own: bool,
 ) -> None:
+    ran = {judged.record.case: judged for judged in assessment.judged}
     for waiver in active:
         example = facts(waiver.example)
-        if example is None or not waiver.covers(waiver.example, example):
+        if own if example is None else not waiver.covers(waiver.example, example):
             assessment.void.append(waiver)
             continue
         covered = [j for j in assessment.judged if waiver.covers(j.record.case, known[j.record.case])]
         waived = sum(j.waiver is waiver for j in covered)
         agreeing = tuple(j.record.case for j in covered if j.status is Status.PASSED)
-        if covered and not waived:
+        # The example is the case that shows the deviation; the others of a part of the corpus prove nothing.
+        if waiver.example in ran and ran[waiver.example].waiver is not waiver:
             assessment.stale.append(waiver)
         elif agreeing:
             assessment.wide.append(WaiverUse(waiver, waived, agreeing))
+
+
+def _incomplete(run: Run, digest: str | None) -> list[str]:
+    """Return why the records are not what their header promises."""
+    reasons = []
+    if len(run.records) != run.header.cases:
+        reasons.append(f"{run.header.cases} cases must have a record (got {len(run.records)}); resume the run")
+    if digest is not None and run.header.corpus != digest:
+        reasons.append(f"the records must be of this corpus, {digest} (got {run.header.corpus}); run it again")
+    return reasons
 
 
 def _reasons(assessment: Assessment) -> list[str]:
@@ -171,8 +197,10 @@ def _reasons(assessment: Assessment) -> list[str]:
 
 def told_by_no_case(assessment: Assessment) -> list[str]:
     """Return why the gate is red, in sentences, beyond the cases that failed."""
-    reasons = [
-        f"waiver {w.name!r} is stale: its cases ran and none deviates as it says; remove it" for w in assessment.stale
+    reasons = list(assessment.incomplete)
+    reasons += [
+        f"waiver {w.name!r} is stale: its example {w.example!r} ran and does not deviate as it says; remove it"
+        for w in assessment.stale
     ]
     reasons += [
         f"waiver {w.name!r} is void: its example {w.example!r} is no case that it covers; correct it"

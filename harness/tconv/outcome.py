@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +60,16 @@ class Broke:
     """Anything unexpected: an exception that is no refusal, an answer that is no array."""
 
     message: str
+
+
+def ending(code: int | None) -> str:
+    """Return what a process ended of, as `Died` says it: a signal's name, or the exit code."""
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    with suppress(ValueError):
+        return signal.Signals(-code).name
+    # Real-time signals have no names.
+    return f"signal {-code}"
 
 
 Outcome = Produced | ShapeOnly | Refused | Unsupported | Died | TimedOut | Broke

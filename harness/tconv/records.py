@@ -23,11 +23,12 @@ _STRICT = ConfigDict(extra="forbid")
 
 
 class BackendHeader(BaseModel):
-    """Who was judged."""
+    """Who was judged; `spec` is how it was named on the command line."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
+    spec: str = ""
     version: str
     accumulates: dict[str, str] = {}
     environment: dict[str, str] = {}
@@ -159,7 +160,14 @@ def read(path: Path) -> Run:
     """
     lines = _lines(path)
     header = _header(path, next(lines, (1, b"")))
-    records = [_record(path, number, line) for number, line in lines]
+    records: list[Record] = []
+    seen: set[str] = set()
+    for number, line in lines:
+        record = _record(path, number, line)
+        if record.case in seen:
+            raise FileError(path, f"a case must have one record (got {record.case!r} again)", number)
+        seen.add(record.case)
+        records.append(record)
     return Run(path, header, sorted(records, key=lambda record: record.case))
 
 

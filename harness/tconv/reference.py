@@ -10,6 +10,7 @@ Convolution; ONNX gives worked examples. All of them come to
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,18 @@ def products(geometry: Geometry, channels: int) -> Float64s:
         along = np.bincount(inside, minlength=geometry.output[axis])
         count *= along.reshape([-1 if a == axis else 1 for a in range(len(geometry.output))])
     return count
+
+
+def met(k: Ints, geometry: Geometry) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return where tap `k` meets an element of the data, (Y...)."""
+    one = replace(
+        geometry,
+        kernel=(1,) * len(k),
+        pads_begin=tuple(
+            begin - tap * d for begin, tap, d in zip(geometry.pads_begin, k, geometry.dilations, strict=True)
+        ),
+    )
+    return products(one, 1) > 0
 
 
 def _window(k: Ints, geometry: Geometry) -> tuple[EllipsisType | slice, ...]:

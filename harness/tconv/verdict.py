@@ -97,9 +97,15 @@ class RefusedValid:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedInvalid:
-    """A call that breaks a constraint was answered with a value."""
+    """A call that breaks a constraint was answered with a value.
+
+    Attributes:
+        constraint: what it breaks.
+        stated: whether the text states the constraint; else the text is open, and there is only no value to compare.
+    """
 
     constraint: str
+    stated: bool = True
     kind: Literal["accepted-invalid"] = "accepted-invalid"
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tconv import yaml_file
 from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
-from tconv.errors import TconvError, nearest
+from tconv.errors import FileError, TconvError, nearest
 from tconv.patterns import label, parse
 from tconv.verdict import KINDS
 
@@ -75,6 +75,12 @@ class Scope(_Part):
 
     cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
     where: dict[str, Scalar | list[Scalar]] = {}
+
+    @model_validator(mode="after")
+    def _means_something(self) -> Self:
+        if self.cases == "**" and not self.where:
+            raise ValueError("must say which cases, with cases or where (got neither)")
+        return self
 
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether the case is meant."""
@@ -152,7 +158,11 @@ def chosen(option: str | None, backend: str) -> WaiverFile | None:
     if option == "none":
         return None
     if option is not None:
-        return load(Path(option))
+        file = load(Path(option))
+        # Before its start a backend that has no installed name is not known by its own.
+        if file.backend != backend and ":" not in backend:
+            raise FileError(Path(option), f"backend must be {backend!r}, which is judged (got {file.backend!r})")
+        return file
     shipped = data_folder("waivers") / f"{backend}.yaml"
     return load(shipped) if shipped.is_file() else None
 

@@ -11,7 +11,6 @@ import json
 import select
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 from contextlib import suppress
@@ -25,7 +24,7 @@ from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import OPSETS, build
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing
-from tconv.outcome import Broke, Died, Produced, Refused, Unsupported
+from tconv.outcome import Broke, Died, Produced, Refused, Unsupported, ending
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -202,8 +201,7 @@ class Exec:
         assert self._child is not None  # noqa: S101
         code = self._child.wait()
         self._end()
-        cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return Died(cause, self._tail())
+        return Died(ending(code), self._tail())
 
     def _end(self) -> None:
         child, self._child = self._child, None

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 COMMANDS = ("run", "list", "show", "check", "coverage", "backends", "resolve", "report", "gate")
 _INTERNAL_FAILURE = 4
 _INTERRUPTED, _TERMINATED = 130, 143
+# What a shell gives a program that SIGPIPE ended: not 1, which is red.
+_NO_READER = 141
 
 
 class _Terminated(BaseException):
@@ -67,9 +69,9 @@ def main() -> NoReturn:
         code = _tconv.main(prog_name="tconv", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except (click.Abort, KeyboardInterrupt):
-        _end("tconv: interrupted; 'tconv run --resume' goes on from here", _INTERRUPTED)
+        _end("tconv: interrupted; a run goes on from here by the same command with --resume", _INTERRUPTED)
     except _Terminated:
-        _end("tconv: terminated; 'tconv run --resume' goes on from here", _TERMINATED)
+        _end("tconv: terminated; a run goes on from here by the same command with --resume", _TERMINATED)
     except NoArgsIsHelpError as error:
         _end(error.format_message(), error.exit_code)
     except click.ClickException as error:
@@ -83,7 +85,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         # The reader of our output has gone; Python must not try to flush into the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(_NO_READER)
     except Exception as error:  # noqa: BLE001 - the last line of defence: a user gets a sentence, the trace a file
         said = one_line(f"{type(error).__name__}: {error}")
         _end(f"tconv: failed by itself: {said}; the trace is in {_kept()}", _INTERNAL_FAILURE)

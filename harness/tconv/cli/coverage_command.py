@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from tconv.cli import options
 from tconv.corpus import Corpus
@@ -37,7 +38,7 @@ def command(tier: Tier, cases: Path | None, only: str | None) -> None:
         table.add_column(column, justify="left" if column in ("sweep", "dialect") else "right", overflow="fold")
     for one in found:
         counts = [f"{c.covered}/{c.reachable}" if c.conceivable else "-" for c in one.counts]
-        table.add_row(one.sweep, one.dialect, str(one.cases), *counts)
+        table.add_row(*map(Text, (one.sweep, one.dialect, str(one.cases), *counts)))
     console().print(table)
     _never(found)
 

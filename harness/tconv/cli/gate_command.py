@@ -26,9 +26,19 @@ def command(
     """Hold RECORDS against the waivers; exit with 1 where that is red."""
     corpus = Corpus.load(cases)
     runs = [read(path) for path in records]
-    assessments = [assess(run, chosen(waivers, run.header.backend.name), corpus.facts, strict=strict) for run in runs]
+    assessments = [
+        assess(
+            run,
+            chosen(waivers, run.header.backend.name),
+            corpus.facts,
+            strict=strict,
+            own=cases is None or waivers is not None,
+            digest=corpus.digest,
+        )
+        for run in runs
+    ]
     if junit_file is not None:
         junit.write(assessments, junit_file)
     for assessment in assessments:
-        terminal.show(assessment, assessment.run.path.parent)
+        terminal.show(assessment, None)
     return int(any(assessment.red for assessment in assessments))

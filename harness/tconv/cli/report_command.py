@@ -28,8 +28,18 @@ def command(
     """Make the HTML page of RECORDS and print their totals."""
     corpus = Corpus.load(cases)
     runs = [read(path) for path in records]
-    assessments = [assess(run, chosen(waivers, run.header.backend.name), corpus.facts, strict=strict) for run in runs]
+    assessments = [
+        assess(
+            run,
+            chosen(waivers, run.header.backend.name),
+            corpus.facts,
+            strict=strict,
+            own=cases is None or waivers is not None,
+            digest=corpus.digest,
+        )
+        for run in runs
+    ]
     destination = page or records[0].parent / "index.html"
     html.write(assessments, records[0].parent, destination)
     for assessment in assessments:
-        terminal.show(assessment, destination.parent)
+        terminal.show(assessment, destination)

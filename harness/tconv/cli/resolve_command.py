@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from tconv import api
 from tconv.dialects import DIALECTS
@@ -77,9 +78,9 @@ def _rows(table: Table, name: str, spatial: list[int], kernel: list[int], given:
                 spatial=spatial, kernel=kernel, dialect=name, reading=(reading,) if reading else (), **given
             )
         except Invalid as error:
-            cells: tuple[str, ...] = ("", "", f"refused: {error}" if not reading else f"refused: {error.constraint}")
+            cells: tuple[str, ...] = ("", "", f"refused: {error}")
         else:
             cells = tuple(str(list(x)) for x in (geometry.pads_begin, geometry.pads_end, geometry.output))
         if cells not in seen:
             seen.append(cells)
-            table.add_row("" if reading else name, *cells, reading or "primary")
+            table.add_row(*map(Text, ("" if reading else name, *cells, reading or "primary")))

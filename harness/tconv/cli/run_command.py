@@ -69,11 +69,21 @@ def command(
         with showing(backend) as progress:
             path = run(selection, settings, progress)
         finished = read(path)
-        file = known[backend] or chosen(waivers, finished.header.backend.name)
-        assessments.append(assess(finished, file, corpus.facts, strict=strict))
-    html.write(assessments, output, output / "index.html")
+        file = known[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
+        assessments.append(
+            assess(
+                finished,
+                file,
+                corpus.facts,
+                strict=strict,
+                own=cases is None or waivers is not None,
+                digest=corpus.digest,
+            )
+        )
+    page = output / f"{selection.name or 'index'}.html"
+    html.write(assessments, output, page)
     if junit_file is not None:
         junit.write(assessments, junit_file)
     for assessment in assessments:
-        terminal.show(assessment, output)
+        terminal.show(assessment, page)
     return int(any(assessment.red for assessment in assessments))

@@ -113,6 +113,7 @@ def _derived(attributes: Attributes, spatial: Ints) -> dict[str, str]:
     reaches = any(op >= s for op, s in zip(attributes.output_padding or (), strides, strict=False))
     return {
         "rank": str(len(spatial)),
+        "output_shape_given": label(attributes.output_shape is not None),
         "output_shape_below_spatial": label(below),
         "output_padding_reaches_stride": label(reaches),
     }

@@ -17,11 +17,11 @@ from tconv.execution.arrays import in_layouts
 from tconv.expectation import Inexpressible, Values, expectation
 from tconv.judge import Truth, judge
 from tconv.layouts import to_ncx
-from tconv.operands import make
+from tconv.operands import NUMPY_TYPES, make
 from tconv.records import CallSummary, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tconv.backends import Backend
@@ -62,17 +62,25 @@ class Evaluator:
         # Neighbours in a sweep differ in layout alone and share operands and reference.
         self._shared = lru_cache(maxsize=4)(self._operands)
 
-    def evaluate(self, case: Case) -> Record:
-        """Run and judge one case."""
+    def evaluate(self, case: Case, progress: Callable[[str], None] = lambda _: None) -> Record:
+        """Run and judge one case.
+
+        Args:
+            case: the case.
+            progress: called with `begin` before the backend is called, and with `answered` after it: what passes in
+                between is the backend's time, and a death or a silence there is its own.
+        """
         expected = expectation(case, self._dialect)
         if isinstance(expected, Inexpressible):
             return self._record(case, ver.Inexpressible(expected.reason))
         call = say(case, self._dialect)
         operands, truth = self._shared(case.x, case.w, case.b)
         arrays = in_layouts(operands, call)
+        progress("begin")
         started = perf_counter()
         outcome = self._answer(call, arrays)
         seconds = perf_counter() - started
+        progress("answered")
         verdict = judge(
             expected, outcome, truth if isinstance(expected, Values) else None, call.data_format, self._accumulates
         )
@@ -123,7 +131,9 @@ class Evaluator:
         assert isinstance(expected, Values)  # noqa: S101 - `produced` says so
         assert isinstance(outcome, out.Produced)  # noqa: S101
         arrays = dict(operands) | {"expected": truth.values(expected.primary.geometry)}
-        arrays["actual"] = to_ncx(outcome.array, call.data_format)
+        # An output of another rank has no layout; it is kept as it is.
+        ranked = outcome.array.ndim == call.rank + 2
+        arrays["actual"] = to_ncx(outcome.array, call.data_format) if ranked else outcome.array
         if sum(array.size for array in arrays.values()) > LARGEST_ARTIFACT:
             return None
         digest = blake2b(f"{self._name}|{self._dialect.name}|{case.id}".encode(), digest_size=8).hexdigest()
@@ -141,6 +151,8 @@ def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend of anyone
     match outcome:
         case out.Produced() if not isinstance(array, np.ndarray):
             return out.Broke(f"must produce an array (got {type(array).__name__})")
+        case out.Produced() if not _numeric(outcome.array):
+            return out.Broke(f"must produce an array of numbers (got {outcome.array.dtype})")
         case (
             out.Produced()
             | out.ShapeOnly(tuple(), str())
@@ -153,6 +165,11 @@ def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend of anyone
             return outcome
         case _:
             return out.Broke(f"must return an outcome (got {outcome!r:.200})")
+
+
+def _numeric(array: Array) -> bool:
+    """Return whether the elements are real numbers, those of ml_dtypes included."""
+    return array.dtype.kind in "fiub" or array.dtype in NUMPY_TYPES.values()
 
 
 def summarised(call: Call) -> CallSummary:

@@ -22,6 +22,7 @@ from tconv import verdict as ver
 from tconv.errors import BackendMissing, TconvError, UsageError
 from tconv.execution.probe import PROBED
 from tconv.execution.worker import CASES, HELD_BACK, Assignment, serve
+from tconv.outcome import ending
 from tconv.records import BackendHeader, Record, record_line
 from tconv.yaml_tree import one_line
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 CHUNK = 32
 """Cases a message; few enough that the last chunks of several workers end together."""
+HARNESS_SECONDS = 600.0
+"""How long what is ours may take for one case: operands, reference and judgement. The backend has its own limit."""
 START_SECONDS = 120.0
 """How long a backend may take to load."""
 _GRACE_SECONDS = 5.0
@@ -60,6 +63,7 @@ class _Worker:
     deadline: float
     pending: deque[Case]
     introduced: bool = False
+    begun: str | None = None
 
     @property
     def busy(self) -> bool:
@@ -220,7 +224,7 @@ class Pool:
         match message:
             case ["info", dialect, told]:
                 worker.introduced = True
-                return dialect, BackendHeader.model_validate(told)
+                return dialect, BackendHeader.model_validate(told | {"spec": self._assignment.backend})
             case ["missing", text]:
                 raise BackendMissing(text)
             case ["wrong", text]:
@@ -233,7 +237,7 @@ class Pool:
         if not worker.pending:
             worker.pending.extend(islice(waiting, CHUNK))
         if worker.pending:
-            worker.deadline = monotonic() + self._timeout
+            worker.deadline = monotonic() + HARNESS_SECONDS
             # A worker that has just ended is noticed when its answer is awaited.
             with suppress(OSError):
                 worker.connection.send_bytes(CASES.dump_json(list(worker.pending)))
@@ -258,10 +262,12 @@ class Pool:
             yield from self._died(worker, waiting)
 
     def _answer(self, worker: _Worker, message: list[Any], waiting: Iterator[Case]) -> Iterator[Line]:
-        worker.deadline = monotonic() + self._timeout
+        worker.deadline = monotonic() + HARNESS_SECONDS
         match message:
-            case ["begin", _]:
-                return
+            case ["begin", case_id]:
+                worker.begun, worker.deadline = case_id, monotonic() + self._timeout
+            case ["answered", _]:
+                worker.begun = None
             case ["record", case_id, kind, text]:
                 worker.pending.popleft()
                 if not worker.pending:
@@ -274,7 +280,7 @@ class Pool:
 
     def _died(self, worker: _Worker, waiting: Iterator[Case]) -> Iterator[Line]:
         worker.process.join(timeout=_GRACE_SECONDS)
-        cause = _cause(worker.process.exitcode) if worker.ended else "closed its connection and went on"
+        cause = ending(worker.process.exitcode) if worker.ended else "closed its connection and went on"
         yield from self._replaced(worker, ver.Died(cause, worker.tail()), waiting)
 
     def _replaced(self, worker: _Worker, verdict: ver.Verdict, waiting: Iterator[Case]) -> Iterator[Line]:
@@ -305,13 +311,3 @@ def _undisturbed() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _cause(code: int | None) -> str:
-    """Return what a process ended of."""
-    if code is None or code >= 0:
-        return f"exit code {code}"
-    with suppress(ValueError):
-        return signal.Signals(-code).name
-    # Real-time signals have no names.
-    return f"signal {-code}"

@@ -8,10 +8,11 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import blake2b
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal, TextIO
 
 import numpy as np
-import onnx
 
 from tconv import __version__
 from tconv.dialects import dialect
@@ -42,6 +43,12 @@ class Selection:
     corpus: Corpus
     tier: Tier = "gate"
     patterns: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """A word for records and page of a part of the corpus, so that they do not replace the whole's; else empty."""
+        words = "|".join(self.patterns)
+        return f"selection-{blake2b(words.encode(), digest_size=4).hexdigest()}" if words else ""
 
     def cases(self) -> list[Case]:
         """Return the cases.
@@ -106,7 +113,7 @@ def run(selection: Selection, settings: Settings, progress: Callable[[int, int, 
     assignment = Assignment(settings.backend, settings.dialect, str(folder.resolve()), "")
     with Pool(assignment, settings.jobs, settings.timeout) as pool:
         header = _header(selection, settings, pool, len(cases))
-        path = folder / record_name(header)
+        path = folder / record_name(header, selection.name)
         done = _resumed(path, header) if settings.resume else frozenset()
         left = [case for case in cases if case.id not in done]
         progress(len(done), len(cases), None)
@@ -118,9 +125,10 @@ def run(selection: Selection, settings: Settings, progress: Callable[[int, int, 
     return path
 
 
-def record_name(header: RunHeader) -> str:
-    """Return the name of the record file: backend, version and, but for the default, dialect."""
+def record_name(header: RunHeader, selection: str = "") -> str:
+    """Return the name of the record file: backend, version, dialect, and the selection where it is a part."""
     words = f"{header.backend.name}-{header.backend.version}-{header.dialect.replace('/', '-')}"
+    words += f"-{selection}" if selection else ""
     return re.sub(r"[^A-Za-z0-9._+-]", "_", words).lstrip(".") + ".jsonl"
 
 
@@ -168,7 +176,7 @@ def _platform() -> dict[str, str]:
         "machine": platform.machine(),
         "processors": str(os.cpu_count()),
         "numpy": np.__version__,
-        "onnx": onnx.__version__,
+        "onnx": version("onnx"),
     } | ({"simd": flags} if flags else {})
 
 

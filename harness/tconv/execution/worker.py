@@ -67,16 +67,15 @@ def serve(connection: Connection, assignment: Assignment) -> None:
     try:
         while cases := CASES.validate_json(connection.recv_bytes()):
             for case in cases:
-                _send(connection, ["begin", case.id])
-                _send(connection, _answered(evaluator, case))
+                _send(connection, _answered(evaluator, case, connection))
     except EOFError:
         return
 
 
-def _answered(evaluator: Evaluator, case: Case) -> list[Any]:
+def _answered(evaluator: Evaluator, case: Case, connection: Connection) -> list[Any]:
     """Return the message with a case's record, or with our own failure, which is no verdict on a backend."""
     try:
-        record = evaluator.evaluate(case)
+        record = evaluator.evaluate(case, lambda step: _send(connection, [step, case.id]))
     except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is ours
         return ["failed", case.id, traceback.format_exc()]
     return ["record", case.id, record.verdict.kind, record_line(record)]

@@ -190,7 +190,7 @@ class Gatekeeper:
             met = [one for one in waivers.waivers if any(one.covers(*pair) for pair in facts.items())]
             waivers = waivers.model_copy(update={"waivers": met})
         run = Run(self.settings.base, header, records)
-        return assess(run, waivers, self._facts, strict=self.settings.strict)
+        return assess(run, waivers, self._facts, strict=self.settings.strict, own=self.settings.waivers is not None)
 
     def _fail(self, session: pytest.Session, reasons: list[str]) -> None:
         """Report a failure of no case, so that every report of pytest's has it."""

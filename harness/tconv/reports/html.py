@@ -127,7 +127,12 @@ def _data(runs: Sequence[Overview]) -> dict[str, Any]:
 
 def _run(run: Overview) -> dict[str, str]:
     header = run.assessment.run.header
-    return {"key": run.key, "name": run.name, "backend": header.backend.name, "dialect": header.dialect}
+    return {
+        "key": run.key,
+        "name": run.name,
+        "backend": header.backend.spec or header.backend.name,
+        "dialect": header.dialect,
+    }
 
 
 def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from tconv.gate import Assessment, Judged
 
-_PIPED_WIDTH = 160
+_PIPED_WIDTH = 400
 _MOST_GROUPS = 20
+_LONGEST_PHRASE = 160
 _STYLES = {
     Status.PASSED: "green",
     Status.DISPUTED: "cyan",
@@ -47,12 +48,12 @@ def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False, soft_wrap=False)
 
 
-def show(assessment: Assessment, folder: Path) -> None:
+def show(assessment: Assessment, page: Path | None) -> None:
     """Print what a run came to.
 
     Args:
         assessment: the run through the gate.
-        folder: where its page is.
+        page: its page, where one was made.
     """
     out, header = console(), assessment.run.header
     out.print()
@@ -82,7 +83,8 @@ def show(assessment: Assessment, folder: Path) -> None:
         out.print(Text(f"red: {reason}", style="bold red"))
     if not assessment.red:
         out.print(Text("green: every deviation is known", style="bold green"))
-    out.print(f"records {assessment.run.path}   page {folder / 'index.html'}", markup=False, style="dim")
+    made = f"   page {page}" if page else ""
+    out.print(f"records {assessment.run.path}{made}", markup=False, style="dim")
 
 
 def _totals(assessment: Assessment) -> Table:
@@ -110,9 +112,9 @@ def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
     table.add_column("for example: tconv show", overflow="fold", ratio=3)
     largest = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     for cause, members in largest[:_MOST_GROUPS]:
-        table.add_row(
-            f"{len(members):,}", Text(cause), Text(shlex.quote(min((m.record.case for m in members), key=len)))
-        )
+        example = min(members, key=lambda member: len(member.record.case))
+        what = f"{cause}: {_said(example)}" if status is Status.FAILED else cause
+        table.add_row(f"{len(members):,}", Text(what), Text(shlex.quote(example.record.case)))
     if len(largest) > _MOST_GROUPS:
         rest = sum(len(members) for _, members in largest[_MOST_GROUPS:])
         table.add_row(f"{rest:,}", f"in {len(largest) - _MOST_GROUPS} further groups; see the page", "")
@@ -127,3 +129,9 @@ def _cause(judged: Judged) -> str:
         return phrase(verdict)
     path = judged.record.case.partition("[")[0]
     return f"{verdict.kind} in {path}" if judged.status is Status.FAILED else f"{verdict.kind}: {phrase(verdict)}"
+
+
+def _said(judged: Judged) -> str:
+    """Return what the backend did with an example, shortened: what a failure is about."""
+    said = judged.reason or phrase(judged.record.verdict)
+    return said if len(said) <= _LONGEST_PHRASE else f"{said[:_LONGEST_PHRASE]}..."
