@@ -277,12 +277,23 @@ def test_a_refusing_reading_is_invalid_by_its_own_clause() -> None:
     assert caught.value.cites == "attribute pads, 'greater than or equal to 0'"
 
 
-def test_a_reading_may_give_what_the_primary_one_refuses() -> None:
-    """A size below zero under the primary reading is no obstacle to another reading of the same text."""
+def test_a_size_below_zero_is_of_a_reading() -> None:
+    """A reading may give no size where the primary one does, and a size where the primary one gives none."""
     asked: dict[str, Any] = {"spatial": (3,), "kernel": (2,), "output_padding": -7, "auto_pad": "same_upper"}
     assert resolve(**asked, dialect=ONNX_11).output == (3,)
     with pytest.raises(Invalid, match="output-size-non-negative"):
         resolve(**asked, dialect=ONNX_11, reading="same-output-padding-added")
+    empty: dict[str, Any] = {"spatial": (0,), "kernel": (1,), "strides": 3, "auto_pad": "same_upper"}
+    with pytest.raises(Invalid, match="output-size-non-negative"):
+        resolve(**empty, dialect=OPENVINO)
+    assert resolve(**empty, dialect=OPENVINO, reading="same-as-convolution").output == (0,)
+
+
+@pytest.mark.parametrize("reading", ["valid-keeps-pads", ("same-as-convolution", "valid-keeps-pads")])
+def test_a_reading_makes_nothing_valid(reading: Any) -> None:  # noqa: ANN401 - one name or several
+    """Following a reading leaves every other constraint in place."""
+    with pytest.raises(Invalid, match="output-padding-non-negative"):
+        resolve(spatial=(3,), kernel=(3,), output_padding=-1, dialect=OPENVINO, reading=reading)
 
 
 def test_an_unknown_reading_gets_the_list_and_the_nearest() -> None:

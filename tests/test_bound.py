@@ -61,14 +61,14 @@ def test_gamma_by_hand() -> None:
 def test_f32_by_hand() -> None:
     """f32: gamma_n(2^-24)*A + n*2^-150, and the reference's own error."""
     gamma_3 = 3 * 2.0**-24 / (1 - 3 * 2.0**-24)
-    assert limits(DType.F32, 1.0, 5.0, 3)[0] == pytest.approx(gamma_3 * 5 + 3 * 2.0**-150 + own(5, 3), rel=1e-15)
+    assert limits(DType.F32, 1.0, 5.0, 3)[0] == pytest.approx(gamma_3 * 5 + 3 * 2.0**-150 + own(5, 3), rel=1e-15, abs=0)
     assert limits(DType.F32, 0.0, 0.0, 3)[0] == 3 * 2.0**-150
 
 
 def test_f64_by_hand() -> None:
     """f64: gamma_n(2^-53)*A, as much again for the reference, which is no better, and n of the smallest numbers."""
     gamma_3 = 3 * 2.0**-53 / (1 - 3 * 2.0**-53)
-    assert limits(DType.F64, 1.0, 5.0, 3)[0] == pytest.approx(gamma_3 * 5 + own(5, 3), rel=1e-15)
+    assert limits(DType.F64, 1.0, 5.0, 3)[0] == pytest.approx(gamma_3 * 5 + own(5, 3), rel=1e-15, abs=0)
     assert limits(DType.F64, 0.0, 0.0, 3)[0] == 3 * 5e-324
 
 
@@ -78,22 +78,41 @@ def test_halves_by_hand(dtype: DType, u: float, eta: float) -> None:
     error = 4 * 2.0**-24 / (1 - 4 * 2.0**-24) * 5
     rest = 4 * 2.0**-150 + own(5, 4)
     plain = error + u * (2 + error) + eta / 2 + rest
-    assert limits(dtype, -2.0, 5.0, 4)[0] == pytest.approx(plain, rel=1e-15)
+    assert limits(dtype, -2.0, 5.0, 4)[0] == pytest.approx(plain, rel=1e-15, abs=0)
     assert limits(dtype, -2.0, 5.0, 4, bias=1.0)[0] == pytest.approx(
-        plain + u * (3 + error) + eta / 2, rel=1e-15
+        plain + u * (3 + error) + eta / 2, rel=1e-15, abs=0
     )  # |y - b| = 3
     working = 4 * u / (1 - 4 * u) * 5 + 4 * eta / 2 + own(5, 4)
-    assert limits(dtype, -2.0, 5.0, 4, accumulates={dtype: dtype})[0] == pytest.approx(working, rel=1e-15)
+    assert limits(dtype, -2.0, 5.0, 4, accumulates={dtype: dtype})[0] == pytest.approx(working, rel=1e-15, abs=0)
     assert limits(dtype, -2.0, 5.0, 4, accumulates={dtype: "f32"}) == limits(dtype, -2.0, 5.0, 4)
 
 
 def test_warning_lines_by_hand() -> None:
     """6*sqrt(n)*u*A for f32 and f64; with 2^-24 for f16 and bf16, and the rounding of the result beside it."""
-    assert limits(DType.F32, 1.0, 5.0, 4)[1] == pytest.approx(12 * 2.0**-24 * 5 + own(5, 4), rel=1e-15)
-    assert limits(DType.F64, 1.0, 5.0, 4)[1] == pytest.approx(12 * 2.0**-53 * 5 + own(5, 4), rel=1e-15)
+    assert limits(DType.F32, 1.0, 5.0, 4)[1] == pytest.approx(12 * 2.0**-24 * 5 + own(5, 4), rel=1e-15, abs=0)
+    assert limits(DType.F64, 1.0, 5.0, 4)[1] == pytest.approx(12 * 2.0**-53 * 5 + own(5, 4), rel=1e-15, abs=0)
     rounded = 12 * 2.0**-24 * 5 + 2.0**-11 * 3 + 2.0**-24 + own(5, 4)
-    assert limits(DType.F16, -3.0, 5.0, 4)[1] == pytest.approx(rounded, rel=1e-15)
-    assert limits(DType.F16, -3.0, 5.0, 4, bias=1.0)[1] == pytest.approx(rounded + 2.0**-11 * 3, rel=1e-15)
+    assert limits(DType.F16, -3.0, 5.0, 4)[1] == pytest.approx(rounded, rel=1e-15, abs=0)
+    assert limits(DType.F16, -3.0, 5.0, 4, bias=1.0)[1] == pytest.approx(rounded + 2.0**-11 * 3, rel=1e-15, abs=0)
+
+
+def test_what_is_allowed_of_nothing() -> None:
+    """Where A is 0 underflow alone is allowed: half the smallest number for each rounding, or f32's for each term."""
+    assert limits(DType.F16, 0.0, 0.0, 4)[0] == 2.0**-25 + 4 * 2.0**-150
+    assert limits(DType.BF16, 0.0, 0.0, 4)[0] == 2.0**-134 + 4 * 2.0**-150
+    assert limits(DType.F16, 0.0, 0.0, 4, accumulates={"f16": "f16"})[0] == 4 * 2.0**-25
+    assert limits(DType.BF16, 0.0, 0.0, 4, accumulates={"bf16": "bf16"})[0] == 4 * 2.0**-134
+    assert [limits(dtype, 0.0, 0.0, 4)[1] for dtype in (DType.F32, DType.F16, DType.BF16)] == [
+        4 * 2.0**-149,
+        2.0**-24,
+        2.0**-133,
+    ]
+
+
+def test_a_sum_of_zeros_is_exact_however_many() -> None:
+    """A vacuous bound says nothing of a sum whose terms are all zero: that is zero."""
+    assert limits(DType.F16, 0.0, 0.0, 4096, accumulates={"f16": "f16"})[0] == 4096 * 2.0**-25
+    assert limits(DType.BF16, 0.0, 0.0, 512, accumulates={"bf16": "bf16"})[0] == 512 * 2.0**-134
 
 
 def test_what_f32_accumulates_in_is_never_asked() -> None:

@@ -192,6 +192,7 @@ def test_tiers_and_marks(small: Corpus) -> None:
         assert "topic/one/marked" in found
         assert ("topic/one/plain" in found) == (tier != "smoke")
         assert sum(one.startswith("topic/one/always[") for one in found) == 12
+        assert {case.smoke for case in small.cases(tier, ["topic/one/always"])} == {True}
     pairs = sum(one.startswith("topic/one/crop[") for one in names(small.cases("smoke")))
     assert 6 <= pairs < sum(one.startswith("topic/one/crop[") for one in names(small.cases("gate"))) == 10
 

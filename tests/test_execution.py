@@ -96,7 +96,7 @@ def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: 
     """One case at a time, as the pytest plugin asks: a death costs that case alone, also when it is the last one."""
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     with pool_of("IsKilled") as pool:
-        kinds = []
+        kinds: list[tuple[str, str]] = []
         for case in asked:
             (line,) = pool.run([case])
             kinds.append((line.case, line.kind))
@@ -113,7 +113,7 @@ def test_an_answer_that_lies_unread_is_in_time(tmp_path: Path) -> None:
         for _ in range(20):
             if [worker.introduced for worker in pool._workers] != [True, True]:
                 list(pool.run(asked))
-        kinds = []
+        kinds: list[str] = []
         for line in pool.run(asked):
             sleep(0 if kinds else 1.5)
             kinds.append(line.kind)
@@ -157,7 +157,7 @@ def test_a_run_that_was_broken_off_anywhere_is_resumed_to_the_same_end(
 
 
 def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
-    """Another corpus, pattern, tier or timeout makes another header: refused, and the file stays as it is."""
+    """Another corpus, tier or timeout makes another header: refused, and the file stays as it is."""
     path = records("Right", tmp_path, FEW)
     before = path.read_bytes()
     corpus = Corpus.load(tmp_path / "small.yaml")
@@ -166,13 +166,22 @@ def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
     other = Corpus.load(written(tmp_path, FEW + "# changed\n"))
     for selection, how in [
         (Selection(corpus, "full"), again),
-        (Selection(corpus, patterns=("small/few",)), again),
         (Selection(corpus), slower),
         (Selection(other), again),
     ]:
         with pytest.raises(FileError, match="must be of the same run to be resumed"):
             run(selection, how, lambda *_: None)
         assert path.read_bytes() == before
+
+
+def test_a_part_of_the_corpus_has_a_record_file_of_its_own(tmp_path: Path) -> None:
+    """To run a failure again does not cost one the records of the whole."""
+    path = records("Right", tmp_path, FEW)
+    before = path.read_bytes()
+    part = Selection(Corpus.load(tmp_path / "small.yaml"), patterns=("small/few[strides=1]",))
+    other = run(part, settings("Right", tmp_path), lambda *_: None)
+    assert len(read(other).records) == 3
+    assert path.read_bytes() == before
 
 
 def test_resuming_another_run_is_exit_2_and_one_line(
@@ -329,7 +338,7 @@ def test_a_signal_ends_a_run_that_can_be_resumed(
     send(process.pid, number)
     _, err = process.communicate()
     assert process.returncode == code
-    assert err.splitlines()[-1] == f"tconv: {word}; 'tconv run --resume' goes on from here"
+    assert err.splitlines()[-1] == f"tconv: {word}; a run goes on from here by the same command with --resume"
     assert "Traceback" not in err
     assert gone(mark)
     kept = read(path).records

@@ -214,6 +214,15 @@ def test_required_attributes_are_written_so_that_a_plain_case_is_valid() -> None
         assert value(dialect).primary.geometry.output == (7, 8)
 
 
+def test_a_layout_that_the_attribute_does_not_have_cannot_be_said() -> None:
+    """oneDNN, 'XOI or IOX', 'XIO or OIX': a grouped filter has no word there, but operators without one take it."""
+    for dialect in (ONEDNN, ONEDNN_BACKPROP):
+        told = reason(dialect, filter_format="GIOX", groups=2)
+        assert told.startswith("filter_format must be one of IOX, XOI (got GIOX) [filter-format-known: ")
+    for dialect in (*ONNX, GROUPED, "geometry/1"):
+        assert isinstance(owes(dialect, filter_format="GIOX", groups=2), Values)
+
+
 @pytest.mark.parametrize(
     ("dialects", "attributes", "breaks"),
     [
@@ -223,6 +232,7 @@ def test_required_attributes_are_written_so_that_a_plain_case_is_valid() -> None
         ((GROUPED,), {"groups": 0}, "groups-positive"),
         ((GROUPED,), {"groups": 3}, "channels-divisible"),
         ((ONEDNN, OPENVINO), {"kernel_shape": (2, 3)}, "kernel-shape-matches"),
+        (BACKPROP, {"bias": (5,)}, "bias-length"),
     ],
 )
 def test_what_cannot_be_written_cannot_be_broken(

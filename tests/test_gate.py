@@ -9,6 +9,7 @@ import pytest
 from made_records import AGREED, CASES, DIALECT, DIFFERED, EVERY_VERDICT, facts, header, run_of, waiver, waiver_file
 from small_corpus import told, written
 from tconv import verdict as ver
+from tconv.corpus import Corpus
 from tconv.gate import Assessment, Status, assess
 from tconv.records import Record, header_line, record_line
 from tconv.verdict import KINDS
@@ -50,11 +51,11 @@ def status(verdict: ver.Verdict, file: WaiverFile | None = None, *, strict: bool
 
 @pytest.mark.parametrize("verdict", EVERY_VERDICT, ids=lambda verdict: verdict.kind)
 def test_each_verdict_has_its_status(verdict: ver.Verdict) -> None:
-    """Without waivers; and --strict changes what accepting an invalid model is, and nothing else."""
+    """Without waivers; and --strict changes what accepting a model is that the text calls invalid, and nothing else."""
     assert set(STATUSES) == set(KINDS)
     assert status(verdict) is STATUSES[verdict.kind]
-    expected = Status.FAILED if verdict.kind == "accepted-invalid" else STATUSES[verdict.kind]
-    assert status(verdict, strict=True) is expected
+    invalid = isinstance(verdict, ver.AcceptedInvalid) and verdict.stated
+    assert status(verdict, strict=True) is (Status.FAILED if invalid else STATUSES[verdict.kind])
 
 
 def test_green_is_a_pass_and_no_failure() -> None:
@@ -126,7 +127,7 @@ def test_a_waiver_is_for_its_cases_its_verdict_its_versions_and_its_dialects(set
     [
         {"where": {"s": 1}},
         {"where": {"s": [1, 2]}},
-        {"cases": "**"},
+        {"cases": "**", "where": {"s": 1}},
         {"cases": "a/b/c[s=1|2]"},
         {"verdict": {"kind": "differed", "wrong": 2, "first": [0, 0, 3], "expected": 3.0}},
         {"versions": ">=1.2,<2"},
@@ -139,18 +140,19 @@ def test_a_waiver_may_say_less_or_more(settings: dict[str, object]) -> None:
     assert judged({FIRST: DIFFERED}, waiver_file(waiver(**settings))).counts[Status.WAIVED] == 1
 
 
-def test_a_waiver_whose_cases_ran_and_do_not_deviate_is_stale() -> None:
+def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:
     """It must go: it would hide the next deviation. Neither agreeing nor deviating otherwise keeps it."""
     for verdict in (AGREED, ver.WrongShape((1,), (2,))):
-        assessment = judged({FIRST: verdict, OTHER: AGREED}, waiver_file(waiver()))
-        sentence = "waiver 'known' is stale: its cases ran and none deviates as it says; remove it"
+        assessment = judged({FIRST: verdict, SECOND: DIFFERED, OTHER: AGREED}, waiver_file(waiver()))
+        sentence = f"waiver 'known' is stale: its example {FIRST!r} ran and does not deviate as it says; remove it"
         assert sentence in assessment.red
         assert [one.name for one in assessment.stale] == ["known"]
 
 
-def test_a_waiver_whose_cases_did_not_run_is_left_alone() -> None:
+@pytest.mark.parametrize("verdicts", [{}, {SECOND: AGREED}], ids=["none of its cases", "some of them"])
+def test_a_waiver_whose_example_did_not_run_is_left_alone(verdicts: dict[str, ver.Verdict]) -> None:
     """A run of some cases says nothing of the others."""
-    assessment = judged({OTHER: AGREED}, waiver_file(waiver()))
+    assessment = judged(verdicts | {OTHER: AGREED}, waiver_file(waiver()))
     assert (assessment.red, assessment.stale, assessment.void) == ([], [], [])
 
 
@@ -172,6 +174,25 @@ def test_a_waiver_whose_example_is_no_case_of_its_own_is_void(settings: dict[str
     assessment = judged({OTHER: AGREED}, waiver_file(made))
     expected = f"waiver 'known' is void: its example {made['example']!r} is no case that it covers; correct it"
     assert assessment.red == [expected]
+
+
+def test_waivers_that_ship_are_not_void_in_a_corpus_of_someone_s_own() -> None:
+    """Their examples are cases of the corpus that ships; an example that is there and not theirs is wrong anywhere."""
+    run = run_of({OTHER: AGREED})
+    assert assess(run, waiver_file(waiver(example="a/b/gone")), facts, own=False).red == []
+    assert len(assess(run, waiver_file(waiver(example=OTHER)), facts, own=False).void) == 1
+
+
+def test_records_that_are_not_all_or_of_another_corpus_are_red() -> None:
+    """What was not run was not shown; what another corpus said is not what this one says."""
+    run = run_of({FIRST: AGREED})
+    digest = run.header.corpus
+    assert assess(run, None, facts, digest=digest).red == []
+    run.header = run.header.model_copy(update={"cases": 3})
+    assert assess(run, None, facts).red == ["3 cases must have a record (got 1); resume the run"]
+    run.header = run.header.model_copy(update={"cases": 1})
+    (reason,) = assess(run, None, facts, digest="sha256:1").red
+    assert reason == f"the records must be of this corpus, sha256:1 (got {digest}); run it again"
 
 
 def test_a_waiver_that_covers_agreeing_cases_too_is_told() -> None:
@@ -212,7 +233,8 @@ def test_the_gate_command_ends_with_0_or_1(
     """`tconv gate RECORDS` needs no backend and no worker."""
     cases = written(tmp_path)
     records = tmp_path / "acme.jsonl"
-    lines = [header_line(header()), record_line(Record("small/plain", "acme", DIALECT, verdict))]
+    head = header().model_copy(update={"corpus": Corpus.load(cases).digest})
+    lines = [header_line(head), record_line(Record("small/plain", "acme", DIALECT, verdict))]
     records.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     assert told(monkeypatch, tmp_path, "gate", str(records), "--cases", str(cases)) == code
     assert ("green: " in capsys.readouterr().out) == (code == 0)

@@ -8,8 +8,10 @@ from typing import Any, get_args
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from strategies import ONNX, case
+from strategies import ONNX, case, examples, geometries
 from tconv import outcome as out
 from tconv import verdict as ver
 from tconv.case import Case, Data, Operand
@@ -264,7 +266,7 @@ def test_a_refusal_that_is_owed() -> None:
         assert refused == ver.Agreed("refusal")
         for outcome in (out.Produced(np.zeros((1, 1, 5), np.float32)), out.ShapeOnly((9,), "f16")):
             accepted = judge(expected, outcome, None, DataFormat.NCX, {})
-            assert accepted == ver.AcceptedInvalid("pads-without-auto-pad")
+            assert accepted == ver.AcceptedInvalid("pads-without-auto-pad", stated=True)
 
 
 def test_a_refusal_for_want_of_a_value() -> None:
@@ -273,7 +275,7 @@ def test_a_refusal_for_want_of_a_value() -> None:
     refused = judge(expected, out.Refused("stride 0"), None, DataFormat.NCX, {})
     assert refused == ver.Disputed(("strides-positive-refused",), "refusal")
     produced = judge(expected, out.Produced(np.zeros(3)), None, DataFormat.NCX, {})
-    assert produced == ver.AcceptedInvalid("strides-positive")
+    assert produced == ver.AcceptedInvalid("strides-positive", stated=False)
 
 
 def test_a_valid_call_refused() -> None:
@@ -343,6 +345,25 @@ def test_integer_data_beyond_the_mantissa_are_real_data() -> None:
     assert isinstance(judged(beyond, [2.0**24, 2.0**24 + 6, 1]), ver.Differed)
 
 
+@pytest.mark.parametrize(
+    ("x", "w", "b"),
+    [((2.0**22, 2.0**22), (2, 3), None), ((2.0**23,), (1,), 2.0**23 + 2), ((2.0**24,), (1,), -2.0)],
+)
+def test_terms_that_together_exceed_the_mantissa(x: tuple[float, ...], w: tuple[float, ...], b: float | None) -> None:
+    """No term exceeds 2^24, their absolute sum does: the order of summation may matter."""
+    geometry = Geometry((len(x),), (len(w),), (1,), (1,), (0,), (len(x) + len(w) - 1,), 1)
+    assert not truth_of(line(x, w, b)).exact(geometry)
+    halved = tuple(value / 2 for value in x)
+    assert truth_of(line(halved, w, None if b is None else b / 2)).exact(geometry)
+
+
+def test_channels_of_other_groups_are_no_terms() -> None:
+    """N counts the products of the element's own group alone."""
+    geometry = Geometry((2,), (3,), (1,), (1,), (0,), (4,), 3)
+    terms = truth_of(case((2,), (3,), channels=6, filters=2)).terms(geometry)
+    assert terms.count.tolist() == [2, 4, 4, 2]
+
+
 def test_exactness_is_of_the_sums_and_not_of_the_largest_operands() -> None:
     """The largest datum may never meet the largest tap: what counts is A of each element."""
     apart = line((2.0**20, 1), (1, 2.0**20), pads_begin=(0,), pads_end=(0,), strides=(5,))
@@ -402,11 +423,15 @@ def test_another_value_than_the_special_one_differs(place: int, bad: float) -> N
 
 
 def test_nan_from_inserted_zeros_is_told() -> None:
-    """A runtime that multiplies inserted zeros with an infinite tap has NaN all over the tap's channel: told."""
+    """A runtime that multiplies inserted zeros with an infinite tap has NaN where that tap meets no datum: told."""
     asked = line((1, 2), (INF, 5), strides=(3,))
     assert judged(asked, [INF, 5, 0, INF, 10]) == ver.Agreed("bound")
-    told = judged(asked, [INF, NAN, NAN, NAN, 10])
+    told = judged(asked, [INF, NAN, NAN, INF, NAN])
     assert told == ver.Agreed("bound", ("nan-from-inserted-zeros",))
+    # At 3 the infinite tap meets a datum, and the other tap is finite.
+    found = judged(asked, [INF, NAN, 0, NAN, 10])
+    assert isinstance(found, ver.Differed)
+    assert (found.wrong, found.first, found.expected) == (1, (0, 0, 3), INF)
     assert isinstance(judged(asked, [INF, 6, 0, INF, 10]), ver.Differed)
     assert isinstance(judged(asked, [INF, INF, 0, INF, 10]), ver.Differed)
 
@@ -433,6 +458,47 @@ def test_inserted_zeros_spoil_only_channels_with_such_a_tap() -> None:
             assert found.first == (0, channel, 1)
 
 
+def zeros_inserted(x: Array, w: Array, geometry: Geometry) -> Array:
+    """Return what a runtime computes that multiplies every tap everywhere, with a zero where it meets no datum."""
+    sizes = [(n - 1) * s + 1 for n, s in zip(geometry.spatial, geometry.strides, strict=True)]
+    spread = np.zeros((*x.shape[:2], *sizes))
+    spread[(..., *[slice(None, None, s) for s in geometry.strides])] = x
+    inputs, outputs = w.shape[0] // geometry.groups, w.shape[1]
+    y = np.zeros((x.shape[0], outputs * geometry.groups, *geometry.output))
+    for o in np.ndindex(*geometry.output):
+        for k in np.ndindex(*geometry.kernel):
+            axes = zip(o, geometry.pads_begin, k, geometry.dilations, strict=True)
+            at = tuple(place + begin - tap * d for place, begin, tap, d in axes)
+            inside = all(0 <= place < size for place, size in zip(at, spread.shape[2:], strict=True))
+            for c, oc in np.ndindex(w.shape[0], outputs):
+                data = spread[(slice(None), c, *at)] if inside else 0.0
+                y[(slice(None), c // inputs * outputs + oc, *o)] += data * w[(c, oc, *k)]
+    return y
+
+
+@given(geometries(ranks=(1, 2), groups=(1, 2)), st.integers(0, 2**32 - 1), st.integers(1, 2), st.integers(1, 2))
+@examples(150)
+def test_a_runtime_that_inserts_zeros_is_excused_for_its_zeros_alone(
+    geometry: Geometry, seed: int, inputs: int, outputs: int
+) -> None:
+    """What it makes of an infinite or NaN tap agrees; one NaN more, where no such tap meets a zero, does not."""
+    rng = np.random.default_rng(seed)
+    x = rng.choice([-2.0, -1.0, 1.0, 2.0], (1, geometry.groups * inputs, *geometry.spatial))
+    w = rng.choice([1.0, 2.0, 3.0], (geometry.groups * inputs, outputs, *geometry.kernel))
+    for place in rng.integers(0, w.size, 2):
+        w.flat[place] = rng.choice([NAN, INF, -INF])
+    truth = Truth({"x": x.astype(np.float32), "w": w.astype(np.float32)}, DType.F32)
+    with np.errstate(invalid="ignore"):
+        naive = zeros_inserted(x, w, geometry)
+    found = compare(naive.astype(np.float32), truth, geometry, {})
+    assert not found.wrong.any()
+    right = truth.values(geometry)
+    spoilt = ~np.isnan(naive)
+    assert bool(found.notes) == bool((np.isnan(naive) & ~np.isnan(right)).any())
+    everywhere = compare(np.full(naive.shape, NAN, np.float32), truth, geometry, {})
+    assert np.array_equal(everywhere.wrong, spoilt)
+
+
 def test_nan_in_the_data_poisons_no_channel() -> None:
     """Zeros are inserted between data, not between taps: a NaN datum excuses no NaN beyond its own products."""
     spoilt = [NAN if at == 0 else value for at, value in enumerate(SPECIAL_VALUES)]
@@ -449,6 +515,21 @@ def test_flushed_subnormals_are_told(dtype: DType) -> None:
     assert judged(asked, [-0.0, 1.5]) == ver.Agreed("bound", ("flushed-subnormals",))
     normal_one = line((float(normal) * 3, 1.5), (1,), dtype=dtype)
     assert isinstance(judged(normal_one, [0, 1.5]), ver.Differed)
+
+
+def test_subnormals_of_normal_operands_are_not_flushed() -> None:
+    """Normal operands whose product is subnormal owe that product: who flushes it has lost a result."""
+    asked = line((2.0**-100, 1.5), (2.0**-45,))
+    assert judged(asked, [2.0**-145, 1.5 * 2.0**-45]) == ver.Agreed("bound")
+    assert isinstance(judged(asked, [0, 1.5 * 2.0**-45]), ver.Differed)
+
+
+def test_a_backend_that_keeps_some_subnormals_may_not_lose_others() -> None:
+    """Flushing is all or nothing: beside a subnormal that was kept a zero is a lost one."""
+    asked = line((3 * 2.0**-149, 5 * 2.0**-149), (1,))
+    assert judged(asked, [0, 0]) == ver.Agreed("bound", ("flushed-subnormals",))
+    assert judged(asked, [3 * 2.0**-149, 5 * 2.0**-149]) == ver.Agreed("bound")
+    assert isinstance(judged(asked, [3 * 2.0**-149, 0]), ver.Differed)
 
 
 def test_subnormals_may_not_become_anything_but_zero() -> None:
@@ -545,8 +626,8 @@ def test_sizes_of_zero_are_judged(data: Data, sizes: dict[str, Any]) -> None:
     values = truth_of(asked).values(expected.primary.geometry).astype(np.float32)
     assert isinstance(judged(asked, out.Produced(values)), ver.Agreed)
     if values.size:
-        found = judged(asked, out.Produced(np.where(np.isnan(values), 0, values + 1).astype(np.float32)))
-        assert isinstance(found, ver.Differed)
+        for bad in (np.where(np.isnan(values), 0, values + 1), np.where(np.isnan(values), 0, NAN)):
+            assert isinstance(judged(asked, out.Produced(bad.astype(np.float32))), ver.Differed)
 
 
 def test_every_kind_of_verdict_is_known_by_its_word() -> None:

@@ -165,10 +165,10 @@ def test_no_sum_of_integers_exceeds_the_mantissa(recipe: tuple[Operand, Operand,
 @pytest.mark.parametrize("dtype", DType)
 def test_integers_are_exact_up_to_the_mantissa(dtype: DType) -> None:
     """2^p is the end of the integers that the type has without a gap."""
-    end, numpy_type = 2.0 ** EXACT_BITS[dtype], NUMPY_TYPES[dtype]
-    assert float(numpy_type.type(end)) == end
-    assert float(numpy_type.type(end - 1)) == end - 1
-    assert float(numpy_type.type(end) + numpy_type.type(1)) == end
+    end, numpy_type = 2 ** EXACT_BITS[dtype], NUMPY_TYPES[dtype]
+    assert int(numpy_type.type(end)) == end
+    assert int(numpy_type.type(end - 1)) == end - 1
+    assert int(numpy_type.type(end) + numpy_type.type(1)) == end
 
 
 @pytest.mark.parametrize("products", [*range(240, 256), 123, 124, 62, 31])

@@ -207,7 +207,7 @@ def test_a_stale_waiver_is_red(workers: tuple[str, ...], project: Callable[..., 
     made = project(waivers={"waivers": [stale]})
     result = made.runpytest("--junitxml=junit.xml", "--color=yes", *workers)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    sentence = "waiver 'gone' is stale: its cases ran and none deviates as it says; remove it"
+    sentence = "waiver 'gone' is stale: its example 'small/padded' ran and does not deviate as it says; remove it"
     assert f"\x1b[31mred: {sentence}\x1b[0m" in result.stdout.str()
     assert result.parseoutcomes() == {"passed": 6, "failed": 1}
     cases = [case for suite in JUnitXml.fromfile(str(made.path / "junit.xml")) for case in suite]
@@ -229,7 +229,7 @@ def test_a_waiver_whose_cases_are_deselected_is_left_alone(project: Callable[...
 
 def test_a_run_without_a_pass_is_red(project: Callable[..., pytest.Pytester]) -> None:
     """Nothing was shown, though nothing failed."""
-    made = project("UnsupportedEverywhere", waivers={"unsupported": [{"because": "to come"}]})
+    made = project("UnsupportedEverywhere", waivers={"unsupported": [{"cases": "small", "because": "to come"}]})
     result = made.runpytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(skipped=6, failed=1)

@@ -41,7 +41,7 @@ VERDICTS = {
     ver.WrongShape: st.builds(ver.WrongShape, SIZES, SIZES),
     ver.WrongDtype: st.builds(ver.WrongDtype, TEXT, TEXT),
     ver.RefusedValid: st.builds(ver.RefusedValid, TEXT),
-    ver.AcceptedInvalid: st.builds(ver.AcceptedInvalid, TEXT),
+    ver.AcceptedInvalid: st.builds(ver.AcceptedInvalid, TEXT, st.booleans()),
     ver.Unsupported: st.builds(ver.Unsupported, TEXT),
     ver.Inexpressible: st.builds(ver.Inexpressible, TEXT),
     ver.Died: st.builds(ver.Died, TEXT, TEXT),

@@ -137,10 +137,12 @@ def test_which_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("tconv.waivers.data_folder", lambda _: tmp_path)
     assert chosen("none", "acme") is None
     assert chosen(None, "other") is None
-    for option, backend in [(str(path), "other"), (None, "acme")]:
+    for option, backend in [(str(path), "acme"), (str(path), "module:Not_known_yet"), (None, "acme")]:
         file = chosen(option, backend)
         assert file is not None
         assert file.waivers[0].name == "rounds-up"
+    with pytest.raises(FileError, match=r"acme\.yaml: backend must be 'other', which is judged \(got 'acme'\)"):
+        chosen(str(path), "other")
     with pytest.raises(FileError, match=r"nowhere\.yaml: must be a file that can be read"):
         chosen(str(tmp_path / "nowhere.yaml"), "acme")
 

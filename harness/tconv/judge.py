@@ -81,8 +81,9 @@ class Truth:
 
         A runtime that inserts zeros between the data's elements, and pads with zeros, multiplies that tap with one.
         """
-        finite = np.isfinite(self._w).reshape(geometry.groups, -1, *self._w.shape[1:])
-        bad: Array = ~finite.all(axis=1).reshape(-1, *geometry.kernel)
+        groups, (inputs, outputs) = geometry.groups, self._w.shape[:2]
+        finite = np.isfinite(self._w).reshape(groups, inputs // groups, outputs, *geometry.kernel)
+        bad: Array = ~finite.all(axis=1).reshape(groups * outputs, *geometry.kernel)
         mask = np.zeros((len(bad), *geometry.output), dtype=bool)
         for k in np.ndindex(*geometry.kernel):
             channels = bad[:, *k]

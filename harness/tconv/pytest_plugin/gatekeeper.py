@@ -9,6 +9,7 @@ import pytest
 from tconv import __version__
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import SUFFIXES
+from tconv.datafiles import data_folder
 from tconv.errors import FileError, TconvError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
@@ -111,9 +112,9 @@ class Gatekeeper:
 
     def _waivers_for(self, backend: str) -> WaiverFile | None:
         if backend not in self._waivers:
-            # What ships for a backend goes by the name that it gives itself, or by that under which it is installed.
+            # A backend that is no installed one is known by the name that it gives itself.
             asked = self.settings.backend
-            self._waivers[backend] = self.settings.waiver_file(asked) or self.settings.waiver_file(backend)
+            self._waivers[backend] = self.settings.waiver_file(backend if ":" in asked else asked)
         return self._waivers[backend]
 
     def _facts(self, case_id: str) -> Mapping[str, str] | None:
@@ -190,7 +191,9 @@ class Gatekeeper:
             met = [one for one in waivers.waivers if any(one.covers(*pair) for pair in facts.items())]
             waivers = waivers.model_copy(update={"waivers": met})
         run = Run(self.settings.base, header, records)
-        return assess(run, waivers, self._facts, strict=self.settings.strict, own=self.settings.waivers is not None)
+        ships = data_folder("cases").resolve() in self.settings.roots
+        own = ships or self.settings.waivers is not None
+        return assess(run, waivers, self._facts, strict=self.settings.strict, own=own)
 
     def _fail(self, session: pytest.Session, reasons: list[str]) -> None:
         """Report a failure of no case, so that every report of pytest's has it."""
