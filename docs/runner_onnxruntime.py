@@ -1,4 +1,5 @@
 """A runner for the exec: backend: any onnxruntime since 2019, from Python 3.6 on."""
+
 import json
 import sys
 
