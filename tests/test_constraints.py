@@ -299,6 +299,15 @@ def test_channels_of_a_group() -> None:
     )
 
 
+def test_channels_without_a_spatial_axis() -> None:
+    """Batch and channels alone are divided into groups like any; data without channels are not told of twice."""
+    assert broken(shapes((1, 4), (4, 6), groups=3))["channels-divisible"].must == "must divide the 4 input channels"
+    assert "channels-divisible" not in broken(shapes((1, 4), (4, 6), groups=4))
+    without = broken(shapes((), (4, 6), groups=3))
+    assert "channels-divisible" not in without
+    assert (without["filter-channels-match"].attribute, without["filter-channels-match"].got) == ("data", "rank 0")
+
+
 @pytest.mark.parametrize("rank", [0, 1, 4, 5])
 def test_ranks_that_onednn_does_not_name(rank: int) -> None:
     """'X means HW for 2D, DHW for 3D': other numbers of axes are not two or three."""

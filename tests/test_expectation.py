@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +13,9 @@ from tconv.case import Operand
 from tconv.dialects import DIALECTS
 from tconv.expectation import Expectation, Inexpressible, Refuse, Values, expectation, owed, violations
 from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from tconv.vocabulary import Ints
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
 ONEDNN_BACKPROP, OPENVINO, GROUPED = BACKPROP
@@ -250,9 +254,43 @@ def test_operands_are_part_of_validity() -> None:
     unfit = case((5, 7), (3, 2), channels=4, filters=6, breaks="filter-channels-match")
     other = Operand((3, 6, 3, 2), DType.F32)
     for row in DIALECTS.values():
-        found = expectation(type(unfit)(unfit.id, unfit.attributes, unfit.x, other, breaks=unfit.breaks), row)
+        found = expectation(replace(unfit, w=other), row)
         assert isinstance(found, Refuse)
         assert found.broken.attribute == "filter"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "x", "w", "breaks", "formats", "sayable"),
+    [
+        # A filter of one axis has no XOI and no GIOX; one of two axes has.
+        (ONNX_22, (1, 4, 5, 7), (4,), "filter-rank-matches", {}, True),
+        (ONNX_22, (1, 4, 5, 7), (4,), "filter-rank-matches", {"filter_format": "XOI"}, False),
+        (ONEDNN, (1, 4, 5, 7), (4,), "filter-rank-matches", {}, False),
+        (ONEDNN, (1, 4, 5, 7), (4,), "filter-rank-matches", {"filter_format": "IOX"}, True),
+        (ONEDNN, (1, 4, 5, 7), (4, 6), "filter-rank-matches", {}, True),
+        (GROUPED, (1, 4, 5, 7), (4,), "filter-rank-matches", {}, False),
+        (GROUPED, (1, 4, 5, 7), (4, 6), "filter-rank-matches", {}, True),
+        (GROUPED, (1, 4, 5, 7), (4,), "filter-rank-matches", {"filter_format": "IOX"}, True),
+        # A grouped filter is divided into its groups, or it is none.
+        (GROUPED, (1, 4, 5, 7), (3, 6, 3, 2), "filter-channels-match", {"groups": 2}, False),
+        (GROUPED, (1, 4, 5, 7), (6, 6, 3, 2), "filter-channels-match", {"groups": 2}, True),
+        (ONNX_22, (1, 4, 5, 7), (3, 6, 3, 2), "filter-channels-match", {"groups": 2}, True),
+        (ONNX_22, (1, 4, 5, 7), (3, 6, 3, 2), "filter-channels-match", {"groups": 2, "filter_format": "GIOX"}, False),
+        # Data without channels has no NXC.
+        (ONNX_22, (), (), "filter-channels-match", {}, True),
+        (ONNX_22, (), (), "filter-channels-match", {"data_format": "NXC"}, False),
+        (ONEDNN, (1, 4), (3, 4), "filter-channels-match", {}, True),
+    ],
+)
+def test_operands_that_have_no_such_layout_cannot_be_said(
+    dialect: str, x: Ints, w: Ints, breaks: str, formats: dict[str, Any], *, sayable: bool
+) -> None:
+    """A refusal is owed to operands that can be laid out as the call says; others cannot be handed over at all."""
+    plain = case((5, 7), (3, 2), breaks=breaks, **formats)
+    unfit = replace(plain, x=Operand(x, DType.F32), w=Operand(w, DType.F32))
+    found = expectation(unfit, DIALECTS[dialect])
+    assert isinstance(found, Refuse if sayable else Inexpressible)
+    assert found.broken.constraint == breaks
 
 
 # Readings.

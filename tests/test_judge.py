@@ -532,6 +532,16 @@ def test_a_backend_that_keeps_some_subnormals_may_not_lose_others() -> None:
     assert isinstance(judged(asked, [3 * 2.0**-149, 0]), ver.Differed)
 
 
+def test_only_subnormals_are_flushed() -> None:
+    """A normal number that came out as zero is lost, and a zero that is owed is nothing to tell."""
+    asked = line((3 * 2.0**-149, 1.5), (1,), strides=(2,))
+    assert judged(asked, [0, 0, 1.5]) == ver.Agreed("bound", ("flushed-subnormals",))
+    assert judged(asked, [3 * 2.0**-149, 0, 1.5]) == ver.Agreed("bound")
+    lost = judged(asked, [0, 0, 0])
+    assert isinstance(lost, ver.Differed)
+    assert (lost.wrong, lost.first) == (1, (0, 0, 2))
+
+
 def test_subnormals_may_not_become_anything_but_zero() -> None:
     """A flushed subnormal is zero: another number in its place is as wrong as anywhere."""
     asked = line((3 * 2.0**-149, 1.5), (1,))
