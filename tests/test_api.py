@@ -404,3 +404,24 @@ def test_unknown_words_get_the_list_and_the_nearest(arguments: dict[str, Any], m
     with pytest.raises(UsageError) as caught:
         conv_transpose(X, W, **arguments)
     assert message in str(caught.value)
+
+
+def test_arrays_without_channels_are_invalid() -> None:
+    """Arrays that have too few dimensions for their layout are refused by the constraint that they break."""
+    with pytest.raises(Invalid, match="data must have at least 2 dimensions"):
+        conv_transpose(np.ones(3), np.ones((1, 1, 3)), data_format="NXC")
+    for filter_format in ("XOI", "GIOX"):
+        with pytest.raises(Invalid, match="filter must have at least"):
+            conv_transpose(np.ones((1, 1, 3)), np.ones(3), filter_format=filter_format)
+
+
+def test_two_readings_of_one_question_are_refused() -> None:
+    """Which of two answers would hold is not guessed."""
+    with pytest.raises(UsageError, match="must answer each question once"):
+        resolve(
+            spatial=[4],
+            kernel=[3],
+            strides=5,
+            auto_pad="same_upper",
+            reading=["negative-same-refused", "negative-same-appended"],
+        )

@@ -72,7 +72,9 @@ def conv_transpose(
     """
     row = dialect_of(dialect)
     data, filters = _formats(row, data_format, filter_format)
-    x, w = to_ncx(np.asarray(x), data), np.asarray(w)
+    x, w = np.asarray(x), np.asarray(w)
+    _refuse_without_layout(row, x, w, data, filters)
+    x = to_ncx(x, data)
     if filters is FilterFormat.GIOX:
         groups = _grouped(w, groups)
     w = to_iox(w, filters)
@@ -182,6 +184,18 @@ def _word(
         raise UsageError(f"{name} must be one of {', '.join(words)} (got {word!r}){nearest(word, words)}") from None
 
 
+def _refuse_without_layout(row: Dialect, x: Array, w: Array, data: DataFormat, filters: FilterFormat) -> None:
+    """Refuse arrays that have too few dimensions for the layout that they are said to be in."""
+    least = {FilterFormat.IOX: 0, FilterFormat.XOI: 2, FilterFormat.GIOX: 3}[filters]
+    for name, array, dimensions, constraint in (
+        ("data", x, 2 if data is DataFormat.NXC else 0, "at-least-one-spatial-axis"),
+        ("filter", w, least, "filter-rank-matches"),
+    ):
+        if array.ndim < dimensions:
+            must, got = f"must have at least {dimensions} dimensions", f"shape {list(array.shape)}"
+            raise Invalid(constraint, name, must, got, row.constraints[constraint].clause)
+
+
 def _grouped(w: Array, groups: int | None) -> int:
     if groups not in (None, w.shape[0]):
         raise UsageError(f"groups must be {w.shape[0]}, the filter's first size in GIOX (got {groups})")
@@ -239,12 +253,17 @@ _FOUND_BY_THE_RESOLVER = ("output-size-non-negative",)
 
 def _readings(row: Dialect, names: Iterable[str]) -> Iterable[Reading]:
     known = {reading.name: reading for reading in row.disputed}
+    answered: dict[str, str] = {}
     for name in names:
         if name not in known:
             some = ", ".join(known) or "none"
             raise UsageError(
                 f"reading must be a disputed one of {row.name}: {some} (got {name!r}){nearest(name, known)}"
             )
+        question = known[name].change.question
+        if question in answered:
+            raise UsageError(f"readings must answer each question once (got {answered[question]!r} and {name!r})")
+        answered[question] = name
         yield known[name]
 
 
