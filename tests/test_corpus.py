@@ -257,6 +257,8 @@ def test_one_takes_an_id_or_a_pattern_of_one(small: Corpus) -> None:
     with pytest.raises(UsageError, match=r"must be one case \(got 'topic/one/crop', which matches several\)") as error:
         small.one("topic/one/crop")
     assert len(str(error.value).splitlines()) == 6
+    with pytest.raises(UsageError, match=r"which matches several\); for example\n  topic/one/plain\n  two/plain$"):
+        small.one("**/plain")
     with pytest.raises(UsageError, match=r"a pattern must be PATH or PATH\[key=value,...\]"):
         small.one("topic/one/crop[")
 
