@@ -105,6 +105,34 @@ def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: 
     assert kinds == [(case.id, "died" if case.id in died else "agreed") for case in asked]
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_death_after_the_answer_is_the_verdict_of_the_case_that_was_answered(tmp_path: Path, jobs: int) -> None:
+    """A runtime may die of a case while it cleans up after it: the next case has not begun, and agrees."""
+    asked = cases(tmp_path, GRID)
+    with pool_of("DiesAfterwards", jobs=jobs) as pool:
+        lines = list(pool.run(asked))
+    assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
+    kinds = {line.case: line.kind for line in lines}
+    died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
+    assert {case for case, kind in kinds.items() if kind == "died"} == died
+    assert set(kinds.values()) == {"agreed", "died"}
+
+
+def test_a_death_before_any_case_costs_no_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that ends before it has asked anything is replaced; nothing ran, so nothing is charged."""
+    monkeypatch.setenv(LOG, str(tmp_path / "log"))
+    asked = cases(tmp_path, FEW)
+    with pool_of("DiesUnasked") as pool:
+        assert {line.kind for line in pool.run(asked)} == {"agreed"}
+
+
+def test_a_worker_that_never_comes_to_its_case_is_that_cases_verdict(tmp_path: Path) -> None:
+    """The second death in the same place is charged to the case that would have begun, so that the run ends."""
+    asked = cases(tmp_path, FEW)[:3]
+    with pool_of("DiesUnasked") as pool:
+        assert [(line.case, line.kind) for line in pool.run(asked)] == [(case.id, "died") for case in asked]
+
+
 def test_an_answer_that_lies_unread_is_in_time(tmp_path: Path) -> None:
     """Whoever takes the lines may be slower than the timeout; that is no silence of the other worker's."""
     asked = cases(tmp_path, MANY)[: CHUNK + 8]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from subprocess import run
 from typing import TYPE_CHECKING
@@ -68,6 +69,19 @@ def test_tiers_of_yesterday(tmp_path: Path) -> None:
         ("file/t", "tiers.json must be of today"),
         ("file/s", "tiers.json must name sweeps that are there"),
     ]
+
+
+def test_tiers_of_other_dialects(tmp_path: Path) -> None:
+    """Rows that were chosen when the dialects could say less are found to lack what can be said today."""
+    written(tmp_path, SWEEP)
+    tiers.write(tmp_path, Corpus.load(tmp_path).sweeps.values())
+    kept = tmp_path / tiers.FILE_NAME
+    found = json.loads(kept.read_text(encoding="utf-8"))
+    found["sweeps"]["file/s"]["gate"] = found["sweeps"]["file/s"]["gate"][:-1]
+    kept.write_text(json.dumps(found), encoding="utf-8")
+    (finding,) = lint(Corpus.load(tmp_path))
+    assert finding.where == "file/s"
+    assert "must cover what each dialect can say (gate lacks " in finding.message
 
 
 def test_one_file_of_a_kept_folder(tmp_path: Path) -> None:

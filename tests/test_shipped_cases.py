@@ -361,9 +361,6 @@ WORDLESS = {
     "without-groups",
     "without-bias",
 }
-NO_CASE_YET = {"without-bf16", "without-f64", "kernel-not-empty"}
-"""Constraints that could be broken, and that no case breaks: holes to be closed."""
-
 WORDS = {
     "kernel-shape-length": "kernel_shape",
     "kernel-shape-matches": "kernel_shape",
@@ -380,31 +377,6 @@ WORDS = {
 }
 """What a dialect must have a word for so that the constraint can be broken in it."""
 
-NOT_ASKED_YET = NO_CASE_YET | {
-    # The faults of invalid/ have groups and a bias, so that the texts of ConvolutionBackpropData cannot say them.
-    "strides-length",
-    "strides-positive",
-    "strides-given",
-    "dilations-length",
-    "dilations-positive",
-    "dilations-given",
-    "pads-length",
-    "pads-non-negative",
-    "pads-given",
-    "output-padding-length",
-    "output-padding-non-negative",
-    "output-shape-length",
-    "output-shape-non-negative",
-    "output-size-non-negative",
-    "filter-channels-match",
-    "filter-rank-matches",
-    "auto-pad-known",
-    "data-format-known",
-    "filter-format-known",
-    "channels-divisible",
-    "one-type",
-}
-
 
 def _seen(expected: Expectation) -> set[str]:
     """Return the constraints that a dialect sees broken."""
@@ -416,7 +388,7 @@ def _seen(expected: Expectation) -> set[str]:
 def test_every_constraint_is_broken_on_purpose(gate: Gate) -> None:
     """Each constraint that some dialect states and can say has a case in invalid/; of the others the list tells why."""
     broken = {case.breaks for case in gate.topic("invalid")}
-    assert set(CONSTRAINTS) - broken <= ELSEWHERE.keys() | WORDLESS | NO_CASE_YET
+    assert set(CONSTRAINTS) - broken <= ELSEWHERE.keys() | WORDLESS
     assert not broken & (ELSEWHERE.keys() | WORDLESS)
     assert {case.topic for case in gate.cases if case.breaks} == {"invalid"}
 
@@ -434,7 +406,7 @@ def _states(answer: object) -> bool:
 
 
 def test_every_dialect_is_asked_about_its_constraints(gate: Gate) -> None:
-    """What a dialect minds and can say broken is broken in a case that it can say, but for what is not asked yet."""
+    """What a dialect minds and can say broken is broken in a case that it can say."""
     missing = set()
     for name, row in DIALECTS.items():
         seen = set().union(*(_seen(expected) for _, expected in gate.owed[name]))
@@ -445,8 +417,7 @@ def test_every_dialect_is_asked_about_its_constraints(gate: Gate) -> None:
                 continue
             if constraint not in seen:
                 missing.add((name, constraint))
-    assert {constraint for name, constraint in missing if name not in BACKPROP} <= NO_CASE_YET
-    assert {constraint for _, constraint in missing} <= NOT_ASKED_YET
+    assert missing == set()
 
 
 def test_a_fault_is_a_refusal_or_a_value(gate: Gate) -> None:

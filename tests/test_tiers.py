@@ -61,7 +61,10 @@ def test_selections_cover_what_every_dialect_can_say(tmp_path: Path) -> None:
         for mask in masks.values():
             assert set(held[mask & member].ravel().tolist()) == set(held[mask].ravel().tolist())
         assert len(numbers) < len(rows) / 2
+    assert set(chosen.smoke) < set(chosen.gate)
     assert tiers.select(sweep) == chosen
+    assert tiers.lacks(sweep, chosen) == {"gate": 0, "smoke": 0}
+    assert tiers.lacks(sweep, chosen.model_copy(update={"gate": chosen.smoke}))["gate"] > 0
 
 
 def test_sayable_is_what_expectations_say(tmp_path: Path) -> None:

@@ -18,10 +18,12 @@ import numpy as np
 from tconv import conv_transpose
 from tconv.backends import BackendInfo
 from tconv.errors import Invalid, UsageError
+from tconv.execution import worker
 from tconv.outcome import Outcome, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from multiprocessing.connection import Connection
 
     from tconv.call import Call
 
@@ -262,6 +264,36 @@ class IsKilled(_Troubled):
 
     def end(self) -> None:
         """Be killed."""
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DiesAfterwards(_Troubled):
+    """The answer is right; what it leaves behind ends the process before the next case."""
+
+    def end(self) -> None:
+        """Go on until another case would begin, and die."""
+        send = worker._send
+
+        def last(connection: Connection, message: list[Any]) -> None:
+            if message[0] == "begin":
+                os.kill(os.getpid(), signal.SIGKILL)
+            send(connection, message)
+
+        worker._send = last
+
+
+class DiesUnasked(Right):
+    """The process ends when it is given cases, before it is asked about one; where there is a log, once only."""
+
+    def __init__(self) -> None:
+        path = os.environ.get(LOG)
+        if path is None or not Path(path).exists():
+            worker._answered = self.end  # type: ignore[assignment] # it returns to nobody
+
+    def end(self, *_: object) -> None:
+        """Die."""
+        if path := os.environ.get(LOG):
+            Path(path).touch()
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -67,6 +67,28 @@ def cover(rows: Rows, radix: Sequence[int], strength: int, sayable: Sequence[Mas
     return sorted(chosen)
 
 
+def uncovered(rows: Rows, radix: Sequence[int], strength: int, sayable: Sequence[Mask], chosen: Sequence[int]) -> int:
+    """Return how many tuples that a mask reaches are in none of the chosen rows of that mask.
+
+    Args:
+        rows: (n, axes) label numbers.
+        radix: labels of each axis.
+        strength: how many values a tuple has, at most; with fewer axes, the whole row is one.
+        sayable: for each dialect, which rows it can say.
+        chosen: numbers of rows.
+    """
+    numbers, count = tuple_numbers(rows, radix, min(strength, len(radix)))
+    member = np.isin(np.arange(len(rows)), chosen)
+    reached, held = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    missing = 0
+    for mask in {mask.tobytes(): mask for mask in sayable}.values():
+        reached[:], held[:] = False, False
+        reached[numbers[mask].ravel()] = True
+        held[numbers[mask & member].ravel()] = True
+        missing += int((reached & ~held).sum())
+    return missing
+
+
 def _candidates(numbers: Numbers, missing: Mask, member: Mask, generator: np.random.Generator) -> Numbers:
     """Return rows worth a look: some at random, and those that hold the first missing tuple."""
     mask, first = (int(i) for i in np.argwhere(missing)[0])

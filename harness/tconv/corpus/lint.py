@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
-from tconv.corpus.tiers import FILE_NAME
+from tconv.corpus.tiers import FILE_NAME, lacks
 from tconv.dialects import DIALECTS, Absent
 from tconv.expectation import Inexpressible, Refuse, Values, expectation
 from tconv.judge import Truth
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tconv.case import Case, Expected
     from tconv.corpus.corpus import Corpus
     from tconv.corpus.sweep import Sweep
+    from tconv.corpus.tiers import Tiers
     from tconv.expectation import Expectation
 
 
@@ -33,16 +34,14 @@ class Finding:
 def lint(corpus: Corpus) -> Iterator[Finding]:
     """Yield what is wrong with a corpus whose files could be read.
 
-    Skips that never bite; sweeps of a shipped corpus whose tiers are not kept; cases that no dialect can say, that
+    Skips that never bite; sweeps whose kept tiers are not of today or lack a tuple that a dialect can say; cases that no dialect can say, that
     break nothing or more than they say, or that say nothing new; literal values that the reference contradicts.
     """
     seen: dict[tuple[object, ...], str] = {}
     for sweep in corpus.sweeps.values():
         yield from _skips(sweep)
-        if corpus.tiers.kept and not corpus.tiers.fresh(sweep):
-            yield Finding(
-                sweep.id, f"{FILE_NAME} must be of today (got another digest); run 'tconv check --write-tiers'"
-            )
+        if corpus.tiers.kept:
+            yield from _kept(sweep, corpus.tiers)
     for gone in sorted(set(corpus.tiers.kept) - set(corpus.sweeps)) if corpus.whole else ():
         yield Finding(gone, f"{FILE_NAME} must name sweeps that are there; run 'tconv check --write-tiers'")
     for case in corpus.cases("full"):
@@ -51,6 +50,19 @@ def lint(corpus: Corpus) -> Iterator[Finding]:
         content = (case.attributes, case.x, case.w, case.b, case.shapes, case.filter_source, case.breaks, case.omit)
         if (first := seen.setdefault(content, case.id)) != case.id:
             yield Finding(case.id, f"must say something new (got the same as {first}); remove one")
+
+
+def _kept(sweep: Sweep, tiers: Tiers) -> Iterator[Finding]:
+    if not tiers.fresh(sweep):
+        yield Finding(sweep.id, f"{FILE_NAME} must be of today (got another digest); run 'tconv check --write-tiers'")
+        return
+    for tier, count in lacks(sweep, tiers.kept[sweep.id]).items():
+        if count:
+            yield Finding(
+                sweep.id,
+                f"{FILE_NAME} must cover what each dialect can say ({tier} lacks {count} tuples of values); "
+                "run 'tconv check --write-tiers'",
+            )
 
 
 def _skips(sweep: Sweep) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from tconv.corpus.covering import cover
+from tconv.corpus.covering import cover, uncovered
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError
 from tconv.expectation import Inexpressible, expectation
@@ -125,10 +125,23 @@ def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, Selection]
 
 
 def select(sweep: Sweep) -> Selection:
-    """Choose the rows of each tier: every reachable tuple of every dialect."""
+    """Choose the rows of each tier: every reachable tuple of every dialect. What is in smoke is in gate."""
     rows, masks = sweep.rows(), list(sayable(sweep).values())
-    chosen = {tier: cover(rows, sweep.radix, strength, masks) for tier, strength in STRENGTH.items()}
-    return Selection(digest=sweep.digest, gate=tuple(chosen["gate"]), smoke=tuple(chosen["smoke"]))
+    gate = cover(rows, sweep.radix, STRENGTH["gate"], masks)
+    smoke = cover(rows[gate], sweep.radix, STRENGTH["smoke"], [mask[gate] for mask in masks])
+    return Selection(digest=sweep.digest, gate=tuple(gate), smoke=tuple(gate[number] for number in smoke))
+
+
+def lacks(sweep: Sweep, selection: Selection) -> dict[str, int]:
+    """Return, for each tier, how many tuples that it must have are in no row of it.
+
+    The sweep may be as it was when the rows were chosen, and the dialects not: then other tuples can be reached.
+    """
+    rows, masks = sweep.rows(), list(sayable(sweep).values())
+    kept = {"gate": selection.gate, "smoke": selection.smoke}
+    return {
+        tier: uncovered(rows, sweep.radix, strength, masks, list(kept[tier])) for tier, strength in STRENGTH.items()
+    }
 
 
 def sayable(sweep: Sweep) -> dict[str, Mask]:

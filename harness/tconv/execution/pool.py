@@ -55,7 +55,12 @@ class Line:
 
 @dataclass(slots=True)
 class _Worker:
-    """A worker process and what it is doing."""
+    """A worker process and what it is doing.
+
+    Attributes:
+        begun: the case that the backend was last asked about.
+        held: what came of it, kept until the worker goes on: a runtime may die of a case while it cleans up after it.
+    """
 
     process: SpawnProcess
     connection: Connection
@@ -64,11 +69,18 @@ class _Worker:
     pending: deque[Case]
     introduced: bool = False
     begun: str | None = None
+    held: Line | None = None
 
     @property
     def busy(self) -> bool:
         """Whether an answer is awaited."""
         return bool(self.pending) or not self.introduced
+
+    def released(self) -> Iterator[Line]:
+        """Yield the line that was held back, if there is one."""
+        if self.held:
+            yield self.held
+        self.held = None
 
     @property
     def ended(self) -> bool:
@@ -128,6 +140,7 @@ class Pool:
         self._logs = tempfile.TemporaryDirectory(prefix="tconv-")
         self._started = 0
         self._workers: list[_Worker] = []
+        self._spared: set[str] = set()
         try:
             self.dialect, self.backend = self._acquainted()
         except BaseException:
@@ -266,13 +279,17 @@ class Pool:
         match message:
             case ["begin", case_id]:
                 worker.begun, worker.deadline = case_id, monotonic() + self._timeout
+                yield from worker.released()
             case ["answered", _]:
-                worker.begun = None
+                pass
             case ["record", case_id, kind, text]:
+                yield from worker.released()
                 worker.pending.popleft()
+                worker.held = Line(case_id, kind, text)
                 if not worker.pending:
                     self._feed(worker, waiting)
-                yield Line(case_id, kind, text)
+                if not worker.pending or worker.begun != case_id:
+                    yield from worker.released()
             case ["failed", case_id, trace]:
                 raise RuntimeError(f"judging {case_id} failed:\n{trace}")
             case _:
@@ -284,14 +301,30 @@ class Pool:
         yield from self._replaced(worker, ver.Died(cause, worker.tail()), waiting)
 
     def _replaced(self, worker: _Worker, verdict: ver.Verdict, waiting: Iterator[Case]) -> Iterator[Line]:
-        """Give the case at hand its verdict and the others to a new worker."""
-        culprit = worker.pending.popleft()
-        record = Record(culprit.id, self.backend.name, self.dialect, verdict)
+        """Give the case that caused it its verdict and the others to a new worker."""
+        culprit = self._culprit(worker)
         worker.kill()
         self._workers.remove(worker)
         if left := worker.pending or deque(islice(waiting, CHUNK)):
             self._start(left)
-        yield Line(culprit.id, verdict.kind, record_line(record))
+        if culprit is not None:
+            record = Record(culprit, self.backend.name, self.dialect, verdict)
+            yield Line(culprit, verdict.kind, record_line(record))
+
+    def _culprit(self, worker: _Worker) -> str | None:
+        """Return the case that a worker ended of.
+
+        The one that the backend was asked about, or has just answered. A worker that ends before it has asked anything
+        is replaced once; the second time it is the case that it would have begun with.
+        """
+        first = worker.pending[0].id
+        if worker.begun != first:
+            if worker.held:
+                return worker.held.case
+            if first not in self._spared:
+                self._spared.add(first)
+                return None
+        return worker.pending.popleft().id
 
 
 @contextmanager
