@@ -34,8 +34,9 @@ class Finding:
 def lint(corpus: Corpus) -> Iterator[Finding]:
     """Yield what is wrong with a corpus whose files could be read.
 
-    Skips that never bite; sweeps whose kept tiers are not of today or lack a tuple that a dialect can say; cases that no dialect can say, that
-    break nothing or more than they say, or that say nothing new; literal values that the reference contradicts.
+    Skips that never bite; sweeps whose kept tiers are not of today or lack a tuple that a dialect can say; cases that
+    no dialect can say, that break nothing or more than they say, or that say nothing new; literal values that the
+    reference contradicts.
     """
     seen: dict[tuple[object, ...], str] = {}
     for sweep in corpus.sweeps.values():
