@@ -7,6 +7,7 @@ import math
 import re
 import zipfile
 from base64 import b64decode, b64encode
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -119,12 +120,17 @@ class _Page(HTMLParser):
         return rows
 
 
+def _beside(folder: Path, assessment: Assessment) -> Assessment:
+    """Return the assessment of records that lie in a folder."""
+    return replace(assessment, run=replace(assessment.run, path=folder / "acme.jsonl"))
+
+
 @pytest.fixture
 def page(tmp_path: Path) -> Callable[..., _Page]:
     """Return a function that writes assessments and reads the page."""
 
     def written(*assessments: Assessment) -> _Page:
-        html.write(assessments, tmp_path, tmp_path / "index.html")
+        html.write([_beside(tmp_path, one) for one in assessments], tmp_path / "index.html")
         return _Page((tmp_path / "index.html").read_text("utf-8"))
 
     return written
@@ -411,7 +417,7 @@ def test_page_has_a_limit(
     values = np.arange(1000.0).reshape(1, 1, 1000)
     path = save("a.npz", expected=values, x=values)
     records = [_record("padding/grow[strides=3]", EXACT, path), _record("values/wide", EXACT, path)]
-    empty = len(html._page([_assessment([], [_waiver()])], tmp_path))
+    empty = len(html._page([_assessment([], [_waiver()])]))
     monkeypatch.setattr(html, "PAGE_LIMIT", empty + 13_000)
     written = page(_assessment(records, [_waiver()]))
     assert set(written.blocks["arrays-1"]["arrays"]) == {"expected"}
@@ -465,10 +471,26 @@ def test_path_out_of_the_folder_is_refused(tmp_path: Path, artifact: str) -> Non
     np.savez(tmp_path / "secret.npz", expected=np.zeros(3))
     (folder / "link.npz").symlink_to(tmp_path / "secret.npz")
     artifact = artifact.format(root=tmp_path)
-    html.write([_assessment([_record("a/b", EXACT, artifact)])], folder, folder / "index.html")
+    html.write([_beside(folder, _assessment([_record("a/b", EXACT, artifact)]))], folder / "index.html")
     written = _Page((folder / "index.html").read_text("utf-8"))
     assert written.blocks["arrays-0"]["arrays"] == {}
     assert "leaves the report's folder" in _told(written)
+
+
+def test_artifacts_lie_beside_the_records_that_name_them(tmp_path: Path) -> None:
+    """Runs of several folders make one page, each with its own arrays, whatever folder the page is in."""
+    assessments = []
+    for number, name in enumerate(("one", "two")):
+        folder = tmp_path / name
+        folder.mkdir()
+        np.savez(folder / "a.npz", expected=np.full(3, float(number)), actual=np.full(3, 9.0))
+        assessments.append(_beside(folder, _assessment([_record("a/b", EXACT, "a.npz")])))
+    html.write(assessments, tmp_path / "page" / "index.html")
+    blocks = _Page((tmp_path / "page" / "index.html").read_text("utf-8")).blocks
+    for number in range(2):
+        shape, data = blocks[f"arrays-{number}"]["arrays"]["expected"]
+        assert shape == [3]
+        assert np.frombuffer(b64decode(data), "<f4").tolist() == [number] * 3
 
 
 @pytest.mark.parametrize("artifact", ["a\0b", "x" * 5000, "loop.npz"])
@@ -481,7 +503,7 @@ def test_path_that_cannot_be_followed_is_told(page: Callable[..., _Page], tmp_pa
 def test_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure leaves the page of before, and nothing beside it."""
     destination = tmp_path / "deep" / "index.html"
-    html.write([], tmp_path, destination)
+    html.write([], destination)
     before = destination.read_bytes()
 
     def full(*_: object) -> None:
@@ -489,7 +511,7 @@ def test_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr("pathlib.Path.replace", full)
     with pytest.raises(OSError, match="No space"):
-        html.write([_assessment([_record("a/b", EXACT)])], tmp_path, destination)
+        html.write([_assessment([_record("a/b", EXACT)])], destination)
     assert destination.read_bytes() == before
     assert [path.name for path in destination.parent.iterdir()] == ["index.html"]
 

@@ -61,6 +61,15 @@ def test_what_goes_into_a_pipe_has_no_escape_codes(capsys: pytest.CaptureFixture
     assert all(line.isprintable() for line in out.split("\n"))
 
 
+def test_a_pipe_is_as_wide_as_columns_says(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are wide, so that ids stay whole, unless someone asks for less."""
+    terminal.show(everything(), None)
+    assert max(map(len, capsys.readouterr().out.splitlines())) > 100
+    monkeypatch.setenv("COLUMNS", "70")
+    terminal.show(everything(), None)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 70
+
+
 def test_a_terminal_has_colours(on_terminal: Callable[[Assessment, int], str]) -> None:
     """What the test above finds none of is there where it is wanted."""
     assert ESCAPE in on_terminal(everything(), 80)

@@ -35,9 +35,10 @@ class BackendHeader(BaseModel):
 
 
 class RunHeader(BaseModel):
-    """What a run was: two runs with equal headers, start aside, would say the same.
+    """What a run was: two runs with equal headers, start and path aside, would say the same.
 
-    `resume` continues a file whose header is equal in all fields but `started`.
+    `resume` continues a file whose header is equal in all fields but these. `path` is what --cases named, as it was
+    typed; empty for tconv's own corpus.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,6 +50,7 @@ class RunHeader(BaseModel):
     patterns: tuple[str, ...] = ()
     seed: int = 0
     corpus: str
+    path: str = ""
     cases: int
     timeout: float
     platform: dict[str, str] = {}
@@ -56,7 +58,8 @@ class RunHeader(BaseModel):
 
     def continues(self, other: RunHeader) -> bool:
         """Return whether this run asks the same as `other` did."""
-        return self.model_copy(update={"started": ""}) == other.model_copy(update={"started": ""})
+        aside = {"started": "", "path": ""}
+        return self.model_copy(update=aside) == other.model_copy(update=aside)
 
 
 class HeaderLine(BaseModel):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -20,6 +19,7 @@ from tconv.waivers import WaiverFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from playwright.sync_api import BrowserContext, Page, ViewportSize
 
@@ -74,11 +74,12 @@ def _failures(folder: Path) -> Iterator[Record]:
     yield Record(HOSTILE, "acme", "onnx/ConvTranspose-22", ver.Died("signal 11", HOSTILE), 0.03, None, call)
 
 
-def _assessment(records: Sequence[Record], name: str = "acme") -> Assessment:
+def _assessment(records: Sequence[Record], folder: Path, name: str = "acme") -> Assessment:
     header = RunHeader(
         tconv="0.1.0",
         backend=BackendHeader(name=name, version="2.1"),
         dialect="onnx/ConvTranspose-22",
+        path="my cases/own.yaml",
         tier="gate",
         corpus="sha256:c0ffee",
         cases=len(records),
@@ -98,7 +99,7 @@ def _assessment(records: Sequence[Record], name: str = "acme") -> Assessment:
         "date": "2026-11-20",
     }
     file = WaiverFile.model_validate({"format": 1, "backend": name, "waivers": [waiver] if name == "acme" else []})
-    return assess(Run(Path("acme.jsonl"), header, sorted(records, key=lambda r: r.case)), file, facts_of)
+    return assess(Run(folder / "acme.jsonl", header, sorted(records, key=lambda r: r.case)), file, facts_of)
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +108,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("report")
     passes = [Record(_case(n), "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"), n / 1e6) for n in range(10_000)]
     other = [Record(_case(n), "zeta", "onnx/ConvTranspose-22", ver.Agreed("exact")) for n in range(12)]
-    runs = [_assessment([*passes, *_failures(folder)]), _assessment(other, "zeta")]
-    html.write(runs, folder, folder / "index.html")
+    runs = [_assessment([*passes, *_failures(folder)], folder), _assessment(other, folder, "zeta")]
+    html.write(runs, folder / "index.html")
     return (folder / "index.html").as_uri()
 
 
@@ -279,7 +280,7 @@ def test_commands_are_those_of_the_other_reports(opened: Callable[..., Page]) ->
     for case in (PLANE, HOSTILE):
         record = Record(case, "acme", "onnx/ConvTranspose-22", ver.Broke(""))
         command = opened(_fragment(case)).locator("#detail .command pre").first
-        expect(command).to_have_text(reproduce(record))
+        expect(command).to_have_text(reproduce(record, cases="my cases/own.yaml"))
         command.page.goto("about:blank")
 
 

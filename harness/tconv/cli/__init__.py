@@ -75,7 +75,9 @@ def main() -> NoReturn:
     except NoArgsIsHelpError as error:
         _end(error.format_message(), error.exit_code)
     except click.ClickException as error:
-        _end(f"tconv: {one_line(error.format_message()).rstrip('.')}; see 'tconv --help'", error.exit_code)
+        asked = getattr(error, "ctx", None)
+        page = asked.command_path if asked else "tconv"
+        _end(f"tconv: {one_line(error.format_message()).rstrip('.')}; see '{page} --help'", error.exit_code)
     except FileError as error:
         _end(str(error), error.exit_code)
     except TconvError as error:

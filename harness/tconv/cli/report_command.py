@@ -40,6 +40,6 @@ def command(
         for run in runs
     ]
     destination = page or records[0].parent / "index.html"
-    html.write(assessments, records[0].parent, destination)
+    html.write(assessments, destination)
     for assessment in assessments:
         terminal.show(assessment, destination)

@@ -60,7 +60,7 @@ def command(
     if len(set(backends)) != len(backends):
         raise UsageError(f"--backend must name each backend once (got {', '.join(backends)})")
     corpus = Corpus.load(cases)
-    selection = Selection(corpus, tier, patterns)
+    selection = Selection(corpus, tier, patterns, str(cases or ""))
     # A bad waiver file is to be known before the run, not after it.
     known = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
@@ -81,7 +81,7 @@ def command(
             )
         )
     page = output / f"{selection.name or 'index'}.html"
-    html.write(assessments, output, page)
+    html.write(assessments, page)
     if junit_file is not None:
         junit.write(assessments, junit_file)
     for assessment in assessments:

@@ -38,11 +38,13 @@ class Selection:
         corpus: where they come from.
         tier: smoke, gate or full.
         patterns: any of which a case must match; none means all.
+        path: what was named to find the corpus; empty for tconv's own.
     """
 
     corpus: Corpus
     tier: Tier = "gate"
     patterns: tuple[str, ...] = ()
+    path: str = ""
 
     @property
     def name(self) -> str:
@@ -161,6 +163,7 @@ def _header(selection: Selection, settings: Settings, pool: Pool, cases: int) ->
         tier=selection.tier,
         patterns=selection.patterns,
         corpus=selection.corpus.digest,
+        path=selection.path,
         cases=cases,
         timeout=settings.timeout,
         platform=_platform(),

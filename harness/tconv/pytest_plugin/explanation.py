@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tconv import verdict as ver
@@ -41,7 +39,7 @@ def of(judged: Judged, backend: str, root: Path) -> Iterator[str]:
     yield from _compared(record.verdict)
     if record.tolerance is not None:
         yield _line("tolerance", record.tolerance)
-    yield _line("reproduce", f"{reproduce(replace(record, backend=backend))} --cases {shlex.quote(str(root))}")
+    yield _line("reproduce", reproduce(record, backend, str(root)))
 
 
 def _compared(verdict: ver.Verdict) -> Iterator[str]:

@@ -35,18 +35,17 @@ _LONGEST = 200
 _TAG = len('<script type="application/json" id="arrays-"></script>\n') + 8
 
 
-def write(assessments: Sequence[Assessment], folder: Path, destination: Path) -> None:
+def write(assessments: Sequence[Assessment], destination: Path) -> None:
     """Write the page.
 
     The page is there as a whole or not at all: whoever reads it meanwhile finds the one before.
 
     Args:
         assessments: the runs, in the order in which the page shows them.
-        folder: what the records' artifacts are relative to.
         destination: the file.
     """
     # A lone surrogate, as a torn byte of standard error decodes to, is no UTF-8.
-    page = _page(assessments, folder).encode("utf-8", "backslashreplace")
+    page = _page(assessments).encode("utf-8", "backslashreplace")
     destination.parent.mkdir(parents=True, exist_ok=True)
     partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")
     try:
@@ -56,11 +55,11 @@ def write(assessments: Sequence[Assessment], folder: Path, destination: Path) ->
         partial.unlink(missing_ok=True)
 
 
-def _page(assessments: Sequence[Assessment], folder: Path) -> str:
+def _page(assessments: Sequence[Assessment]) -> str:
     runs = overview.overviews(assessments)
     data = _json(_data(runs))
     empty = _render(runs, data, [])
-    return _render(runs, data, _arrays(runs, folder, PAGE_LIMIT - len(empty)))
+    return _render(runs, data, _arrays(runs, PAGE_LIMIT - len(empty)))
 
 
 def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str]]) -> str:
@@ -132,6 +131,7 @@ def _run(run: Overview) -> dict[str, str]:
         "name": run.name,
         "backend": header.backend.spec or header.backend.name,
         "dialect": header.dialect,
+        "cases": header.path,
     }
 
 
@@ -198,9 +198,13 @@ def _detail(judged: Judged, waiver: int | None) -> dict[str, Any]:
     return said if waiver is None else said | {"waiver": waiver}
 
 
-def _arrays(runs: Sequence[Overview], folder: Path, room: int) -> list[tuple[int, str]]:
-    """Return the arrays of records, by their number, as far as there is room: values of all before operands of any."""
+def _arrays(runs: Sequence[Overview], room: int) -> list[tuple[int, str]]:
+    """Return the arrays of records, by their number, as far as there is room: values of all before operands of any.
+
+    Artifacts lie beside the record file that names them.
+    """
     judged = [j for run in runs for j in run.assessment.judged]
+    folders = [run.assessment.run.path.parent for run in runs for _ in run.assessment.judged]
     wanted = sorted(
         ((n, j.record.artifact) for n, j in enumerate(judged) if j.record.artifact is not None),
         key=lambda numbered: overview.STATUSES.index(judged[numbered[0]].status),
@@ -210,7 +214,7 @@ def _arrays(runs: Sequence[Overview], folder: Path, room: int) -> list[tuple[int
     room -= sum(len(block) + _TAG for block in blocks.values())
     for names in (VALUES, VALUES + OPERANDS):
         for n, artifact in wanted:
-            block = _json(asdict(shown(folder, artifact, names)))
+            block = _json(asdict(shown(folders[n], artifact, names)))
             room -= len(block) - len(blocks[n])
             if room < 0:
                 return list(blocks.items())

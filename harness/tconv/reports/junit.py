@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.gate import Assessment, Judged
+    from tconv.records import RunHeader
 
 # XML 1.0 has no place for most control characters, escaped or not; a runtime's message may hold any.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -42,11 +43,12 @@ def _suite(assessment: Assessment) -> TestSuite:
     suite = TestSuite(_clean(f"{header.backend.name} {header.backend.version} {header.dialect}"))
     for name, value in (header.platform | header.backend.environment).items():
         suite.add_property(_clean(name), _clean(value))
-    suite.add_testcases([_case(judged) for judged in assessment.judged] + [_gate(one) for one in assessment.red])
+    suite.add_testcases([_case(judged, header) for judged in assessment.judged])
+    suite.add_testcases([_gate(one) for one in assessment.red])
     return suite
 
 
-def _case(judged: Judged) -> TestCase:
+def _case(judged: Judged, header: RunHeader) -> TestCase:
     record = judged.record
     path, _, labels = _clean(record.case).partition("[")
     case = TestCase(
@@ -58,7 +60,7 @@ def _case(judged: Judged) -> TestCase:
             case.system_out = f"{judged.status}: {said}"
         case Status.FAILED:
             failure = Failure(f"{record.verdict.kind}: {said}", record.verdict.kind)
-            failure.text = _clean(reproduce(record))
+            failure.text = _clean(reproduce(record, header.backend.spec, header.path))
             case.result = [failure]
         case _:
             case.result = [Skipped(_clean(f"{judged.status}: {judged.reason}"))]

@@ -44,12 +44,16 @@ def phrase(verdict: ver.Verdict) -> str:
             assert_never(verdict)
 
 
-def reproduce(record: Record) -> str:
-    """Return the command that runs one record's case again."""
-    return (
-        f"tconv run {shlex.quote(record.case)} --backend {shlex.quote(record.backend)} "
-        f"--dialect {shlex.quote(record.dialect)}"
-    )
+def reproduce(record: Record, backend: str = "", cases: str = "") -> str:
+    """Return the command that runs one record's case again.
+
+    Args:
+        record: the case's line.
+        backend: how the backend was asked for, where that is not the name which it gives itself.
+        cases: what --cases named; empty for tconv's own corpus.
+    """
+    words = ["tconv", "run", record.case, "--backend", backend or record.backend, "--dialect", record.dialect]
+    return shlex.join([*words, "--cases", cases] if cases else words)
 
 
 def _shown(value: str | tuple[int, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections import defaultdict
@@ -44,8 +45,12 @@ _MEANINGS = {
 
 
 def console() -> Console:
-    """Return a console for standard output: colours on a terminal alone, and wide lines into a pipe."""
-    return Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False, soft_wrap=False)
+    """Return a console for standard output: colours on a terminal alone, and wide lines into a pipe.
+
+    COLUMNS is how wide a line may be, in a pipe too.
+    """
+    wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(width=_PIPED_WIDTH if wide else None, highlight=False, soft_wrap=False)
 
 
 def show(assessment: Assessment, page: Path | None) -> None:

@@ -409,6 +409,7 @@
     if (rest) head.append(el("span", { class: "labels" }, `[${rest}`));
     const said = el("p", { class: "said" },
       el("strong", { class: status }, `${SYMBOLS[row[STATUS]]} ${status}`), ` ${DATA.kinds[row[KIND]]}, ${run.name}`);
+    const corpus = run.cases ? ` --cases ${argument(run.cases)}` : "";
     const figures = [...(detail.figures ?? [["what came of it", row[PHRASE]]])];
     if (detail.reason) figures.push(["so judged because", detail.reason]);
     if (detail.tolerance) figures.push(["allowed", detail.tolerance]);
@@ -421,8 +422,8 @@
       ...arrays(n, detail),
       ...detail.call ? [call(detail.call, run)] : [],
       part("Reproduce",
-        command(`tconv run ${argument(row[CASE])} --backend ${argument(run.backend)} --dialect ${argument(run.dialect)}`),
-        command(`tconv show ${argument(row[CASE])}`)),
+        command(`tconv run ${argument(row[CASE])} --backend ${argument(run.backend)} --dialect ${argument(run.dialect)}${corpus}`),
+        command(`tconv show ${argument(row[CASE])}${corpus}`)),
     ];
   }
 
