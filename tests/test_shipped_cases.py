@@ -212,6 +212,10 @@ ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
         **{f"{one}, {two}": _presented(one, two) for one in ("static", "symbolic") for two in ("initializer", "input")},
         "attributes left away": lambda c: c.omit,
     },
+    "porting": {
+        **{f"{mode} asked": lambda c, m=mode: c.attributes.auto_pad == m for mode in ("same_upper", "same_lower")},
+        "rewritten with explicit pads alone": lambda c: c.attributes.pads_begin and c.attributes.auto_pad is None,
+    },
     "invalid": {"broken on purpose": lambda c: c.breaks},
     "examples": {"values by hand": lambda c: c.expected},
 }

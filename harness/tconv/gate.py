@@ -12,6 +12,7 @@ from tconv import verdict as ver
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tconv.answers import Answers
     from tconv.records import Record, Run
     from tconv.waivers import Waiver, WaiverFile
 
@@ -57,6 +58,7 @@ class Assessment:
         stale: waivers whose cases ran and none of which deviates any more.
         void: waivers whose example is no case of theirs.
         wide: waivers that also cover cases that agree.
+        mixed: questions to which the backend gives no single answer, where whoever made this asked for them.
         incomplete: why the records are not all that there should be.
         red: why the gate is red, in sentences; none where it is green.
     """
@@ -66,6 +68,7 @@ class Assessment:
     stale: list[Waiver] = field(default_factory=list)
     void: list[Waiver] = field(default_factory=list)
     wide: list[WaiverUse] = field(default_factory=list)
+    mixed: list[Answers] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
     red: list[str] = field(default_factory=list)
 

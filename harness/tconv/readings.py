@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from tconv.geometry import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tconv.geometry import Geometry, NoGeometry
     from tconv.rules import Answer, Rules
@@ -52,6 +53,24 @@ class Resolved:
     result: Geometry | NoGeometry
 
 
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What a signature comes to when every question that is put and has several answers is answered in one way.
+
+    Attributes:
+        readings: the names of the readings that are followed.
+        answers: the answer to each of these questions, primary or not, in the order in which they are put.
+        result: the geometry, or why there is none.
+    """
+
+    readings: tuple[str, ...]
+    answers: Mapping[str, Answer]
+    result: Geometry | NoGeometry
+
+
+_NONE: Mapping[str, Answer] = MappingProxyType({})
+
+
 class _Overheard:
     """Rules that note which questions were put."""
 
@@ -78,22 +97,36 @@ def told_apart(signature: Signature, rules: Rules, disputed: Sequence[Reading]) 
     it, so that a plain case costs one resolution.
     """
     found: dict[Geometry | NoGeometry, tuple[str, ...]] = {}
-    for resolved in sorted(_branches(signature, rules, tuple(disputed), ()), key=lambda r: len(r.readings)):
-        found.setdefault(resolved.result, resolved.readings)
+    for branch in sorted(branches(signature, rules, disputed), key=lambda branch: len(branch.readings)):
+        found.setdefault(branch.result, branch.readings)
     return tuple(Resolved(readings, result) for result, readings in found.items())
 
 
-def _branches(
-    signature: Signature, rules: Rules, open_readings: tuple[Reading, ...], chosen: tuple[Reading, ...]
-) -> Iterator[Resolved]:
+def branches(
+    signature: Signature,
+    rules: Rules,
+    readings: Sequence[Reading],
+    chosen: tuple[Reading, ...] = (),
+    answers: Mapping[str, Answer] = _NONE,
+) -> Iterator[Branch]:
+    """Yield what comes of every combination of answers to the questions that the resolver puts.
+
+    Args:
+        signature: attributes and operand types.
+        rules: the primary answers.
+        readings: other answers to some questions, of one text or of all.
+        chosen: the readings that are followed already.
+        answers: the answers that are given already.
+    """
     overheard = _Overheard(applied(rules, chosen))
     result = resolve(signature, cast("Rules", overheard))
-    asked = next((q for q in overheard.asked if any(r.change.question == q for r in open_readings)), None)
+    asked = next((q for q in overheard.asked if any(r.change.question == q for r in readings)), None)
     if asked is None:
-        yield Resolved(tuple(reading.name for reading in chosen), result)
+        yield Branch(tuple(reading.name for reading in chosen), answers, result)
         return
-    settled = tuple(reading for reading in open_readings if reading.change.question != asked)
-    yield from _branches(signature, rules, settled, chosen)
-    for reading in open_readings:
+    settled = tuple(reading for reading in readings if reading.change.question != asked)
+    yield from branches(signature, rules, settled, chosen, {**answers, asked: getattr(rules, asked)})
+    for reading in readings:
         if reading.change.question == asked:
-            yield from _branches(signature, rules, settled, (*chosen, reading))
+            answered = {**answers, asked: reading.change.answer}
+            yield from branches(signature, rules, settled, (*chosen, reading), answered)

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from tconv.call import Call
     from tconv.outcome import Outcome
+    from tconv.vocabulary import Ints
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
-_DATA_TYPES = {DType.F16: 1, DType.BF16: 2, DType.F32: 3}
+_DATA_TYPES = {DType.F16: 1, DType.BF16: 2, DType.F32: 3, DType.F64: 7}
 _NO_KERNEL = ("unimplemented",)
 
 
@@ -71,8 +72,9 @@ class OneDnn:
 class OneDnnBackwardData(OneDnn):
     """ConvolutionBackwardData, which is what became of the specification's ConvolutionBackpropData-1.
 
-    The library finds no output shape by itself: where a call asks for none, it is told the primary reading's. A wrong
-    size can therefore not be seen here, wrong values can.
+    The library finds no output shape by itself, and refuses whatever does not say one: where a call asks for none, it
+    is told the primary reading's. A wrong size can therefore not be seen here, wrong values can. An invalid call, which
+    has no reading, is told what the formula gives: what is then refused is the fault, not the size's absence.
     """
 
     name = "onednn-backward-data"
@@ -85,7 +87,28 @@ class OneDnnBackwardData(OneDnn):
         asked = next((one.values for one in call.inputs if one.role == "output_shape"), None)
         geometry = geometry_of(call) if asked is None else None
         spatial = geometry.output if isinstance(geometry, Geometry) else asked
-        if spatial is not None:
-            channels = call.written.w.shape[1] * call.groups
-            words["dst_shape"] = data_shape((call.inputs[0].shape[0], channels, *spatial), call.data_format)
+        if spatial is None:
+            spatial = _by_formula(call)
+        channels = call.written.w.shape[1] * call.groups
+        words["dst_shape"] = data_shape((call.inputs[0].shape[0], channels, *spatial), call.data_format)
         return words
+
+
+def _by_formula(call: Call) -> Ints:
+    """Return the sizes of the text's first formula, with a neutral value wherever a list or the filter ends early."""
+    spatial, given = call.written.x.shape[2:], call.written.attributes
+    axes = zip(
+        spatial,
+        _each(call.written.w.shape[2:], 1, len(spatial)),
+        _each(given.strides, 1, len(spatial)),
+        _each(given.dilations, 1, len(spatial)),
+        _each(given.pads_begin, 0, len(spatial)),
+        _each(given.pads_end, 0, len(spatial)),
+        _each(given.output_padding, 0, len(spatial)),
+        strict=True,
+    )
+    return tuple(s * (x - 1) + (k - 1) * d + 1 - begin - end + op for x, k, s, d, begin, end, op in axes)
+
+
+def _each(values: Ints | None, neutral: int, rank: int) -> Ints:
+    return (*(values or ()), *[neutral] * rank)[:rank]

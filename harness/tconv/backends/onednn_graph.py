@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes as ct
 import os
+import re
+import site
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
 LIBRARY_VARIABLE = "TCONV_ONEDNN"
-"""The environment variable that names libdnnl, for one that is not in the environment's lib folder."""
+"""The environment variable that chooses libdnnl: its file, or the folder of an environment that has it."""
 
 _MOST_DIMENSIONS = 12
 _CPU, _DEFAULT_STREAM, _STRIDED, _FUSION = 1, 1, 2, 1
@@ -59,8 +61,15 @@ _STATUS = {
     9: "invalid_shape",
     10: "invalid_data_type",
 }
-# What the runtime's current build loads by itself only if these are there already, in this order.
-_PRELOADED = ("libintlc.so.5", "libirng.so", "libimf.so", "libsvml.so", "libtbb.so.12", "libsycl.so.9")
+_REMEDY = "pip install 'tconv-conformance[onednn]'"
+_DRIVER = "libintelocl.so"
+_DRIVERS_VARIABLE = "OCL_ICD_FILENAMES"
+# What hides the processor from SYCL, on which the current build's kernels are queued.
+_HIDES_THE_CPU = ("ONEAPI_DEVICE_SELECTOR", "SYCL_DEVICE_ALLOWLIST", "CL_CONFIG_DEVICES")
+# The threads of the two builds, OpenMP's and SYCL's: where cores are shared, more than one costs the light build 25 to
+# 41 ms a case.
+_ONE_THREAD = ("OMP_NUM_THREADS", "DPCPP_CPU_NUM_CUS")
+_NOT_THERE = re.compile(r"(?P<name>[^\s:/]+): cannot open shared object file")
 
 
 class _LogicalTensor(ct.Structure):
@@ -111,17 +120,20 @@ class Graph:
     """The library, an engine and a stream.
 
     Raises:
-        BackendMissing: there is no libdnnl.
+        BackendMissing: there is no libdnnl that can be used.
     """
 
     def __init__(self) -> None:
-        # The light build's OpenMP threads cost 25 to 41 ms a case where cores are shared.
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        for name in _ONE_THREAD:
+            os.environ.setdefault(name, "1")
         self.path = _found()
         self._library = _loaded(self.path)
         self._engine, self._stream = ct.c_void_p(), ct.c_void_p()
-        self._call("engine_create", ct.byref(self._engine), _CPU, ct.c_size_t(0))
-        self._call("stream_create", ct.byref(self._stream), self._engine, ct.c_uint(_DEFAULT_STREAM))
+        try:
+            self._call("engine_create", ct.byref(self._engine), _CPU, ct.c_size_t(0))
+            self._call("stream_create", ct.byref(self._stream), self._engine, ct.c_uint(_DEFAULT_STREAM))
+        except Refusal as refusal:
+            raise BackendMissing(_without_engine(self.path, refusal)) from None
 
     @property
     def version(self) -> str:
@@ -319,27 +331,84 @@ def _found() -> Path:
         BackendMissing: nowhere.
     """
     named = os.environ.get(LIBRARY_VARIABLE)
-    candidates = [Path(named)] if named else sorted((Path(sys.prefix) / "lib").glob("libdnnl.so.3*"))
-    for candidate in candidates:
-        if candidate.is_file():
+    if named and Path(named).is_file():
+        return Path(named).resolve()
+    roots = [Path(named)] if named else [Path(sys.prefix), Path(site.getuserbase())]
+    for folder in (folder for root in roots for folder in (root, root / "lib")):
+        # A wheel has no links: all of these are the same library, and the first is what the last wheel brought.
+        for candidate in sorted(folder.glob("libdnnl.so.3*")):
             return candidate.resolve()
     raise BackendMissing(
-        "backend 'onednn' must have libdnnl; install it with: pip install 'tconv-conformance[onednn]'"
+        f"backend 'onednn' must have libdnnl; install it with: {_REMEDY}"
         if not named
-        else f"{LIBRARY_VARIABLE} must name libdnnl (got {named!r}, which is no file)"
+        else f"{LIBRARY_VARIABLE} must name libdnnl.so or an environment that has it (got {named!r}); "
+        f"make one with: python -m venv {named} && {named}/bin/pip install onednn"
     )
 
 
 def _loaded(path: Path) -> ct.CDLL:
-    """Load the library, and first what its current build needs."""
-    driver = path.parent / "libintelocl.so"
+    """Load the library, and what its current build needs: neither knows that they lie in one folder.
+
+    Raises:
+        BackendMissing: it cannot be loaded, or is too old.
+    """
+    driver = path.parent / _DRIVER
     if driver.is_file():
-        # The installed .icd file points nowhere; the loader takes this one.
-        os.environ.setdefault("OCL_ICD_FILENAMES", str(driver))
-        for name in _PRELOADED:
-            if (path.parent / name).is_file():
-                ct.CDLL(str(path.parent / name), mode=ct.RTLD_GLOBAL)
+        # The installed .icd file points nowhere. The loader takes what is named here, and more than one.
+        named = [name for name in os.environ.get(_DRIVERS_VARIABLE, "").split(os.pathsep) if name]
+        if str(driver) not in named:
+            os.environ[_DRIVERS_VARIABLE] = os.pathsep.join([str(driver), *named])
     try:
-        return ct.CDLL(str(path), mode=ct.RTLD_GLOBAL)
+        library = _with_needed(path)
     except OSError as error:
-        raise BackendMissing(f"backend 'onednn' must load {path.name} (got: {error})") from None
+        told = " ".join(str(error).split())
+        raise BackendMissing(f"backend 'onednn' must load {path} (got: {told}){_remedy(path, told)}") from None
+    if not hasattr(library, "dnnl_graph_op_create"):
+        raise BackendMissing(
+            f"backend 'onednn' must have a libdnnl with the Graph API, 3.0 or newer (got {path}); "
+            f"install one with: {_REMEDY}"
+        )
+    return library
+
+
+def _with_needed(path: Path) -> ct.CDLL:
+    """Load a library, and before it each that the loader misses and that lies beside it.
+
+    Raises:
+        OSError: one that it misses is not there, or it is no library.
+    """
+    missed: set[str] = set()
+    while True:
+        try:
+            return ct.CDLL(str(path), mode=ct.RTLD_GLOBAL)
+        except OSError as error:
+            found = _NOT_THERE.search(str(error))
+            if found is None or found["name"] in missed or not (path.parent / found["name"]).is_file():
+                raise
+            missed.add(found["name"])
+        _with_needed(path.parent / found["name"])
+
+
+def _remedy(path: Path, told: str) -> str:
+    """Return the command that brings what the loader misses."""
+    found = _NOT_THERE.search(told)
+    if found is None:
+        return f"; install another with: {_REMEDY}"
+    if found["name"].startswith("libgomp"):
+        return "; install it with: apt-get install libgomp1"
+    return f"; install what it needs with: {_pip(path)} install onednn"
+
+
+def _without_engine(path: Path, refusal: Refusal) -> str:
+    """Return what is in the way of an engine: the current build has one only where SYCL sees the processor."""
+    told = f"backend 'onednn' must have an engine for the processor (got {refusal} from {path})"
+    hidden = [name for name in _HIDES_THE_CPU if name in os.environ]
+    if hidden:
+        return f"{told}; let SYCL see it with: unset {' '.join(hidden)}"
+    return f"{told}; install its driver with: {_pip(path)} install --force-reinstall intel-opencl-rt"
+
+
+def _pip(path: Path) -> str:
+    """Return the pip of the environment that a library lies in."""
+    pip = path.parent.parent / "bin" / "pip"
+    return str(pip) if pip.is_file() else "pip"

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from tconv.cli import options
+from tconv.cli.judging import assessed
 from tconv.corpus import Corpus
-from tconv.gate import assess
 from tconv.records import read
 from tconv.reports import html, terminal
 from tconv.waivers import chosen
@@ -29,13 +29,12 @@ def command(
     corpus = Corpus.load(cases)
     runs = [read(path) for path in records]
     assessments = [
-        assess(
+        assessed(
             run,
             chosen(waivers, run.header.backend.name),
-            corpus.facts,
+            corpus,
             strict=strict,
             own=cases is None or waivers is not None,
-            digest=corpus.digest,
         )
         for run in runs
     ]

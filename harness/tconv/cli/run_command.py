@@ -8,11 +8,11 @@ from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 import click
 
 from tconv.cli import options
+from tconv.cli.judging import assessed
 from tconv.cli.progress import showing
 from tconv.corpus import Corpus, Tier
 from tconv.errors import UsageError
 from tconv.execution.run import Selection, Settings, run
-from tconv.gate import assess
 from tconv.records import read
 from tconv.reports import html, junit, terminal
 from tconv.waivers import chosen
@@ -70,16 +70,7 @@ def command(
             path = run(selection, settings, progress)
         finished = read(path)
         file = known[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
-        assessments.append(
-            assess(
-                finished,
-                file,
-                corpus.facts,
-                strict=strict,
-                own=cases is None or waivers is not None,
-                digest=corpus.digest,
-            )
-        )
+        assessments.append(assessed(finished, file, corpus, strict=strict, own=cases is None or waivers is not None))
     page = output / f"{selection.name or 'index'}.html"
     html.write(assessments, page)
     if junit_file is not None:

@@ -9,6 +9,7 @@ from tconv import verdict as ver
 from tconv.yaml_tree import one_line
 
 if TYPE_CHECKING:
+    from tconv.answers import Answers
     from tconv.records import Record
 
 
@@ -42,6 +43,15 @@ def phrase(verdict: ver.Verdict) -> str:
             return f"no answer within {seconds:g} s"
         case _:
             assert_never(verdict)
+
+
+def inconsistency(answers: Answers) -> str:
+    """Return which answers a backend mixes, with a case of each."""
+    told = ", and ".join(
+        f"{one.answer} in {one.count} {'case' if one.count == 1 else 'cases'}, such as {one.example.id}"
+        for one in answers.told
+    )
+    return f"inconsistent: the question {answers.question} is answered by {told}"
 
 
 def reproduce(record: Record, backend: str = "", cases: str = "") -> str:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tconv.gate import Status
-from tconv.reports.phrases import phrase
+from tconv.reports.phrases import inconsistency, phrase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +78,8 @@ def show(assessment: Assessment, page: Path | None) -> None:
     ):
         if assessment.counts[status]:
             out.print(_grouped(title, assessment, status))
+    for answers in assessment.mixed:
+        out.print(f"note: {inconsistency(answers)}", markup=False)
     for use in assessment.wide:
         out.print(
             f"note: waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, "

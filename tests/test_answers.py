@@ -1,0 +1,151 @@
+"""Answers: which reading a backend follows is learnt from its verdicts, and told where it follows several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from made_records import header
+from tconv import outcome as out
+from tconv.answers import Opened, answers, every_reading, mixed
+from tconv.call import signature
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.expectation import Values, expectation
+from tconv.geometry import NoGeometry, resolve
+from tconv.judge import Truth, judge
+from tconv.operands import make
+from tconv.readings import Reading, applied
+from tconv.records import Record, Run
+from tconv.reports.phrases import inconsistency
+from tconv.rules import QUESTIONS
+from tconv.vocabulary import DataFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tconv.case import Case
+    from tconv.dialects import Dialect
+
+READINGS = [(name, reading) for name, row in DIALECTS.items() for reading in row.disputed]
+TELLING = (
+    "porting/porting/asked",
+    "padding/*/*-by-hand",
+    "padding/auto-pad/totals[strides=4x2,kernel=1x2,dilations=1]",
+    "empty/empty/spatial",
+)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    """Return the shipped corpus."""
+    return Corpus.load()
+
+
+@pytest.fixture(scope="module")
+def telling(corpus: Corpus) -> list[Case]:
+    """Return cases that ask every question."""
+    return list(corpus.cases("gate", TELLING))
+
+
+def answered(case: Case, row: Dialect, readings: Sequence[Reading]) -> out.Outcome:
+    """Return what a runtime does that follows these readings."""
+    geometry = resolve(signature(case, row), applied(row.rules, readings))
+    if isinstance(geometry, NoGeometry):
+        return out.Refused("no")
+    operands = make(case.x, case.w, case.b)
+    return out.Produced(Truth(operands, case.x.dtype).values(geometry).astype(operands["x"].dtype))
+
+
+def run_of(cases: Sequence[Case], name: str, follows: Callable[[Case], Sequence[Reading]]) -> Run:
+    """Return the records of a runtime that follows readings case by case."""
+    row, records = DIALECTS[name], []
+    for case in cases:
+        expected = expectation(case, row)
+        if isinstance(expected, Values):
+            truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
+            verdict = judge(expected, answered(case, row, follows(case)), truth, DataFormat.NCX, {})
+            records.append(Record(case.id, "acme", name, verdict))
+    made = header(cases=len(records)).model_copy(update={"dialect": name})
+    return Run(Path("acme.jsonl"), made, records)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_whoever_follows_the_text_is_told_to_do_so(name: str, corpus: Corpus, telling: list[Case]) -> None:
+    """Every question that the cases ask has the text's own answer, also where no other reading is allowed."""
+    row = DIALECTS[name]
+    found = answers(run_of(telling, name, lambda _: ()), corpus.find, every_reading(row))
+    told = {one.question: [told.answer for told in one.told] for one in found if one.question in QUESTIONS}
+    assert told == {question: [getattr(row.rules, question)] for question in told}
+    assert len(told) >= (0 if name == "geometry/1" else 3)
+    assert mixed(run_of(telling, name, lambda _: ()), corpus.find) == []
+
+
+@pytest.mark.parametrize(("name", "reading"), READINGS, ids=lambda one: getattr(one, "name", one))
+def test_whoever_follows_another_reading_is_told_which(
+    name: str, reading: Reading, corpus: Corpus, telling: list[Case]
+) -> None:
+    """The question has that one answer, as often as the cases tell it, and nothing else is inconsistent."""
+    # The texts of ConvolutionBackpropData pad nothing under SAME, unless that is read otherwise too.
+    needed = [one for one in DIALECTS[name].disputed if one.name == "same-as-convolution" and one is not reading]
+    run = run_of(telling, name, lambda _: (*needed, reading))
+    found = {one.question: one for one in answers(run, corpus.find)}
+    if (name, reading.name.rpartition("-")[0]) == ("onnx/ConvTranspose-1", "negative-same"):
+        # Under SAME opset 1 has the input's size, so that the total is never negative where there are data.
+        assert reading.change.question not in found
+        return
+    assert [told.answer for told in found[reading.change.question].told] == [reading.change.answer]
+    assert mixed(run, corpus.find) == []
+
+
+def test_an_answer_that_no_reading_of_the_text_allows_is_told_from_what_was_produced(
+    corpus: Corpus, telling: list[Case]
+) -> None:
+    """ONNX's opset 1 has the input's size; a runtime with input * stride deviates, and its arrays say how."""
+    name = "onnx/ConvTranspose-1"
+    row = DIALECTS[name]
+    other = next(one for one in every_reading(row) if one.change.answer == "input-times-stride")
+    run = run_of(telling, name, lambda _: (other,))
+    assert {"wrong-shape"} <= {record.verdict.kind for record in run.records}
+
+    def actual(record: Record) -> np.ndarray | None:
+        case = corpus.find(record.case)
+        assert case is not None
+        outcome = answered(case, row, (other,))
+        return outcome.array if isinstance(outcome, out.Produced) else None
+
+    (same,) = (one for one in answers(run, corpus.find, every_reading(row), actual) if one.question == "same")
+    assert [told.answer for told in same.told] == ["input-times-stride"]
+    assert not any(one.question == "same" for one in answers(run, corpus.find, every_reading(row)))
+
+
+def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Case]) -> None:
+    """A case of each answer is named, and how many there are; the other questions are not touched."""
+    name = "onnx/ConvTranspose-22"
+    shrunk = next(one for one in DIALECTS[name].disputed if one.name == "negative-same-shrunk")
+    run = run_of(telling, name, lambda case: (shrunk,) if case.attributes.auto_pad == "same_upper" else ())
+    (one,) = mixed(run, corpus.find)
+    assert one.question == "negative_same"
+    told = {told.answer: told for told in one.told}
+    assert set(told) == {"floor", "shrink"}
+    assert told["shrink"].example.attributes.auto_pad == "same_upper"
+    assert told["floor"].example.attributes.auto_pad == "same_lower"
+    said = inconsistency(one)
+    assert said.startswith("inconsistent: the question negative_same is answered by ")
+    assert f"shrink in {told['shrink'].count} cases, such as {told['shrink'].example.id}" in said
+
+
+def test_what_has_no_elements_tells_nothing(corpus: Corpus) -> None:
+    """An empty output is the same under every reading of its size."""
+    cases = list(corpus.cases("gate", ["empty/empty/batch"]))
+    for record in answers(run_of(cases, "onnx/ConvTranspose-22", lambda _: ()), corpus.find):
+        assert {told.answer for told in record.told} == {Opened.ANSWERED}
+
+
+def test_a_case_that_is_there_no_more_tells_nothing(corpus: Corpus, telling: list[Case]) -> None:
+    """Records may be older than the corpus."""
+    run = run_of(telling, "onnx/ConvTranspose-22", lambda _: ())
+    assert answers(run, lambda _: None) == []
