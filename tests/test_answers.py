@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 from made_records import header
@@ -27,6 +26,7 @@ from tconv.vocabulary import DataFormat
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tconv.answers import Array
     from tconv.case import Case
     from tconv.dialects import Dialect
 
@@ -111,7 +111,7 @@ def test_an_answer_that_no_reading_of_the_text_allows_is_told_from_what_was_prod
     run = run_of(telling, name, lambda _: (other,))
     assert {"wrong-shape"} <= {record.verdict.kind for record in run.records}
 
-    def actual(record: Record) -> np.ndarray | None:
+    def actual(record: Record) -> Array | None:
         case = corpus.find(record.case)
         assert case is not None
         outcome = answered(case, row, (other,))
@@ -145,7 +145,7 @@ def test_what_has_no_elements_tells_nothing(corpus: Corpus) -> None:
         assert {told.answer for told in record.told} == {Opened.ANSWERED}
 
 
-def test_a_case_that_is_there_no_more_tells_nothing(corpus: Corpus, telling: list[Case]) -> None:
+def test_a_case_that_is_there_no_more_tells_nothing(telling: list[Case]) -> None:
     """Records may be older than the corpus."""
     run = run_of(telling, "onnx/ConvTranspose-22", lambda _: ())
     assert answers(run, lambda _: None) == []

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 IDS = {
     # Another number, id or order of cases: is the change meant? Records and waivers hold ids.
-    "full": (40935, "0d2c4ecbabfbdc8d"),
-    "gate": (5912, "93e8b8d94910e293"),
-    "smoke": (1203, "3a63ea469a605e96"),
+    "full": (40980, "a0062ebf1b18e673"),
+    "gate": (5957, "d0e25cc51e564934"),
+    "smoke": (1209, "9eac7322fac98c6e"),
 }
-TENSORS = "2597733729098a4c"
+TENSORS = "3ed11e3efc48dce1"
 """Of every 28th case of the gate tier: if another machine disagrees, its results are of other operands."""
 
 HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"

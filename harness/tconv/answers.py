@@ -100,18 +100,20 @@ def answers(
     Args:
         run: the records.
         find: a case by its id; None where the corpus has none any more.
-        readings: the answers that are told apart; None for those that the dialect's text allows.
+        readings: the answers that are told apart where the dialect's text allows but one, or where what was produced
+            is none that it allows; None for no others than the text's own.
         actual: the array, in NCX, that a deviation produced, where it was kept.
     """
     row = DIALECTS[run.header.dialect]
     readings = row.disputed if readings is None else readings
-    found: dict[str, dict[str, list[tuple[Case, Array | None]]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[str, list[_Seen]]] = defaultdict(lambda: defaultdict(list))
     for record in run.records:
         if (case := find(record.case)) is None:
             continue
         array = actual(record) if isinstance(record.verdict, ver.Differed | ver.WrongShape) else None
-        for question, answer in _told(case, row, record.verdict, readings, array).items():
-            found[question][answer].append((case, array))
+        given, produced = _told(case, row, record.verdict, readings, array)
+        for question, answer in given.items():
+            found[question][answer].append(_Seen(case, produced))
     order = [*QUESTIONS, *CONSTRAINTS]
     return [
         told
@@ -127,18 +129,19 @@ def mixed(run: Run, find: Callable[[str], Case | None]) -> list[Answers]:
     return [one for one in answers(run, find) if one.inconsistent]
 
 
-def _collected(
-    question: str,
-    cases: Mapping[str, list[tuple[Case, Array | None]]],
-    row: Dialect,
-    readings: Sequence[Reading],
-) -> Answers:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A case and what it came to: a geometry of its text, an array that is of none, or no value."""
+
+    case: Case
+    produced: Geometry | Array | None
+
+
+def _collected(question: str, seen: Mapping[str, list[_Seen]], row: Dialect, readings: Sequence[Reading]) -> Answers:
     told = []
-    for answer, members in sorted(cases.items(), key=lambda item: -len(item[1])):
-        by_size = sorted(members, key=lambda member: _size(member[0]))
-        telling = (
-            case for case, array in islice(by_size, _LOOKED_AT) if _tells(case, row, question, answer, readings, array)
-        )
+    for answer, members in sorted(seen.items(), key=lambda item: -len(item[1])):
+        smallest = islice(sorted(members, key=lambda member: _size(member.case)), _LOOKED_AT)
+        telling = (member.case for member in smallest if _tells(member, row, question, answer, readings))
         if (example := next(telling, None)) is not None:
             told.append(Told(answer, len(members), example))
     return Answers(question, tuple(told))
@@ -150,32 +153,57 @@ def _size(case: Case) -> tuple[int, int, int]:
 
 def _told(
     case: Case, row: Dialect, verdict: ver.Verdict, readings: Sequence[Reading], array: Array | None
-) -> dict[str, str]:
-    """Return the answers that one verdict tells, by question."""
+) -> tuple[dict[str, str], Geometry | Array | None]:
+    """Return the answers that one verdict tells, by question, and what was produced."""
     expected = expectation(case, row)
     refused = isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"
     if isinstance(expected, Refuse):
         if expected.stated or not isinstance(verdict, ver.Disputed | ver.AcceptedInvalid):
-            return {}
-        return {expected.broken.constraint: Opened.REFUSED if refused else Opened.ANSWERED}
+            return {}, None
+        return {expected.broken.constraint: Opened.REFUSED if refused else Opened.ANSWERED}, None
     if not isinstance(expected, Values):
-        return {}
-    opened = [name.removesuffix(_REFUSED) for name in expected.refusals if name.removesuffix(_REFUSED) in CONSTRAINTS]
+        return {}, None
     if refused:
-        ways = [branch for branch in _ways(case, row, readings) if isinstance(branch.result, NoGeometry)]
-        if opened:
-            return {opened[0]: Opened.REFUSED} if len(opened) == 1 and not ways else {}
-        return _common(ways)
+        return _of_refusal(case, row, expected), None
     if isinstance(verdict, ver.Agreed | ver.Disputed):
-        if readings is row.disputed and not expected.disputed and not expected.refusals:
-            return {}
         geometry = _followed(verdict, expected)
-        ways = [branch for branch in _ways(case, row, readings) if branch.result == geometry]
-        return dict.fromkeys(opened, Opened.ANSWERED) | _common(ways)
+        return _of_value(case, row, expected, geometry, readings), geometry
     if array is None:
-        return {}
+        return {}, None
     truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
-    return _common([branch for branch in _ways(case, row, readings) if _gives(truth, branch.result, array)])
+    return _common([branch for branch in _ways(case, row, readings) if _gives(truth, branch.result, array)]), array
+
+
+def _opened(expected: Values) -> list[str]:
+    """Return the constraints that the case breaks and that the text leaves open."""
+    return [name.removesuffix(_REFUSED) for name in expected.refusals if name.removesuffix(_REFUSED) in CONSTRAINTS]
+
+
+def _of_refusal(case: Case, row: Dialect, expected: Values) -> dict[str, str]:
+    """Return what a refusal tells: nothing where there are several reasons for it."""
+    ways = [branch for branch in _ways(case, row, row.disputed) if isinstance(branch.result, NoGeometry)]
+    opened = _opened(expected)
+    if opened:
+        return {opened[0]: Opened.REFUSED} if len(opened) == 1 and not ways else {}
+    return _common(ways)
+
+
+def _of_value(
+    case: Case, row: Dialect, expected: Values, geometry: Geometry | None, readings: Sequence[Reading]
+) -> dict[str, str]:
+    """Return what a value tells: by the text's own readings where it has several, else by those of all texts."""
+    if readings is row.disputed and not expected.disputed and not expected.refusals:
+        return {}
+    own, others = (
+        _common([branch for branch in _ways(case, row, some) if branch.result == geometry])
+        for some in (row.disputed, readings)
+    )
+    settled = {question: answer for question, answer in others.items() if question not in _disputed(row)}
+    return {**dict.fromkeys(_opened(expected), Opened.ANSWERED), **settled, **own}
+
+
+def _disputed(row: Dialect) -> set[str]:
+    return {reading.change.question for reading in row.disputed}
 
 
 def _followed(verdict: ver.Agreed | ver.Disputed, expected: Values) -> Geometry | None:
@@ -196,18 +224,17 @@ def _common(ways: Iterable[Branch]) -> dict[str, str]:
     return shared or {}
 
 
-def _tells(
-    case: Case, row: Dialect, question: str, answer: str, readings: Sequence[Reading], array: Array | None
-) -> bool:
+def _tells(seen: _Seen, row: Dialect, question: str, answer: str, readings: Sequence[Reading]) -> bool:
     """Return whether the case's values tell the answer from every other: an empty output, say, tells nothing."""
-    if answer in set(Opened) or not isinstance(expectation(case, row), Values):
+    if seen.produced is None or answer in set(Opened):
         return True
+    case, produced = seen.case, seen.produced
     truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
-    ways = list(_ways(case, row, readings))
-    given = [way.result for way in ways if way.answers.get(question) == answer]
+    of_text = isinstance(produced, Geometry)
+    array = truth.values(produced) if isinstance(produced, Geometry) else produced
+    ways = _ways(case, row, row.disputed if of_text and question in _disputed(row) else readings)
     others = {way.result for way in ways if way.answers.get(question) != answer}
-    arrays = [array] if array is not None else [truth.values(one) for one in given if isinstance(one, Geometry)]
-    return not any(_gives(truth, other, one) for one in arrays for other in others)
+    return not any(_gives(truth, other, array) for other in others)
 
 
 def _gives(truth: Truth, result: Geometry | NoGeometry, array: Array) -> bool:

@@ -65,6 +65,17 @@ def shown(folder: Path, artifact: str, names: tuple[str, ...]) -> Shown:
     return result
 
 
+def kept(folder: Path, artifact: str | None, name: str) -> Array | None:
+    """Return one array of an artifact, or None where there is none or it cannot be read."""
+    if artifact is None:
+        return None
+    try:
+        found, _ = _read(_inside(folder, artifact), (name,))
+    except _NotShown:
+        return None
+    return found.get(name)
+
+
 def _inside(folder: Path, artifact: str) -> Path:
     try:
         root = folder.resolve()

@@ -1,0 +1,56 @@
+"""`tconv atlas`: on what the texts differ, and who follows whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tconv.cli import options
+from tconv.cli.judging import assessed
+from tconv.corpus import Corpus
+from tconv.errors import FileError
+from tconv.records import read
+from tconv.reports import atlas
+from tconv.waivers import chosen
+
+
+@click.command(name="atlas")
+@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options.cases
+@options.waivers
+@click.option(
+    "--markdown",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("docs/atlas.md"),
+    show_default=True,
+    help="Where the Markdown goes.",
+)
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("reports/atlas.html"),
+    show_default=True,
+    help="Where the page goes.",
+)
+def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, markdown: Path, page: Path) -> None:
+    """Write the atlas of RECORDS: which answer each backend gives where the texts differ, and how to port a call."""
+    corpus = Corpus.load(cases)
+    runs = [read(path) for path in records]
+    own = cases is None or waivers is not None
+    assessments = [
+        assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=False, own=own) for run in runs
+    ]
+    found = atlas.atlas(assessments, corpus)
+    for path, text in ((markdown, atlas.markdown(found)), (page, atlas.html(found))):
+        _write(path, text)
+        click.echo(f"atlas {path}")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise FileError(path, f"must be a file that can be written ({error.strerror})") from None

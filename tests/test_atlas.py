@@ -1,0 +1,175 @@
+"""The atlas: whole, from records and rules alone, and safe whatever a waiver or a runtime says."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+from click.testing import CliRunner
+
+from made_records import waiver
+from tconv.answers import Opened
+from tconv.cli.atlas_command import command
+from tconv.constraints import CONSTRAINTS
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.gate import assess
+from tconv.records import header_line, record_line
+from tconv.reports import atlas
+from tconv.reports.atlas import words
+from tconv.rules import QUESTIONS, Answer
+from tconv.waivers import WaiverFile
+from test_answers import run_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tconv.records import Run
+
+ONNX, OPENVINO = "onnx/ConvTranspose-22", "openvino/ConvolutionBackpropData-1"
+HOSTILE = "<script>alert(1)</script> | `x` [a](javascript:b)"
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    """Return the shipped corpus."""
+    return Corpus.load()
+
+
+@pytest.fixture(scope="module")
+def runs(corpus: Corpus) -> dict[str, Run]:
+    """Return a run of each of two dialects; ONNX's runtime mixes its answers to a negative total."""
+    cases = list(corpus.cases("gate", ["porting/**"]))
+    shrunk = next(one for one in DIALECTS[ONNX].disputed if one.name == "negative-same-shrunk")
+    return {
+        ONNX: run_of(cases, ONNX, lambda case: () if case.attributes.output_padding else (shrunk,)),
+        OPENVINO: run_of(cases, OPENVINO, lambda _: ()),
+    }
+
+
+@pytest.fixture(scope="module")
+def made(corpus: Corpus, runs: dict[str, Run]) -> atlas.Atlas:
+    """Return the atlas of both runs."""
+    return atlas.atlas([assess(run, None, corpus.facts) for run in runs.values()], corpus)
+
+
+class _Tags(HTMLParser):
+    """The tags of a page, checked to be closed in their order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in {"meta", "link", "br"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_every_question_and_answer_has_words() -> None:
+    """A new question, answer or piece of advice without words, or words of something that is gone, is noticed."""
+    assert set(words.QUESTIONS) == set(QUESTIONS)
+    assert set(words.ANSWERS) == {answer for enum in (*get_args(Answer), Opened) for answer in enum}
+    assert set(words.ADVICE) <= set(CONSTRAINTS)
+
+
+def test_the_matrix_says_who_follows_what(made: atlas.Atlas) -> None:
+    """Each question has every text's answer and every run's, marked where a runtime mixes or leaves its text."""
+    same = next(clause for clause in made.clauses if clause.name == "same")
+    assert [text.dialect for text in same.texts] == [name for name in DIALECTS if name != "geometry/1"]
+    assert {follows.source.dialect: [cell[:2] for cell in follows.cells] for follows in same.follows} == {
+        ONNX: [("input-times-stride", "text")],
+        OPENVINO: [("no-padding", "text")],
+    }
+    negative = next(clause for clause in made.clauses if clause.name == "negative_same")
+    mixed = next(follows for follows in negative.follows if follows.source.dialect == ONNX)
+    assert mixed.inconsistent
+    assert {cell[:2] for cell in mixed.cells} == {("floor", "text"), ("shrink", "disputed")}
+
+
+def test_examples_carry_call_and_output(made: atlas.Atlas) -> None:
+    """The smallest case in the dialect's words, and the elements that came back: 1, 2, 3 under powers of ten."""
+    same = next(clause for clause in made.clauses if clause.name == "same")
+    _, _, _, example = next(follows for follows in same.follows if follows.source.dialect == OPENVINO).cells[0]
+    assert "auto_pad=same_" in example.call
+    assert all(re.fullmatch(r"[0-3]+", number) for number in example.values.split())
+
+
+def test_rewritings_are_verified_by_the_runs(made: atlas.Atlas) -> None:
+    """Where both runs returned the source's output the row says so; where one was not asked, that it is computed."""
+    pair = next(pair for pair in made.pairs if (pair.source, pair.target) == (OPENVINO, ONNX))
+    row = next(row for row in pair.rows if row.change.combination == "same_upper with output_shape")
+    assert row.verified == "acme 1.2.0 → acme 1.2.0"
+    assert "pads=" in row.rewriting
+    other = next(pair for pair in made.pairs if (pair.source, pair.target) == (OPENVINO, "onnx/ConvTranspose-1"))
+    assert {row.verified for row in other.rows if row.verified} <= {"computed", "computed; no run of the target"}
+
+
+def test_contradictions_cite_both_sides(made: atlas.Atlas) -> None:
+    """Every disputed reading of every text stands there, with the clause that it is against."""
+    found = {(one.dialect, one.says) for one in made.contradictions}
+    for name in DIALECTS:
+        assert {(name, reading.says) for reading in DIALECTS[name].disputed} <= found
+    assert all(one.primary and one.other for one in made.contradictions)
+
+
+def test_the_page_is_whole_and_needs_nothing_else(made: atlas.Atlas) -> None:
+    """Tags are closed, links within it lead somewhere, and nothing is fetched."""
+    page = _Tags(atlas.html(made))
+    assert page.open == []
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    links = [attributes["href"] or "" for tag, attributes in page.tags if tag == "a"]
+    assert {link[1:] for link in links if link.startswith("#")} <= ids
+    assert not [tag for tag, _ in page.tags if tag in {"script", "img", "iframe"}]
+
+
+def test_tables_of_the_markdown_are_regular(made: atlas.Atlas) -> None:
+    """Every row of a table has as many cells as its head; the same atlas is the same text."""
+    text = atlas.markdown(made)
+    assert text == atlas.markdown(made)
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(widths) == 1, table[:200]
+
+
+def _told(corpus: Corpus, runs: dict[str, Run], **said: Any) -> atlas.Atlas:  # noqa: ANN401 - of each key's type
+    """Return an atlas in which something is waived."""
+    record = runs[ONNX].records[0]
+    given = {"cases": "porting/**", "example": record.case, "verdict": {"kind": "disputed"}, **said}
+    file = WaiverFile.model_validate({"format": 1, "backend": "acme", "waivers": [waiver(**given)]})
+    assessment = assess(runs[ONNX], file, corpus.facts)
+    assessment.judged[0] = type(assessment.judged[0])(record, assessment.judged[0].status, file.waivers[0])
+    return atlas.atlas([assessment], corpus)
+
+
+def test_words_of_others_are_escaped(corpus: Corpus, runs: dict[str, Run]) -> None:
+    """A waiver may say anything: it is text in either format, and a link only where it is one."""
+    made = _told(corpus, runs, because=HOSTILE, clause=HOSTILE, link="javascript:alert(1)")
+    page, text = atlas.html(made), atlas.markdown(made)
+    assert "<script" not in page
+    assert "javascript:alert" not in page + text
+    assert "<script" not in text.replace(r"\<script", "")
+    assert r"\[a\]" in text
+    assert '<a href="https://example.org/1"' in atlas.html(_told(corpus, runs, link="https://example.org/1"))
+
+
+def test_the_command_writes_both(runs: dict[str, Run], tmp_path: Path) -> None:
+    """Two files, named on standard output; a folder that is not there is made."""
+    records = tmp_path / "acme.jsonl"
+    lines = [header_line(runs[ONNX].header), *map(record_line, runs[ONNX].records)]
+    records.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    markdown, page = tmp_path / "deep" / "atlas.md", tmp_path / "atlas.html"
+    done = CliRunner().invoke(command, [str(records), "--markdown", str(markdown), "--html", str(page)])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines() == [f"atlas {markdown}", f"atlas {page}"]
+    assert markdown.read_text(encoding="utf-8").startswith("<!-- Written by `tconv atlas`")
+    assert json.dumps("acme 1.2.0")[1:-1] in page.read_text(encoding="utf-8")
