@@ -118,6 +118,17 @@ def test_a_death_after_the_answer_is_the_verdict_of_the_case_that_was_answered(t
     assert set(kinds.values()) == {"agreed", "died"}
 
 
+def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: Path) -> None:
+    """An earlier case may have harmed the process: whoever dies in company is asked again alone, and it is told."""
+    asked = cases(tmp_path, GRID)
+    with pool_of("DiesOfTheCaseBefore") as pool:
+        lines = list(pool.run(asked))
+    assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
+    assert {line.kind for line in lines} == {"agreed"}
+    harmed = {line.case for line in lines if RECORD.validate_json(line.text).harmed == "SIGSEGV"}
+    assert harmed == {case.id for case in asked if case.attributes.strides == (TROUBLE + 1,)}
+
+
 def test_a_death_before_any_case_costs_no_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that ends before it has asked anything is replaced; nothing ran, so nothing is charged."""
     monkeypatch.setenv(LOG, str(tmp_path / "log"))

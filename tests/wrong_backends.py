@@ -282,6 +282,17 @@ class DiesAfterwards(_Troubled):
         worker._send = last
 
 
+class DiesOfTheCaseBefore(_Troubled):
+    """What a case harms, another one dies of: the next that is asked about."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute; harm the process, or die of the harm."""
+        if getattr(self, "harmed", False):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        self.harmed = troubled(call)
+        return Right.run(self, call, arrays)
+
+
 class DiesUnasked(Right):
     """The process ends when it is given cases, before it is asked about one; where there is a log, once only."""
 

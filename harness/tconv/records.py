@@ -95,6 +95,7 @@ class Record:
         artifact: the file with operands, expected and actual values, relative to the record file; None for a pass.
         call: the call, where it is not a plain pass.
         tolerance: how the allowed distance is derived, where values were compared and differ.
+        harmed: what a process died of in this case, which does not die alone: an earlier case has harmed the process.
     """
 
     case: str
@@ -105,6 +106,7 @@ class Record:
     artifact: str | None = None
     call: CallSummary | None = None
     tolerance: str | None = None
+    harmed: str | None = None
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
 

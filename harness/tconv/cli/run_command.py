@@ -7,21 +7,29 @@ from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 
 import click
 
+from tconv.backends import names
 from tconv.cli import options
 from tconv.cli.judging import assessed
 from tconv.cli.progress import showing
 from tconv.corpus import Corpus, Tier
-from tconv.errors import UsageError
+from tconv.errors import BackendMissing, UsageError
 from tconv.execution.run import Selection, Settings, run
 from tconv.records import read
 from tconv.reports import html, junit, terminal
 from tconv.waivers import chosen
 
+_ALL = "all"
+
 
 @click.command(name="run")
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @click.option(
-    "--backend", "backends", multiple=True, default=("onnxruntime",), show_default=True, help="Whom to judge."
+    "--backend",
+    "backends",
+    multiple=True,
+    default=("onnxruntime",),
+    show_default=True,
+    help="Whom to judge; 'all' for those that are there.",
 )
 @click.option("--dialect", default=None, help="The dialect to speak; default: the backend's first.")
 @options.tier
@@ -59,6 +67,9 @@ def command(
     """
     if len(set(backends)) != len(backends):
         raise UsageError(f"--backend must name each backend once (got {', '.join(backends)})")
+    if (everyone := _ALL in backends) and len(backends) > 1:
+        raise UsageError(f"--backend must be '{_ALL}', or names (got {', '.join(backends)})")
+    backends = tuple(names()) if everyone else backends
     corpus = Corpus.load(cases)
     selection = Selection(corpus, tier, patterns, str(cases or ""))
     # A bad waiver file is to be known before the run, not after it.
@@ -66,8 +77,14 @@ def command(
     assessments = []
     for backend in backends:
         settings = Settings(backend, dialect, jobs, timeout, output, resume)
-        with showing(backend) as progress:
-            path = run(selection, settings, progress)
+        try:
+            with showing(backend) as progress:
+                path = run(selection, settings, progress)
+        except BackendMissing as error:
+            if not everyone:
+                raise
+            click.echo(f"tconv: {backend} is left out: {error}", err=True)
+            continue
         finished = read(path)
         file = known[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
         assessments.append(assessed(finished, file, corpus, strict=strict, own=cases is None or waivers is not None))

@@ -15,6 +15,7 @@ from math import ceil
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from threading import current_thread, main_thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,7 +24,7 @@ from tconv.errors import BackendMissing, TconvError, UsageError
 from tconv.execution.probe import PROBED
 from tconv.execution.worker import CASES, HELD_BACK, Assignment, serve
 from tconv.outcome import ending
-from tconv.records import BackendHeader, Record, record_line
+from tconv.records import RECORD, BackendHeader, Record, record_line
 from tconv.yaml_tree import one_line
 
 if TYPE_CHECKING:
@@ -58,8 +59,10 @@ class _Worker:
     """A worker process and what it is doing.
 
     Attributes:
-        begun: the case that the backend was last asked about.
-        held: what came of it, kept until the worker goes on: a runtime may die of a case while it cleans up after it.
+        first: the case that the backend was asked about first.
+        begun: the case that it was asked about last.
+        held: that case and what came of it, kept until the worker goes on: a runtime may die of a case while it cleans
+            up after it.
     """
 
     process: SpawnProcess
@@ -68,8 +71,9 @@ class _Worker:
     deadline: float
     pending: deque[Case]
     introduced: bool = False
+    first: str | None = None
     begun: str | None = None
-    held: Line | None = None
+    held: tuple[Case, Line] | None = None
 
     @property
     def busy(self) -> bool:
@@ -79,7 +83,7 @@ class _Worker:
     def released(self) -> Iterator[Line]:
         """Yield the line that was held back, if there is one."""
         if self.held:
-            yield self.held
+            yield self.held[1]
         self.held = None
 
     @property
@@ -141,6 +145,7 @@ class Pool:
         self._started = 0
         self._workers: list[_Worker] = []
         self._spared: set[str] = set()
+        self._suspected: dict[str, str] = {}
         try:
             self.dialect, self.backend = self._acquainted()
         except BaseException:
@@ -278,14 +283,14 @@ class Pool:
         worker.deadline = monotonic() + HARNESS_SECONDS
         match message:
             case ["begin", case_id]:
+                worker.first = worker.first or case_id
                 worker.begun, worker.deadline = case_id, monotonic() + self._timeout
                 yield from worker.released()
             case ["answered", _]:
                 pass
             case ["record", case_id, kind, text]:
                 yield from worker.released()
-                worker.pending.popleft()
-                worker.held = Line(case_id, kind, text)
+                worker.held = worker.pending.popleft(), self._line(case_id, kind, text)
                 if not worker.pending:
                     self._feed(worker, waiting)
                 if not worker.pending or worker.begun != case_id:
@@ -300,18 +305,25 @@ class Pool:
         cause = ending(worker.process.exitcode) if worker.ended else "closed its connection and went on"
         yield from self._replaced(worker, ver.Died(cause, worker.tail()), waiting)
 
-    def _replaced(self, worker: _Worker, verdict: ver.Verdict, waiting: Iterator[Case]) -> Iterator[Line]:
+    def _replaced(self, worker: _Worker, verdict: ver.Died | ver.TimedOut, waiting: Iterator[Case]) -> Iterator[Line]:
         """Give the case that caused it its verdict and the others to a new worker."""
         culprit = self._culprit(worker)
         worker.kill()
         self._workers.remove(worker)
+        alone = culprit is None or culprit.id == worker.first
+        if culprit is not None and isinstance(verdict, ver.Died) and not alone:
+            # An earlier case may have harmed the process. Alone it will tell.
+            self._suspected[culprit.id] = verdict.cause
+            worker.pending.appendleft(culprit)
+            culprit = None
         if left := worker.pending or deque(islice(waiting, CHUNK)):
             self._start(left)
         if culprit is not None:
-            record = Record(culprit, self.backend.name, self.dialect, verdict)
-            yield Line(culprit, verdict.kind, record_line(record))
+            self._suspected.pop(culprit.id, None)
+            record = Record(culprit.id, self.backend.name, self.dialect, verdict)
+            yield Line(culprit.id, verdict.kind, record_line(record))
 
-    def _culprit(self, worker: _Worker) -> str | None:
+    def _culprit(self, worker: _Worker) -> Case | None:
         """Return the case that a worker ended of.
 
         The one that the backend was asked about, or has just answered. A worker that ends before it has asked anything
@@ -320,11 +332,18 @@ class Pool:
         first = worker.pending[0].id
         if worker.begun != first:
             if worker.held:
-                return worker.held.case
+                return worker.held[0]
             if first not in self._spared:
                 self._spared.add(first)
                 return None
-        return worker.pending.popleft().id
+            worker.first = first
+        return worker.pending.popleft()
+
+    def _line(self, case_id: str, kind: str, text: str) -> Line:
+        """Return a case's line; of one that died in company and not alone, it says so."""
+        if (cause := self._suspected.pop(case_id, None)) is None:
+            return Line(case_id, kind, text)
+        return Line(case_id, kind, record_line(replace(RECORD.validate_json(text), harmed=cause)))
 
 
 @contextmanager
@@ -339,8 +358,29 @@ def _undisturbed() -> Iterator[None]:
         return
     # Started inside, the tracker would release what is held back.
     resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
+    with _noted() as came:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    for number in came:
+        signal.raise_signal(number)
+
+
+@contextmanager
+def _noted() -> Iterator[list[int]]:
+    """Note signals instead of acting on them: one that this thread holds back is delivered to another (numpy's)."""
+    came: list[int] = []
+    if current_thread() is not main_thread():
+        yield came
+        return
+    before = {number: signal.getsignal(number) for number in HELD_BACK}
+    for number, handler in before.items():
+        if callable(handler):
+            signal.signal(number, lambda one, _: came.append(one))
     try:
-        yield
+        yield came
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

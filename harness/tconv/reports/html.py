@@ -178,7 +178,7 @@ def _detail(judged: Judged, waiver: int | None) -> dict[str, Any]:
     """Return what the page shows of a record that is opened, keys that say nothing left out."""
     record = judged.record
     call = record.call
-    if isinstance(record.verdict, Agreed) and not record.verdict.notes and call is None:
+    if isinstance(record.verdict, Agreed) and not record.verdict.notes and call is None and not record.harmed:
         return {}
     detail = {
         "figures": figures.figures(record.verdict, call.data_format if call else ""),
@@ -186,6 +186,7 @@ def _detail(judged: Judged, waiver: int | None) -> dict[str, Any]:
         "prose": figures.prose(record.verdict),
         "reason": "" if judged.waiver else judged.reason,
         "tolerance": record.tolerance,
+        "harmed": record.harmed and f"{record.harmed}, after other cases and not alone",
         "artifact": record.artifact,
         "call": call
         and {

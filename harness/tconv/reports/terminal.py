@@ -80,6 +80,12 @@ def show(assessment: Assessment, page: Path | None) -> None:
             out.print(_grouped(title, assessment, status))
     for answers in assessment.mixed:
         out.print(f"note: {inconsistency(answers)}", markup=False)
+    if harmed := [judged.record for judged in assessment.judged if judged.record.harmed]:
+        out.print(
+            f"note: a process that had run other cases died in {len(harmed)} that do not die alone, "
+            f"such as {harmed[0].case} ({harmed[0].harmed}): some earlier case has harmed it",
+            markup=False,
+        )
     for use in assessment.wide:
         out.print(
             f"note: waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, "
