@@ -140,6 +140,23 @@ def test_a_waiver_may_say_less_or_more(settings: dict[str, object]) -> None:
     assert judged({FIRST: DIFFERED}, waiver_file(waiver(**settings))).counts[Status.WAIVED] == 1
 
 
+def test_a_refusal_that_is_named_by_its_message_is_waived_also_where_a_reading_refuses() -> None:
+    """The runtime gives another reason than the reading; what it says tells them apart, and only that does."""
+    refused = ver.Disputed(("total-refused",), "refusal", message="one group is too few")
+    verdicts = {CASES[0]: ver.RefusedValid("one group is too few"), CASES[1]: refused, CASES[3]: AGREED}
+    other = ver.Disputed(("total-refused",), "refusal", message="padding must not be negative")
+    value = ver.Disputed(("total-shrunk",), "exact")
+    named = waiver(verdict={"kind": "refused-valid", "message": "one group is too few"}, cases="a/**")
+    assessment = assess(run_of(verdicts | {CASES[2]: other}), waiver_file(named), facts)
+    statuses = {judged.record.case: judged.status for judged in assessment.judged}
+    assert statuses == dict(zip(CASES, [Status.WAIVED, Status.WAIVED, Status.DISPUTED, Status.PASSED], strict=True))
+    assert assessment.waived == {CASES[0], CASES[1]}
+    unnamed = waiver(verdict={"kind": "refused-valid"}, cases="a/**")
+    for verdict in (refused, value):
+        assessment = assess(run_of(verdicts | {CASES[1]: verdict}), waiver_file(unnamed), facts)
+        assert {j.record.case: j.status for j in assessment.judged}[CASES[1]] is Status.DISPUTED
+
+
 def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:
     """It must go: it would hide the next deviation. Neither agreeing nor deviating otherwise keeps it."""
     for verdict in (AGREED, ver.WrongShape((1,), (2,))):

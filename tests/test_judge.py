@@ -273,7 +273,7 @@ def test_a_refusal_for_want_of_a_value() -> None:
     """Where the text gives no range a refusal is one reading of it; a value is still accepted as invalid."""
     expected = expectation(case((3,), (3,), strides=(0,), breaks="strides-positive"), DIALECTS[ONNX_22])
     refused = judge(expected, out.Refused("stride 0"), None, DataFormat.NCX, {})
-    assert refused == ver.Disputed(("strides-positive-refused",), "refusal")
+    assert refused == ver.Disputed(("strides-positive-refused",), "refusal", message="stride 0")
     produced = judge(expected, out.Produced(np.zeros(3)), None, DataFormat.NCX, {})
     assert produced == ver.AcceptedInvalid("strides-positive", stated=False)
 
@@ -286,9 +286,13 @@ def test_a_valid_call_refused() -> None:
 def test_a_disputed_refusal() -> None:
     """Where the text is open, or a reading refuses, a refusal follows the first such reading."""
     asked = line((1, 2), (1, 2), dilations=(3,), output_padding=(2,))
-    assert judged(asked, out.Refused("no")) == ver.Disputed(("output-padding-below-stride-refused",), "refusal")
+    assert judged(asked, out.Refused("no")) == ver.Disputed(
+        ("output-padding-below-stride-refused",), "refusal", message="no"
+    )
     grown = line((1, 2, 3), (1,), strides=(4,), auto_pad="same_upper")
-    assert judged(grown, out.Refused("no"), ONNX_11) == ver.Disputed(("negative-same-refused",), "refusal")
+    assert judged(grown, out.Refused("no"), ONNX_11) == ver.Disputed(
+        ("negative-same-refused",), "refusal", message="no"
+    )
     assert judged(asked, out.Refused("no"), ONNX_1) == ver.RefusedValid("no")
 
 

@@ -28,7 +28,7 @@ from tconv.readings import AnswerOtherwise, Branch, Reading, branches
 from tconv.rules import QUESTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from tconv.case import Case
     from tconv.dialects import Dialect
@@ -94,6 +94,7 @@ def answers(
     find: Callable[[str], Case | None],
     readings: Sequence[Reading] | None = None,
     actual: Callable[[Record], Array | None] = lambda _: None,
+    aside: Container[str] = frozenset(),
 ) -> list[Answers]:
     """Return what the backend answers to each question that its records tell something of.
 
@@ -103,12 +104,14 @@ def answers(
         readings: the answers that are told apart where the dialect's text allows but one, or where what was produced
             is none that it allows; None for no others than the text's own.
         actual: the array, in NCX, that a deviation produced, where it was kept.
+        aside: ids whose refusals have another reason than a reading: what a waiver says of them.
     """
     row = DIALECTS[run.header.dialect]
     readings = row.disputed if readings is None else readings
     found: dict[str, dict[str, list[_Seen]]] = defaultdict(lambda: defaultdict(list))
     for record in run.records:
-        if (case := find(record.case)) is None:
+        waived = isinstance(record.verdict, ver.Disputed) and record.case in aside
+        if waived or (case := find(record.case)) is None:
             continue
         array = actual(record) if isinstance(record.verdict, ver.Differed | ver.WrongShape) else None
         given, produced = _told(case, row, record.verdict, readings, array)
@@ -122,11 +125,11 @@ def answers(
     ]
 
 
-def mixed(run: Run, find: Callable[[str], Case | None]) -> list[Answers]:
+def mixed(run: Run, find: Callable[[str], Case | None], aside: Container[str] = frozenset()) -> list[Answers]:
     """Return the questions that the backend answers now this way, now that way; none where it follows the text."""
     if not any(isinstance(record.verdict, ver.Disputed) for record in run.records):
         return []
-    return [one for one in answers(run, find) if one.inconsistent]
+    return [one for one in answers(run, find, aside=aside) if one.inconsistent]
 
 
 @dataclass(frozen=True, slots=True)

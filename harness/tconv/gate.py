@@ -73,6 +73,11 @@ class Assessment:
     red: list[str] = field(default_factory=list)
 
     @property
+    def waived(self) -> frozenset[str]:
+        """The ids of what is waived."""
+        return frozenset(judged.record.case for judged in self.judged if judged.waiver is not None)
+
+    @property
     def counts(self) -> Counter[Status]:
         """The number of records of each status."""
         return Counter(judged.status for judged in self.judged)
@@ -124,7 +129,10 @@ def judged(
         case ver.Agreed():
             return Judged(record, Status.PASSED)
         case ver.Disputed():
-            return Judged(record, Status.DISPUTED)
+            waiver = _waiver(record, facts, waivers, version)
+            return Judged(
+                record, Status.WAIVED if waiver else Status.DISPUTED, waiver, waiver.because if waiver else ""
+            )
         case ver.Inexpressible(reason):
             return Judged(record, Status.INEXPRESSIBLE, reason=reason)
         case ver.Unsupported(reason):
@@ -143,8 +151,7 @@ def judged(
             | ver.Unstable()
             | ver.Broke()
         ):
-            active = _active(waivers, record.dialect, version)
-            waiver = next((waiver for waiver in active if waiver.waives(record, facts)), None)
+            waiver = _waiver(record, facts, waivers, version)
             if waiver is not None:
                 return Judged(record, Status.WAIVED, waiver, waiver.because)
             answered = record.verdict
@@ -152,6 +159,11 @@ def judged(
             return Judged(record, Status.REPORTED if lenient else Status.FAILED)
         case _:
             assert_never(record.verdict)
+
+
+def _waiver(record: Record, facts: Mapping[str, str], waivers: WaiverFile | None, version: str) -> Waiver | None:
+    active = _active(waivers, record.dialect, version)
+    return next((waiver for waiver in active if waiver.waives(record, facts)), None)
 
 
 def _active(waivers: WaiverFile | None, dialect: str, version: str) -> list[Waiver]:

@@ -152,8 +152,9 @@ def _answered(
             return _refusal_owed(expected, outcome)
         case Values():
             if isinstance(outcome, out.Refused):
-                refused = ver.Disputed(expected.refusals[:1], "refusal") if expected.refusals else None
-                return refused or ver.RefusedValid(outcome.message)
+                if expected.refusals:
+                    return ver.Disputed(expected.refusals[:1], "refusal", message=outcome.message)
+                return ver.RefusedValid(outcome.message)
             if truth is None:
                 raise ValueError("a value is owed, so the reference must be there")
             return _value_owed(expected, outcome, truth, data_format, accumulates)
@@ -166,7 +167,7 @@ def _refusal_owed(expected: Refuse, outcome: out.Refused | out.Produced | out.Sh
         return ver.AcceptedInvalid(expected.broken.constraint, expected.stated)
     if expected.stated:
         return ver.Agreed("refusal")
-    return ver.Disputed((f"{expected.broken.constraint}-refused",), "refusal")
+    return ver.Disputed((f"{expected.broken.constraint}-refused",), "refusal", message=outcome.message)
 
 
 def _value_owed(

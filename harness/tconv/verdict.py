@@ -30,11 +30,12 @@ class Agreed:
 
 @dataclass(frozen=True, slots=True)
 class Disputed:
-    """The backend follows readings that the text also allows."""
+    """The backend follows readings that the text also allows; where it refused, the message is its own."""
 
     readings: tuple[str, ...]
     rule: Rule
     notes: tuple[str, ...] = ()
+    message: str | None = None
     kind: Literal["disputed"] = "disputed"
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 

@@ -62,7 +62,7 @@ def _transposed(x: Array, w: Array, geometry: Geometry) -> jax.Array:
     axes = len(geometry.kernel)
     grouped = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
     forward = np.flip(np.moveaxis(grouped, 2, 1), axis=tuple(range(3, 3 + axes)))
-    filters = forward.reshape(-1, *forward.shape[2:])
+    filters = forward.reshape(forward.shape[0] * forward.shape[1], *forward.shape[2:])
     spatial = "".join("0123"[axis] for axis in range(axes))
     return lax.conv_general_dilated(
         x,

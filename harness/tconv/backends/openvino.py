@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _PLAIN = "openvino/ConvolutionBackpropData-1"
 _GROUPED = "openvino/GroupConvolutionBackpropData-1"
 _ELEMENTS = {DType.F32: ov.Type.f32, DType.F16: ov.Type.f16, DType.BF16: ov.Type.bf16, DType.F64: ov.Type.f64}
-# The default hint is bf16 on processors that have it; a case names the precision that it wants.
 _NO_NODE = "Unsupported operation of type"
 _TIMES = 8
+# The default hint is bf16 on processors that have it; a case names the precision that it wants.
 _SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
 
 

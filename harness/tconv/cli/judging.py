@@ -25,5 +25,5 @@ def assessed(run: Run, waivers: WaiverFile | None, corpus: Corpus, *, strict: bo
         own: whether the waivers speak of this corpus.
     """
     assessment = assess(run, waivers, corpus.facts, strict=strict, own=own, digest=corpus.digest)
-    assessment.mixed = mixed(run, corpus.find)
+    assessment.mixed = mixed(run, corpus.find, assessment.waived)
     return assessment

@@ -220,7 +220,7 @@ def _told(source: Source, corpus: Corpus) -> dict[str, Answers]:
     def actual(record: Record) -> Array | None:
         return kept(run.path.parent, record.artifact, "actual")
 
-    found = answers(run, corpus.find, every_reading(DIALECTS[source.dialect]), actual)
+    found = answers(run, corpus.find, every_reading(DIALECTS[source.dialect]), actual, source.assessment.waived)
     return {one.question: one for one in found}
 
 
