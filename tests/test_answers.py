@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -136,6 +137,16 @@ def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Cas
     said = inconsistency(one)
     assert said.startswith("inconsistent: the question negative_same is answered by ")
     assert f"shrink in {told['shrink'].count} cases, such as {told['shrink'].example.id}" in said
+
+
+def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpus, telling: list[Case]) -> None:
+    """Whoever gives shapes alone is told to follow what makes the size, and none of what shares it."""
+    name = "onnx/ConvTranspose-22"
+    run = run_of(telling, name, lambda _: ())
+    shapes = [replace(r, verdict=replace(r.verdict, rule="shape")) for r in run.records if r.verdict.kind == "agreed"]
+    found = answers(replace(run, records=shapes), corpus.find, every_reading(DIALECTS[name]))
+    told = {one.question: [told.answer for told in one.told] for one in found if one.question in QUESTIONS}
+    assert told == {"same": ["input-times-stride"]}
 
 
 def test_what_has_no_elements_tells_nothing(corpus: Corpus) -> None:

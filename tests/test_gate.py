@@ -151,6 +151,8 @@ def test_a_refusal_that_is_named_by_its_message_is_waived_also_where_a_reading_r
     statuses = {judged.record.case: judged.status for judged in assessment.judged}
     assert statuses == dict(zip(CASES, [Status.WAIVED, Status.WAIVED, Status.DISPUTED, Status.PASSED], strict=True))
     assert assessment.waived == {CASES[0], CASES[1]}
+    part = waiver(verdict={"kind": "refused-valid", "message": "one * is too *"}, cases="a/**")
+    assert assess(run_of(verdicts | {CASES[2]: other}), waiver_file(part), facts).waived == {CASES[0], CASES[1]}
     unnamed = waiver(verdict={"kind": "refused-valid"}, cases="a/**")
     for verdict in (refused, value):
         assessment = assess(run_of(verdicts | {CASES[1]: verdict}), waiver_file(unnamed), facts)

@@ -25,7 +25,7 @@ from tconv.geometry import Geometry, NoGeometry
 from tconv.judge import Truth
 from tconv.operands import make
 from tconv.readings import AnswerOtherwise, Branch, Reading, branches
-from tconv.rules import QUESTIONS
+from tconv.rules import QUESTIONS, Negative
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tconv.case import Case
     from tconv.dialects import Dialect
     from tconv.records import Record, Run
+    from tconv.vocabulary import Ints
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -109,12 +110,15 @@ def answers(
     row = DIALECTS[run.header.dialect]
     readings = row.disputed if readings is None else readings
     found: dict[str, dict[str, list[_Seen]]] = defaultdict(lambda: defaultdict(list))
-    for record in run.records:
-        waived = isinstance(record.verdict, ver.Disputed) and record.case in aside
-        if waived or (case := find(record.case)) is None:
-            continue
+    asked = [
+        (record, case)
+        for record in run.records
+        if not (_refused(record) and record.case in aside) and (case := find(record.case)) is not None
+    ]
+    # What values tell says which refusals a reading can explain, so they come first.
+    for record, case in sorted(asked, key=lambda one: _refused(one[0])):
         array = actual(record) if isinstance(record.verdict, ver.Differed | ver.WrongShape) else None
-        given, produced = _told(case, row, record.verdict, readings, array)
+        given, produced = _told(case, row, record.verdict, readings, array, found)
         for question, answer in given.items():
             found[question][answer].append(_Seen(case, produced))
     order = [*QUESTIONS, *CONSTRAINTS]
@@ -132,12 +136,16 @@ def mixed(run: Run, find: Callable[[str], Case | None], aside: Container[str] = 
     return [one for one in answers(run, find, aside=aside) if one.inconsistent]
 
 
+def _refused(record: Record) -> bool:
+    return isinstance(record.verdict, ver.Disputed) and record.verdict.rule == "refusal"
+
+
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A case and what it came to: a geometry of its text, an array that is of none, or no value."""
+    """A case and what it came to: a geometry of its text, a size alone, an array of no reading, or no value."""
 
     case: Case
-    produced: Geometry | Array | None
+    produced: Geometry | Ints | Array | None
 
 
 def _collected(question: str, seen: Mapping[str, list[_Seen]], row: Dialect, readings: Sequence[Reading]) -> Answers:
@@ -155,8 +163,13 @@ def _size(case: Case) -> tuple[int, int, int]:
 
 
 def _told(
-    case: Case, row: Dialect, verdict: ver.Verdict, readings: Sequence[Reading], array: Array | None
-) -> tuple[dict[str, str], Geometry | Array | None]:
+    case: Case,
+    row: Dialect,
+    verdict: ver.Verdict,
+    readings: Sequence[Reading],
+    array: Array | None,
+    known: Mapping[str, Container[str]],
+) -> tuple[dict[str, str], Geometry | Ints | Array | None]:
     """Return the answers that one verdict tells, by question, and what was produced."""
     expected = expectation(case, row)
     refused = isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"
@@ -167,10 +180,11 @@ def _told(
     if not isinstance(expected, Values):
         return {}, None
     if refused:
-        return _of_refusal(case, row, expected), None
+        return _of_refusal(case, row, expected, known), None
     if isinstance(verdict, ver.Agreed | ver.Disputed):
         geometry = _followed(verdict, expected)
-        return _of_value(case, row, expected, geometry, readings), geometry
+        produced = geometry.output if verdict.rule == "shape" and geometry else geometry
+        return _of_value(case, row, expected, produced, readings), produced
     if array is None:
         return {}, None
     truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
@@ -182,9 +196,18 @@ def _opened(expected: Values) -> list[str]:
     return [name.removesuffix(_REFUSED) for name in expected.refusals if name.removesuffix(_REFUSED) in CONSTRAINTS]
 
 
-def _of_refusal(case: Case, row: Dialect, expected: Values) -> dict[str, str]:
-    """Return what a refusal tells: nothing where there are several reasons for it."""
-    ways = [branch for branch in _ways(case, row, row.disputed) if isinstance(branch.result, NoGeometry)]
+def _of_refusal(case: Case, row: Dialect, expected: Values, known: Mapping[str, Container[str]]) -> dict[str, str]:
+    """Return what a refusal tells: nothing where there are several reasons for it.
+
+    A reading under which the text refuses explains nothing where it takes another answer to some other question than
+    the backend is known to give.
+    """
+    ways = [
+        branch
+        for branch in _ways(case, row, row.disputed)
+        if isinstance(branch.result, NoGeometry)
+        and all(a is Negative.REFUSE or q not in known or a in known[q] for q, a in branch.answers.items())
+    ]
     opened = _opened(expected)
     if opened:
         return {opened[0]: Opened.REFUSED} if len(opened) == 1 and not ways else {}
@@ -192,17 +215,21 @@ def _of_refusal(case: Case, row: Dialect, expected: Values) -> dict[str, str]:
 
 
 def _of_value(
-    case: Case, row: Dialect, expected: Values, geometry: Geometry | None, readings: Sequence[Reading]
+    case: Case, row: Dialect, expected: Values, produced: Geometry | Ints | None, readings: Sequence[Reading]
 ) -> dict[str, str]:
     """Return what a value tells: by the text's own readings where it has several, else by those of all texts."""
     if readings is row.disputed and not expected.disputed and not expected.refusals:
         return {}
     own, others = (
-        _common([branch for branch in _ways(case, row, some) if branch.result == geometry])
+        _common([branch for branch in _ways(case, row, some) if produced in (branch.result, _size_of(branch.result))])
         for some in (row.disputed, readings)
     )
     settled = {question: answer for question, answer in others.items() if question not in _disputed(row)}
     return {**dict.fromkeys(_opened(expected), Opened.ANSWERED), **settled, **own}
+
+
+def _size_of(result: Geometry | NoGeometry) -> Ints | None:
+    return result.output if isinstance(result, Geometry) else None
 
 
 def _disputed(row: Dialect) -> set[str]:
@@ -232,11 +259,13 @@ def _tells(seen: _Seen, row: Dialect, question: str, answer: str, readings: Sequ
     if seen.produced is None or answer in set(Opened):
         return True
     case, produced = seen.case, seen.produced
-    truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
-    of_text = isinstance(produced, Geometry)
-    array = truth.values(produced) if isinstance(produced, Geometry) else produced
+    of_text = isinstance(produced, Geometry | tuple)
     ways = _ways(case, row, row.disputed if of_text and question in _disputed(row) else readings)
     others = {way.result for way in ways if way.answers.get(question) != answer}
+    if isinstance(produced, tuple):
+        return not any(_size_of(other) == produced for other in others)
+    truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
+    array = truth.values(produced) if isinstance(produced, Geometry) else produced
     return not any(_gives(truth, other, array) for other in others)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -15,7 +16,7 @@ from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, TconvError, nearest
 from tconv.patterns import label, parse
-from tconv.verdict import KINDS, Disputed
+from tconv.verdict import KINDS, Disputed, RefusedValid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,16 +120,17 @@ class Waiver(Scope):
     def waives(self, record: Record, facts: Mapping[str, str]) -> bool:
         """Return whether the record is this deviation: the case is meant and the verdict is the same in every key.
 
-        A refusal that is named by its message is this deviation also where a reading of the text would refuse: the
-        runtime gives another reason.
+        In a text `*` stands for anything. A refusal that is named by its message is this deviation also where a
+        reading of the text would refuse: the runtime gives another reason.
         """
         verdict = record.verdict
         if isinstance(verdict, Disputed):
-            known = {"kind": "refused-valid", "message": verdict.message} if verdict.rule == "refusal" else {}
-            return "message" in self.verdict and known == self.verdict and self.covers(record.case, facts)
-        return self.covers(record.case, facts) and all(
-            _json(getattr(verdict, key, None)) == value for key, value in self.verdict.items()
-        )
+            if verdict.message is None or "message" not in self.verdict:
+                return False
+            verdict = RefusedValid(verdict.message)
+        return all(
+            _same(value, _json(getattr(verdict, key, None))) for key, value in self.verdict.items()
+        ) and self.covers(record.case, facts)
 
 
 class WaiverFile(_Part):
@@ -173,6 +175,12 @@ def chosen(option: str | None, backend: str) -> WaiverFile | None:
         return file
     shipped = data_folder("waivers") / f"{backend}.yaml"
     return load(shipped) if shipped.is_file() else None
+
+
+def _same(wanted: object, got: object) -> bool:
+    if isinstance(wanted, str) and isinstance(got, str) and "*" in wanted:
+        return re.fullmatch(".*".join(map(re.escape, wanted.split("*"))), got, re.DOTALL) is not None
+    return got == wanted
 
 
 def _json(value: object) -> object:
