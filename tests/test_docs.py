@@ -46,7 +46,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     """Every relative link is a file, and a heading of it where it names one."""
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text(encoding="utf-8")):
         path, _, heading = target.partition("#")
-        file = page.parent / path
+        file = page.parent / path if path else page
         assert file.is_file(), target
         headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
         assert not heading or heading in {re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings}, (
