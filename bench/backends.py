@@ -1,9 +1,8 @@
 """What a case costs on each backend, as a multiple of the time that the backend itself takes.
 
 One worker runs the smoke tier as `tconv run -j 1` does. The floor is what passes in the backend, from its records; what
-is on top is expectation, operands, judgement, record and the way between the processes. Workers that die and are
-started anew belong to the backend's price and not to the harness: the ratio of a backend that dies is told without the
-time of the cases that died.
+is on top is expectation, operands, judgement, record and the way between the processes. What a death costs, with the start
+of another worker, is left out: it is the price of the backend.
 
 Run `python bench/backends.py [NAME...]`.
 """
@@ -32,17 +31,17 @@ def main() -> None:
         try:
             with Pool(Assignment(name, None, None, ""), 1, TIMEOUT) as pool:
                 elapsed, inside, answered, died = 0.0, 0.0, 0, 0
-                last = perf_counter()
+                last, alive = perf_counter(), True
                 for line in pool.run(cases):
                     now = perf_counter()
                     record = RECORD.validate_json(line.text)
-                    if record.verdict.kind in {"died", "timed-out"}:
-                        died += 1
-                    else:
+                    lives = record.verdict.kind not in {"died", "timed-out"} and not record.harmed
+                    if alive and lives:
                         elapsed += now - last
                         inside += record.seconds
                         answered += record.seconds > 0
-                    last = now
+                    died += not lives
+                    last, alive = now, lives
         except BackendMissing as error:
             print(f"{name:30} not there: {error}")
             continue

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tconv.case import Case
     from tconv.corpus import Corpus
     from tconv.dialects import Dialect
+    from tconv.expectation import Expectation
     from tconv.gate import Assessment, Status
     from tconv.geometry import Geometry
     from tconv.readings import Reading
@@ -109,7 +110,8 @@ class Row:
     Attributes:
         change: the change.
         before: the example in the source's words, and its output there.
-        after: the target's output of the same attributes; empty where it cannot say them.
+        after: the target's output of the same attributes by its text; empty where it cannot say them.
+        instead: backends of the target that follow another reading there, with what they returned.
         rewriting: the attributes, in the target's words, that keep the source's output; or what else to do.
         verified: the backends of either side that returned the source's output; or why that is not shown.
     """
@@ -117,6 +119,7 @@ class Row:
     change: Change
     before: Example
     after: str
+    instead: tuple[tuple[str, str], ...]
     rewriting: str
     verified: str
 
@@ -265,10 +268,7 @@ def _example(source: Source, row: Dialect, told: Told) -> Example:
     if told.answer == Opened.REFUSED or (isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"):
         return Example(case.id, _called(case, row), "refused")
     array = kept(source.assessment.run.path.parent, record.artifact, "actual")
-    if array is None and isinstance(expected, Values):
-        readings = verdict.readings if isinstance(verdict, ver.Disputed) else ()
-        candidates = (expected.primary, *expected.disputed)
-        geometry = next(one.geometry for one in candidates if one.readings == tuple(readings))
+    if array is None and (geometry := _geometry(verdict, expected)) is not None:
         array = _values(case, geometry)
     returned = "a value" if array is None else _listed(array)
     if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule == "shape" and array is not None:
@@ -341,19 +341,41 @@ def _row(
     row, other = DIALECTS[source], DIALECTS[target]
     before = Example(case.id, _called(case, row), _listed(_values(case, change.before)))
     after = "" if change.after is None else _listed(_values(case, change.after))
+    instead = tuple(
+        (one.name, said) for one in sides[1] if (said := _instead(verdicts[id(one)].get(case.id), other, case))
+    )
     if change.rewriting is None:
         advice = words.ADVICE.get(change.what, "none: crop or pad the output with an operation of its own")
-        return Row(change, before, after, advice, "")
+        return Row(change, before, after, instead, advice, "")
     plain = catalogue.asked_plainly(case, change.before)
     if plain is None:
         verified = "computed"
     else:
         ours, theirs = (
-            [one.name for one in side if _agreed(verdicts[id(one)].get(asked.id))]
+            list(dict.fromkeys(one.name for one in side if _agreed(verdicts[id(one)].get(asked.id))))
             for side, asked in zip(sides, (case, plain), strict=True)
         )
         verified = f"{', '.join(ours)} → {', '.join(theirs)}" if ours and theirs else _unverified(ours, theirs, sides)
-    return Row(change, before, after, _rewriting(change.rewriting, other), verified)
+    return Row(change, before, after, instead, _rewriting(change.rewriting, other), verified)
+
+
+def _instead(record: Record | None, row: Dialect, case: Case) -> str:
+    """Return what a backend returned under another reading of its text; empty where it followed the text."""
+    if record is None or not isinstance(record.verdict, ver.Disputed):
+        return ""
+    if record.verdict.rule == "refusal":
+        return "refused"
+    geometry = _geometry(record.verdict, expectation(case, row))
+    return "" if geometry is None else _listed(_values(case, geometry))
+
+
+def _geometry(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
+    """Return the geometry that a verdict says was followed."""
+    if not isinstance(expected, Values):
+        return None
+    readings = tuple(verdict.readings) if isinstance(verdict, ver.Disputed) else ()
+    candidates = (expected.primary, *expected.disputed)
+    return next((one.geometry for one in candidates if one.readings == readings), None)
 
 
 def _agreed(record: Record | None) -> bool:
