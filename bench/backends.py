@@ -1,8 +1,8 @@
 """What a case costs on each backend, as a multiple of the time that the backend itself takes.
 
 One worker runs the smoke tier as `tconv run -j 1` does. The floor is what passes in the backend, from its records; what
-is on top is expectation, operands, judgement, record and the way between the processes. What a death costs, with the start
-of another worker, is left out: it is the price of the backend.
+is on top is expectation, operands, judgement, record and the way between the processes. What a death costs, with the
+start of another worker, is left out: it is the price of the backend.
 
 Run `python bench/backends.py [NAME...]`.
 """
