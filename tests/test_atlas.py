@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from made_records import waiver
+from tconv import verdict as ver
 from tconv.answers import Opened
 from tconv.cli.atlas_command import command
 from tconv.constraints import CONSTRAINTS
@@ -160,6 +162,26 @@ def test_words_of_others_are_escaped(corpus: Corpus, runs: dict[str, Run]) -> No
     assert "<script" not in text.replace(r"\<script", "")
     assert r"\[a\]" in text
     assert '<a href="https://example.org/1"' in atlas.html(_told(corpus, runs, link="https://example.org/1"))
+
+
+def test_a_link_does_not_end_before_it_ends(corpus: Corpus, runs: dict[str, Run]) -> None:
+    """What would close a link of Markdown, or open another, is part of the address."""
+    made = _told(corpus, runs, link="https://example.org/1>) <img src=x> [a](https://e")
+    assert "<img" not in atlas.markdown(made) + atlas.html(made)
+    assert "](<https://example.org/1%3E%29%20%3Cimg" in atlas.markdown(made)
+
+
+def test_a_red_run_is_told_to_be_red(corpus: Corpus, runs: dict[str, Run]) -> None:
+    """What failed is counted, and the atlas says that there is more than it says."""
+    lost = replace(runs[ONNX], records=[replace(r, verdict=ver.Died("SIGSEGV", "")) for r in runs[ONNX].records])
+    made = atlas.atlas([assess(lost, None, corpus.facts), assess(runs[OPENVINO], None, corpus.facts)], corpus)
+    count = len(lost.records)
+    for text in (atlas.markdown(made), atlas.html(made)):
+        assert "is red" in text
+        assert f"{count} cases failed without a waiver" in text
+    pair = next(pair for pair in made.pairs if (pair.source, pair.target) == (OPENVINO, ONNX))
+    row = next(row for row in pair.rows if row.change.combination == "same_upper with output_shape")
+    assert row.verified == "computed; acme 1.2.0: died"
 
 
 def test_the_command_writes_both(runs: dict[str, Run], tmp_path: Path) -> None:

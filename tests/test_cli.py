@@ -187,6 +187,11 @@ def test_two_waivers_of_one_name_are_one_line_with_the_second_one_s_place(
         ),
         (("run", "--dialect", "geometry/1", *RIGHT), "tconv: dialect must be one that Right speaks, onnx/"),
         (("run", "--backend", "a", "--backend", "a"), "tconv: --backend must name each backend once (got a, a)"),
+        (("run", "--backend", "all", "--backend", "a"), "tconv: --backend must be 'all', or names (got all, a)"),
+        (
+            ("run", "--backend", "all", "--waivers", "small.yaml"),
+            "tconv: --waivers FILE is of one backend: it must not go with --backend all",
+        ),
         (("run", "nothing"), NO_MATCH),
         (
             ("run", "small/plain", "small/plian"),

@@ -118,6 +118,31 @@ def test_a_death_after_the_answer_is_the_verdict_of_the_case_that_was_answered(t
     assert set(kinds.values()) == {"agreed", "died"}
 
 
+@pytest.mark.parametrize("last", [TROUBLE, TROUBLE + 1])
+def test_a_death_after_the_answer_is_told_wherever_the_case_stands(tmp_path: Path, last: int) -> None:
+    """The last case of a run, one alone, one before a case that cannot be said: nothing hides the death."""
+    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {', '.join(map(str, range(TROUBLE, last + 1)))}]"))
+    died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
+    with pool_of("DiesAfterwards") as pool:
+        assert {line.case for line in pool.run(asked) if line.kind == "died"} == died
+    for case in asked[:3]:
+        with pool_of("DiesAfterwards") as pool:
+            (line,) = pool.run([case])
+        assert line.kind == ("died" if case.id in died else "agreed")
+
+
+def test_what_preparation_dies_of_is_not_charged_to_the_case_before(tmp_path: Path) -> None:
+    """The case that is being prepared has the verdict, confirmed alone; the one that agreed before it still does."""
+    asked = cases(tmp_path, GRID)[:40]
+    with pool_of("PreparationDies") as pool:
+        lines = {line.case: line for line in pool.run(asked)}
+    assert set(lines) == {case.id for case in asked}
+    died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
+    assert died
+    assert {case for case, line in lines.items() if line.kind == "died"} == died
+    assert not any(RECORD.validate_json(line.text).harmed for line in lines.values())
+
+
 def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: Path) -> None:
     """An earlier case may have harmed the process: whoever dies in company is asked again alone, and it is told."""
     asked = cases(tmp_path, GRID)
@@ -130,11 +155,13 @@ def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: 
 
 
 def test_a_death_before_any_case_costs_no_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that ends before it has asked anything is replaced; nothing ran, so nothing is charged."""
+    """A worker that ends before it has begun with anything is replaced; nothing ran, so it is told and not charged."""
     monkeypatch.setenv(LOG, str(tmp_path / "log"))
     asked = cases(tmp_path, FEW)
     with pool_of("DiesUnasked") as pool:
-        assert {line.kind for line in pool.run(asked)} == {"agreed"}
+        lines = list(pool.run(asked))
+    assert {line.kind for line in lines} == {"agreed"}
+    assert [line.case for line in lines if RECORD.validate_json(line.text).harmed] == [asked[0].id]
 
 
 def test_a_worker_that_never_comes_to_its_case_is_that_cases_verdict(tmp_path: Path) -> None:

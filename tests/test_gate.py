@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -157,6 +158,25 @@ def test_a_refusal_that_is_named_by_its_message_is_waived_also_where_a_reading_r
     for verdict in (refused, value):
         assessment = assess(run_of(verdicts | {CASES[1]: verdict}), waiver_file(unnamed), facts)
         assert {j.record.case: j.status for j in assessment.judged}[CASES[1]] is Status.DISPUTED
+
+
+def test_what_was_harmed_is_red_unless_a_waiver_knows_of_what_does() -> None:
+    """A process that died in a case which does not die alone was harmed by another; that is not lost."""
+    run = run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[3]: AGREED})
+    harmed = replace(run, records=[replace(r, harmed="SIGSEGV" if r.case == CASES[1] else None) for r in run.records])
+    (reason,) = assess(harmed, waiver_file(waiver()), facts).red
+    assert reason.startswith(f"a process died in 1 cases that do not die alone, such as {CASES[1]} (SIGSEGV)")
+    assert assess(harmed, waiver_file(waiver(harms=True)), facts).red == []
+    elsewhere = waiver(harms=True, cases="a/e", example="a/e/f")
+    assert assess(harmed, waiver_file(waiver(), elsewhere), facts, own=False).red == [reason]
+
+
+def test_a_waiver_whose_example_is_a_reading_s_refusal_is_stale() -> None:
+    """It waives refusals that a reading explains beside one that none does; without that one it shows nothing."""
+    refused = ver.Disputed(("total-refused",), "refusal", message="no")
+    named = waiver(verdict={"kind": "refused-valid", "message": "no"})
+    assessment = assess(run_of({CASES[0]: refused, CASES[3]: AGREED}), waiver_file(named), facts)
+    assert [one.name for one in assessment.stale] == ["known"]
 
 
 def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:

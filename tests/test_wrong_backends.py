@@ -13,9 +13,10 @@ from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
 from tconv.gate import Status, assess
 from tconv.records import read
-from wrong_backends import SPOKEN
+from wrong_backends import LOG, SPOKEN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tconv.gate import Assessment
@@ -154,3 +155,49 @@ def test_the_command_ends_as_the_gate_says(backend: str, code: int, last: str, t
     header, *lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     assert header["run"]["backend"]["name"] == backend
     assert sorted(line["case"] for line in lines) == sorted(f"small/{name}" for name in NAMES)
+
+
+@pytest.fixture
+def everyone(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what makes some miniature backends those that are installed."""
+
+    def installed(*names: str) -> None:
+        monkeypatch.setattr("tconv.cli.run_command.names", lambda: [f"wrong_backends:{name}" for name in names])
+
+    return installed
+
+
+def test_all_are_those_that_are_there(
+    everyone: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One that does not start, or does not speak the dialect, is left out, and told; the others are judged."""
+    everyone("FailsToStart", "Right", "SpeaksNothing")
+    arguments = ("run", "--cases", str(written(tmp_path)), "--backend", "all")
+    assert told(monkeypatch, tmp_path, *arguments) == 0
+    out, err = capfd.readouterr()
+    assert out.count("green: every deviation is known") == 1
+    assert "tconv: wrong_backends:FailsToStart is left out: " in err
+    assert "tconv: wrong_backends:SpeaksNothing is left out: " in err
+    assert told(monkeypatch, tmp_path, *arguments, "--dialect", "onnx/ConvTranspose-1") == BackendMissing.exit_code
+    assert "wrong_backends:Right is left out: dialect must be one that Right speaks" in capfd.readouterr().err
+
+
+def test_none_that_is_there_is_exit_3(
+    everyone: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was judged, so nothing is green."""
+    everyone("FailsToStart")
+    assert told(monkeypatch, tmp_path, "run", "--cases", str(written(tmp_path)), "--backend", "all") == 3
+    assert "a backend must be there (got none)" in capfd.readouterr().err
+
+
+def test_one_that_is_lost_is_no_stranger(
+    everyone: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A backend that dies and does not start again ends the command: its run is not complete."""
+    everyone("DiesForGood", "Right")
+    monkeypatch.setenv(LOG, str(tmp_path / "log"))
+    assert told(monkeypatch, tmp_path, "run", "--cases", str(written(tmp_path)), "--backend", "all", "-j", "1") == 3
+    out, err = capfd.readouterr()
+    assert "green" not in out
+    assert "licence server is down" in err

@@ -33,6 +33,7 @@ LOG = "WRONG_BACKENDS_LOG"
 """The environment's name for a file that takes a line for every call: process, strides, spatial size."""
 TROUBLE = 7
 """The stride on which the backends that die or fall silent do so."""
+_SEND = worker._send
 SPOKEN = "<this was printed by a backend>"
 FOREVER = 3600.0
 
@@ -268,18 +269,32 @@ class IsKilled(_Troubled):
 
 
 class DiesAfterwards(_Troubled):
-    """The answer is right; what it leaves behind ends the process before the next case."""
+    """The answer is right; what it leaves behind ends the process before the worker goes on."""
 
     def end(self) -> None:
-        """Go on until another case would begin, and die."""
+        """Wait until the record is sent, and die."""
         send = worker._send
 
         def last(connection: Connection, message: list[Any]) -> None:
-            if message[0] == "begin":
+            if message[0] in {"prepare", "idle"}:
                 os.kill(os.getpid(), signal.SIGKILL)
             send(connection, message)
 
         worker._send = last
+
+
+class PreparationDies(Right):
+    """The process is killed, for want of memory say, while the worker makes what the backend would be asked."""
+
+    def __init__(self) -> None:
+        prepared = worker.Evaluator.evaluate
+
+        def evaluate(self: Any, case: Any, progress: Any) -> Any:  # noqa: ANN401 - the worker's own types
+            if TROUBLE in (case.attributes.strides or ()):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return prepared(self, case, progress)
+
+        worker.Evaluator.evaluate = evaluate  # type: ignore[method-assign] # that is what is wrong
 
 
 class DiesOfTheCaseBefore(_Troubled):
@@ -299,10 +314,14 @@ class DiesUnasked(Right):
     def __init__(self) -> None:
         path = os.environ.get(LOG)
         if path is None or not Path(path).exists():
-            worker._answered = self.end  # type: ignore[assignment] # it returns to nobody
+            # The worker's first words of a case, which are never said.
+            worker._send = self.end
 
-    def end(self, *_: object) -> None:
-        """Die."""
+    def end(self, connection: Connection, message: list[Any]) -> None:
+        """Die where a case begins."""
+        if message[0] != "prepare":
+            _SEND(connection, message)
+            return
         if path := os.environ.get(LOG):
             Path(path).touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -419,6 +438,20 @@ class DiesAtStart(Right):
         sys.stderr.write("cannot allocate\n")
         sys.stderr.flush()
         os._exit(9)
+
+
+class DiesForGood(_Troubled):
+    """The first process dies of a case, and no other one starts."""
+
+    def __init__(self) -> None:
+        self._mark = Path(f"{os.environ[LOG]}.mark")
+        if self._mark.exists():
+            raise RuntimeError("licence server is down")
+
+    def end(self) -> None:
+        """Leave a mark, and die."""
+        self._mark.touch()
+        os.kill(os.getpid(), signal.SIGSEGV)
 
 
 class SpeaksNothing(Right):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _REFUSED = "-refused"
-_LOOKED_AT = 60
-"""Cases of one answer that are looked at for one whose values tell it from the others."""
 
 
 class Opened(StrEnum):
@@ -55,8 +52,8 @@ class Told:
 
     Attributes:
         answer: the answer, a word of `rules` or of `Opened`.
-        count: how many cases tell it.
-        example: the smallest of them, whose values no other answer gives.
+        count: how many cases tell it: no other answer gives their values.
+        example: the smallest of them.
     """
 
     answer: str
@@ -96,6 +93,7 @@ def answers(
     readings: Sequence[Reading] | None = None,
     actual: Callable[[Record], Array | None] = lambda _: None,
     aside: Container[str] = frozenset(),
+    least: int = 1,
 ) -> list[Answers]:
     """Return what the backend answers to each question that its records tell something of.
 
@@ -106,6 +104,7 @@ def answers(
             is none that it allows; None for no others than the text's own.
         actual: the array, in NCX, that a deviation produced, where it was kept.
         aside: ids whose refusals have another reason than a reading: what a waiver says of them.
+        least: how many answers a question must have to be of interest.
     """
     row = DIALECTS[run.header.dialect]
     readings = row.disputed if readings is None else readings
@@ -120,12 +119,15 @@ def answers(
         array = actual(record) if isinstance(record.verdict, ver.Differed | ver.WrongShape) else None
         given, produced = _told(case, row, record.verdict, readings, array, found)
         for question, answer in given.items():
+            if question in run.header.backend.supplied:
+                continue
             found[question][answer].append(_Seen(case, produced))
     order = [*QUESTIONS, *CONSTRAINTS]
+    asked_of = [question for question in sorted(found, key=order.index) if len(found[question]) >= least]
     return [
         told
-        for question in sorted(found, key=order.index)
-        if (told := _collected(question, found[question], row, readings)).told
+        for question in asked_of
+        if len((told := _collected(question, found[question], row, readings)).told) >= least
     ]
 
 
@@ -133,7 +135,7 @@ def mixed(run: Run, find: Callable[[str], Case | None], aside: Container[str] = 
     """Return the questions that the backend answers now this way, now that way; none where it follows the text."""
     if not any(isinstance(record.verdict, ver.Disputed) for record in run.records):
         return []
-    return [one for one in answers(run, find, aside=aside) if one.inconsistent]
+    return answers(run, find, aside=aside, least=2)
 
 
 def _refused(record: Record) -> bool:
@@ -150,12 +152,11 @@ class _Seen:
 
 def _collected(question: str, seen: Mapping[str, list[_Seen]], row: Dialect, readings: Sequence[Reading]) -> Answers:
     told = []
-    for answer, members in sorted(seen.items(), key=lambda item: -len(item[1])):
-        smallest = islice(sorted(members, key=lambda member: _size(member.case)), _LOOKED_AT)
-        telling = (member.case for member in smallest if _tells(member, row, question, answer, readings))
-        if (example := next(telling, None)) is not None:
-            told.append(Told(answer, len(members), example))
-    return Answers(question, tuple(told))
+    for answer, members in seen.items():
+        telling = [member.case for member in members if _tells(member, row, question, answer, readings)]
+        if telling:
+            told.append(Told(answer, len(telling), min(telling, key=_size)))
+    return Answers(question, tuple(sorted(told, key=lambda one: -one.count)))
 
 
 def _size(case: Case) -> tuple[int, int, int]:

@@ -23,6 +23,10 @@ class UsageError(TconvError):
     """The command line, or an argument of the API, asks for something that cannot be."""
 
 
+class DialectError(UsageError):
+    """A backend was asked to speak a dialect that it does not speak."""
+
+
 class FileError(TconvError):
     """Something is wrong at a place in a file.
 
@@ -46,6 +50,10 @@ class BackendMissing(TconvError):  # noqa: N818 - it is a state of the machine, 
     """A backend was asked for that is not there, or that does not start."""
 
     exit_code = 3
+
+
+class BackendLost(BackendMissing):
+    """A backend was there, and does not start again after it died."""
 
 
 class Invalid(ValueError):  # noqa: N818 - the public name: `except Invalid` reads as what it is

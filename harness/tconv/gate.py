@@ -58,6 +58,7 @@ class Assessment:
         stale: waivers whose cases ran and none of which deviates any more.
         void: waivers whose example is no case of theirs.
         wide: waivers that also cover cases that agree.
+        harmed: cases in which a process died that an earlier one had harmed, where no waiver knows of one that does.
         mixed: questions to which the backend gives no single answer, where whoever made this asked for them.
         incomplete: why the records are not all that there should be.
         red: why the gate is red, in sentences; none where it is green.
@@ -68,6 +69,7 @@ class Assessment:
     stale: list[Waiver] = field(default_factory=list)
     void: list[Waiver] = field(default_factory=list)
     wide: list[WaiverUse] = field(default_factory=list)
+    harmed: list[Record] = field(default_factory=list)
     mixed: list[Answers] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
     red: list[str] = field(default_factory=list)
@@ -107,7 +109,10 @@ def assess(
     known = {record.case: facts(record.case) or {} for record in run.records}
     for record in run.records:
         assessment.judged.append(judged(record, known[record.case], waivers, version, strict=strict))
-    _check_waivers(assessment, _active(waivers, run.header.dialect, version), known, facts, own=own)
+    active = _active(waivers, run.header.dialect, version)
+    _check_waivers(assessment, active, known, facts, own=own)
+    if not any(waiver.harms and any(waiver.covers(case, known[case]) for case in known) for waiver in active):
+        assessment.harmed = [record for record in run.records if record.harmed]
     assessment.incomplete = _incomplete(run, digest)
     assessment.red = _reasons(assessment)
     return assessment
@@ -188,10 +193,15 @@ def _check_waivers(
         waived = sum(j.waiver is waiver for j in covered)
         agreeing = tuple(j.record.case for j in covered if j.status is Status.PASSED)
         # The example is the case that shows the deviation; the others of a part of the corpus prove nothing.
-        if waiver.example in ran and ran[waiver.example].waiver is not waiver:
+        # A refusal that a reading explains is no deviation by itself, whatever its words are.
+        if waiver.example in ran and not _shows(ran[waiver.example], waiver):
             assessment.stale.append(waiver)
         elif agreeing:
             assessment.wide.append(WaiverUse(waiver, waived, agreeing))
+
+
+def _shows(example: Judged, waiver: Waiver) -> bool:
+    return example.waiver is waiver and not isinstance(example.record.verdict, ver.Disputed)
 
 
 def _incomplete(run: Run, digest: str | None) -> list[str]:
@@ -221,6 +231,12 @@ def told_by_no_case(assessment: Assessment) -> list[str]:
         f"waiver {w.name!r} is void: its example {w.example!r} is no case that it covers; correct it"
         for w in assessment.void
     ]
+    if assessment.harmed:
+        some = assessment.harmed[0]
+        reasons.append(
+            f"a process died in {len(assessment.harmed)} cases that do not die alone, such as {some.case} "
+            f"({some.harmed}): some earlier case has harmed it, and no waiver says which"
+        )
     if not assessment.counts[Status.PASSED]:
         reasons.append("not one case passed, so nothing was shown")
     return reasons

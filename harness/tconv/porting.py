@@ -37,7 +37,7 @@ class Change:
         count: how many cases of the corpus are such.
         kept: how many of them can be rewritten.
         asked: how many cases with this combination the source answers; all that it answers where it is any.
-        example: the smallest of them.
+        example: the smallest of them, among those that can be rewritten where there are some.
         before: what the source makes of the example.
         after: what the target makes of the same attributes; None where it cannot say them.
         reason: why the target cannot say it; empty where it can.
@@ -94,19 +94,19 @@ class Catalogue:
         return [self._change(members, asked, DIALECTS[target]) for _, members in sorted(groups.items())]
 
     def _change(self, members: list[_Parted], asked: Counter[str], target: Dialect) -> Change:
-        one = min(members, key=self._simplicity)
-        kept = sum(rewritten(member.case, member.before, target) is not None for member in members)
+        kept = {id(member): rewritten(member.case, member.before, target) for member in members}
+        one = min(members, key=lambda member: (kept[id(member)] is None, *self._simplicity(member)))
         return Change(
             one.combination,
             one.what,
             len(members),
-            kept,
+            sum(rewriting is not None for rewriting in kept.values()),
             asked[one.combination],
             one.case,
             one.before,
             one.after,
             one.reason,
-            rewritten(one.case, one.before, target),
+            kept[id(one)],
         )
 
     def _simplicity(self, member: _Parted) -> tuple[bool, int, int, int]:

@@ -23,7 +23,10 @@ _STRICT = ConfigDict(extra="forbid")
 
 
 class BackendHeader(BaseModel):
-    """Who was judged; `spec` is how it was named on the command line."""
+    """Who was judged.
+
+    `spec` is how it was named on the command line; `supplied` are the questions of `rules` that it answers itself.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -32,6 +35,7 @@ class BackendHeader(BaseModel):
     version: str
     accumulates: dict[str, str] = {}
     environment: dict[str, str] = {}
+    supplied: tuple[str, ...] = ()
 
 
 class RunHeader(BaseModel):

@@ -54,7 +54,9 @@ def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
     if kind not in KINDS:
         raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r})")
     known = set(KINDS[kind].__dataclass_fields__)
-    for key in verdict:
+    for key, value in verdict.items():
+        if isinstance(value, str) and "*" in value and not value.strip("* "):
+            raise ValueError(f"must say something of {key} (got {value!r}, which is anything)")
         if key not in known:
             raise ValueError(f"must have only keys of the verdict {kind!r} (got {key!r}){nearest(key, known)}")
     return verdict
@@ -98,7 +100,7 @@ class Unsupported(Scope):
 
 
 class Waiver(Scope):
-    """A known deviation."""
+    """A known deviation; `harms` where it harms the process, so that others may die of it later, and not alone."""
 
     name: NonEmpty
     dialects: Annotated[list[Annotated[str, AfterValidator(_is_dialect)]], Field(min_length=1)]
@@ -107,6 +109,7 @@ class Waiver(Scope):
     clause: NonEmpty
     because: NonEmpty
     example: NonEmpty
+    harms: bool = False
     link: str | None = None
     date: Annotated[str, BeforeValidator(_is_date)]
 

@@ -31,12 +31,15 @@ class BackendInfo:
         version: of the runtime.
         dialects: those it speaks, the default first.
         environment: what else a result may depend on: libraries, threads, processor.
+        supplied: questions of `rules` that the backend answers itself, so that the runtime is not asked: a shape that
+            it is given, say, or plain pads.
     """
 
     name: str
     version: str
     dialects: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
+    supplied: tuple[str, ...] = ()
 
 
 class Backend(Protocol):

@@ -15,6 +15,7 @@ from tconv.backends import BackendInfo
 from tconv.backends.resolved import SPOKEN, geometry_of
 from tconv.layouts import to_iox, to_ncx
 from tconv.outcome import Produced, Refused
+from tconv.rules import QUESTIONS
 from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Jax:
             jax.__version__,
             SPOKEN,
             {"device": str(jax.devices()[0]), "precision": "highest", "jaxlib": jax.lib.__version__},
+            QUESTIONS,
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:

@@ -34,6 +34,7 @@ class OneDnn:
     name = "onednn"
     dialect = "onednn/ConvTranspose-1"
     kind = 16
+    supplied: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._graph = Graph()
@@ -45,6 +46,7 @@ class OneDnn:
             self._graph.version,
             (self.dialect,),
             {"library": self._graph.path.name, "isa": self._graph.isa, "machine": platform.machine(), "threads": "1"},
+            self.supplied,
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
@@ -80,6 +82,7 @@ class OneDnnBackwardData(OneDnn):
     name = "onednn-backward-data"
     dialect = "onednn/ConvolutionBackpropData-1"
     kind = 14
+    supplied = ("same",)
 
     def words(self, call: Call) -> dict[str, str | int | tuple[int, ...]]:
         """Return the attributes; the output's size is an attribute here, with batch and channels."""

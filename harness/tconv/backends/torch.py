@@ -16,6 +16,7 @@ from tconv.backends import BackendInfo
 from tconv.backends.resolved import SPOKEN, geometry_of
 from tconv.layouts import permutation
 from tconv.outcome import Produced, Refused, Unsupported
+from tconv.rules import QUESTIONS
 from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Torch:
                 "mkldnn": str(torch.backends.mkldnn.is_available()),
                 "cpu": torch.backends.cpu.get_cpu_capability(),
             },
+            QUESTIONS,
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:

@@ -43,6 +43,8 @@ def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
         assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=False, own=own) for run in runs
     ]
     found = atlas.atlas(assessments, corpus)
+    for source in found.red:
+        click.echo(f"note: {source.name}, {source.dialect} is red: {'; '.join(source.assessment.red)}", err=True)
     for path, text in ((markdown, atlas.markdown(found)), (page, atlas.html(found))):
         _write(path, text)
         click.echo(f"atlas {path}")

@@ -12,7 +12,7 @@ from tconv.cli import options
 from tconv.cli.judging import assessed
 from tconv.cli.progress import showing
 from tconv.corpus import Corpus, Tier
-from tconv.errors import BackendMissing, UsageError
+from tconv.errors import BackendLost, BackendMissing, DialectError, UsageError
 from tconv.execution.run import Selection, Settings, run
 from tconv.records import read
 from tconv.reports import html, junit, terminal
@@ -69,9 +69,13 @@ def command(
         raise UsageError(f"--backend must name each backend once (got {', '.join(backends)})")
     if (everyone := _ALL in backends) and len(backends) > 1:
         raise UsageError(f"--backend must be '{_ALL}', or names (got {', '.join(backends)})")
+    if everyone and waivers not in (None, "none"):
+        raise UsageError(f"--waivers FILE is of one backend: it must not go with --backend {_ALL}")
     backends = tuple(names()) if everyone else backends
     corpus = Corpus.load(cases)
     selection = Selection(corpus, tier, patterns, str(cases or ""))
+    # So is a pattern that matches nothing.
+    selection.cases()
     # A bad waiver file is to be known before the run, not after it.
     known = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
@@ -80,14 +84,17 @@ def command(
         try:
             with showing(backend) as progress:
                 path = run(selection, settings, progress)
-        except BackendMissing as error:
-            if not everyone:
+        except (BackendMissing, DialectError) as error:
+            # One that was there and is lost is no stranger: its run is not complete.
+            if not everyone or isinstance(error, BackendLost):
                 raise
             click.echo(f"tconv: {backend} is left out: {error}", err=True)
             continue
         finished = read(path)
         file = known[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
         assessments.append(assessed(finished, file, corpus, strict=strict, own=cases is None or waivers is not None))
+    if not assessments:
+        raise BackendMissing("a backend must be there (got none)")
     page = output / f"{selection.name or 'index'}.html"
     html.write(assessments, page)
     if junit_file is not None:

@@ -80,13 +80,13 @@ def uncovered(rows: Rows, radix: Sequence[int], strength: int, sayable: Sequence
     numbers, count = tuple_numbers(rows, radix, min(strength, len(radix)))
     member = np.isin(np.arange(len(rows)), chosen)
     reached, held = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-    missing = 0
+    lacking = np.zeros(count, dtype=bool)
     for mask in {mask.tobytes(): mask for mask in sayable}.values():
         reached[:], held[:] = False, False
         reached[numbers[mask].ravel()] = True
         held[numbers[mask & member].ravel()] = True
-        missing += int((reached & ~held).sum())
-    return missing
+        lacking |= reached & ~held
+    return int(lacking.sum())
 
 
 def _candidates(numbers: Numbers, missing: Mask, member: Mask, generator: np.random.Generator) -> Numbers:

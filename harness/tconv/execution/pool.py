@@ -10,7 +10,6 @@ import tempfile
 from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from math import ceil
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -20,7 +19,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from tconv import verdict as ver
-from tconv.errors import BackendMissing, TconvError, UsageError
+from tconv.errors import BackendLost, BackendMissing, DialectError, TconvError
 from tconv.execution.probe import PROBED
 from tconv.execution.worker import CASES, HELD_BACK, Assignment, serve
 from tconv.outcome import ending
@@ -59,10 +58,11 @@ class _Worker:
     """A worker process and what it is doing.
 
     Attributes:
-        first: the case that the backend was asked about first.
-        begun: the case that it was asked about last.
-        held: that case and what came of it, kept until the worker goes on: a runtime may die of a case while it cleans
-            up after it.
+        first: the case that it prepared first; whatever it dies of while it is at this one, no other case has a part.
+        prepared: the case that it is at, from its operands to its record.
+        asked: whether the backend has been asked about that case, and has not answered.
+        held: the case before and what came of it, kept until the worker goes on: a runtime may die of a case while it
+            cleans up after it.
     """
 
     process: SpawnProcess
@@ -72,13 +72,14 @@ class _Worker:
     pending: deque[Case]
     introduced: bool = False
     first: str | None = None
-    begun: str | None = None
+    prepared: str | None = None
+    asked: bool = False
     held: tuple[Case, Line] | None = None
 
     @property
     def busy(self) -> bool:
         """Whether an answer is awaited."""
-        return bool(self.pending) or not self.introduced
+        return bool(self.pending) or self.held is not None or not self.introduced
 
     def released(self) -> Iterator[Line]:
         """Yield the line that was held back, if there is one."""
@@ -144,7 +145,6 @@ class Pool:
         self._logs = tempfile.TemporaryDirectory(prefix="tconv-")
         self._started = 0
         self._workers: list[_Worker] = []
-        self._spared: set[str] = set()
         self._suspected: dict[str, str] = {}
         try:
             self.dialect, self.backend = self._acquainted()
@@ -166,8 +166,12 @@ class Pool:
         self._logs.cleanup()
 
     def run(self, cases: Sequence[Case]) -> Iterator[Line]:
-        """Yield a line for every case, in the order in which they are done."""
-        waiting, left = iter(cases), len(cases)
+        """Yield a line for every case, in the order in which they are done.
+
+        Raises:
+            BackendLost: a worker died, and the backend does not start again.
+        """
+        waiting, left = deque(cases), len(cases)
         while len(self._workers) < min(self._jobs, ceil(left / CHUNK)):
             self._start()
         for worker in self._workers:
@@ -178,18 +182,18 @@ class Pool:
                 left -= 1
                 yield line
 
-    def _heard(self, waiting: Iterator[Case]) -> Iterator[Line]:
+    def _heard(self, waiting: deque[Case]) -> Iterator[Line]:
         """Wait, and yield what the workers have said or failed to say."""
         for worker in self._ready():
             yield from self._answers(worker, waiting)
         # An answer that lies unread, because whoever takes our lines was slow, is in time.
         for worker in [w for w in self._workers if w.busy and monotonic() > w.deadline and not w.connection.poll()]:
             if not worker.introduced:
-                raise BackendMissing(f"backend {self._assignment.backend!r} must start within {START_SECONDS:g} s")
+                raise BackendLost(f"backend {self._assignment.backend!r} must start again within {START_SECONDS:g} s")
             if worker.ended:
                 yield from self._died(worker, waiting)
             else:
-                yield from self._replaced(worker, ver.TimedOut(self._timeout), waiting)
+                yield from self._silent(worker, waiting)
 
     def _acquainted(self) -> tuple[str, BackendHeader]:
         """Start the first worker, and learn who its backend is and what it accumulates in.
@@ -246,14 +250,14 @@ class Pool:
             case ["missing", text]:
                 raise BackendMissing(text)
             case ["wrong", text]:
-                raise UsageError(text)
+                raise DialectError(text)
             case _:
                 raise TconvError(f"a worker must introduce itself (got {message!r})")
 
-    def _feed(self, worker: _Worker, waiting: Iterator[Case]) -> None:
+    def _feed(self, worker: _Worker, waiting: deque[Case]) -> None:
         """Send a worker its unfinished cases, or a new chunk; no message when there is none."""
         if not worker.pending:
-            worker.pending.extend(islice(waiting, CHUNK))
+            worker.pending = _chunk(waiting)
         if worker.pending:
             worker.deadline = monotonic() + HARNESS_SECONDS
             # A worker that has just ended is noticed when its answer is awaited.
@@ -267,83 +271,88 @@ class Pool:
         ready = set(wait([worker.connection for worker in busy], timeout=left + 0.001))
         return [worker for worker in busy if worker.connection in ready]
 
-    def _answers(self, worker: _Worker, waiting: Iterator[Case]) -> Iterator[Line]:
+    def _answers(self, worker: _Worker, waiting: deque[Case]) -> Iterator[Line]:
         """Take what a worker has said so far."""
         if not worker.introduced:
-            self._introduced(worker)
+            try:
+                self._introduced(worker)
+            except BackendMissing as error:
+                raise BackendLost(str(error)) from None
             self._feed(worker, waiting)
             return
         try:
-            while worker.pending and worker.connection.poll():
+            while worker.busy and worker.connection.poll():
                 yield from self._answer(worker, json.loads(worker.connection.recv_bytes()), waiting)
         except (EOFError, OSError):
             yield from self._died(worker, waiting)
 
-    def _answer(self, worker: _Worker, message: list[Any], waiting: Iterator[Case]) -> Iterator[Line]:
+    def _answer(self, worker: _Worker, message: list[Any], waiting: deque[Case]) -> Iterator[Line]:
         worker.deadline = monotonic() + HARNESS_SECONDS
         match message:
-            case ["begin", case_id]:
-                worker.first = worker.first or case_id
-                worker.begun, worker.deadline = case_id, monotonic() + self._timeout
+            case ["prepare", case_id]:
                 yield from worker.released()
+                worker.first, worker.prepared = worker.first or case_id, case_id
+            case ["begin", _]:
+                worker.asked, worker.deadline = True, monotonic() + self._timeout
             case ["answered", _]:
-                pass
+                worker.asked = False
             case ["record", case_id, kind, text]:
-                yield from worker.released()
+                worker.prepared = None
                 worker.held = worker.pending.popleft(), self._line(case_id, kind, text)
-                if not worker.pending:
-                    self._feed(worker, waiting)
-                if not worker.pending or worker.begun != case_id:
-                    yield from worker.released()
+            case ["idle"]:
+                yield from worker.released()
+                self._feed(worker, waiting)
             case ["failed", case_id, trace]:
                 raise RuntimeError(f"judging {case_id} failed:\n{trace}")
             case _:
                 raise TconvError(f"a worker must answer in the protocol (got {message!r})")
 
-    def _died(self, worker: _Worker, waiting: Iterator[Case]) -> Iterator[Line]:
+    def _died(self, worker: _Worker, waiting: deque[Case]) -> Iterator[Line]:
+        """Give the case that a worker ended of its verdict: where others had a part, after it was asked alone.
+
+        It is the case that the worker was at, the one that it had just told, or, where it said nothing, the next.
+        """
         worker.process.join(timeout=_GRACE_SECONDS)
         cause = ending(worker.process.exitcode) if worker.ended else "closed its connection and went on"
-        yield from self._replaced(worker, ver.Died(cause, worker.tail()), waiting)
+        suspect = worker.held[0] if worker.held else worker.pending.popleft()
+        if suspect.id == worker.first or (worker.first is None and suspect.id in self._suspected):
+            verdict = ver.Died(cause, worker.tail())
+            self._replace(worker, waiting)
+            yield self._told(suspect, verdict)
+            return
+        self._suspected[suspect.id] = cause
+        self._replace(worker, waiting, suspect)
 
-    def _replaced(self, worker: _Worker, verdict: ver.Died | ver.TimedOut, waiting: Iterator[Case]) -> Iterator[Line]:
-        """Give the case that caused it its verdict and the others to a new worker."""
-        culprit = self._culprit(worker)
+    def _silent(self, worker: _Worker, waiting: deque[Case]) -> Iterator[Line]:
+        """End a worker that says nothing; what it was asked about has timed out, what it has told is told."""
+        yield from worker.released()
+        seconds = self._timeout if worker.asked else HARNESS_SECONDS
+        late = worker.pending.popleft() if worker.prepared or worker.first is None else None
+        self._replace(worker, waiting)
+        if late is not None:
+            yield self._told(late, ver.TimedOut(seconds))
+
+    def _replace(self, worker: _Worker, waiting: deque[Case], alone: Case | None = None) -> None:
+        """Start another worker, for one case alone where that is wanted, and give back what the old one left."""
         worker.kill()
         self._workers.remove(worker)
-        alone = culprit is None or culprit.id == worker.first
-        if culprit is not None and isinstance(verdict, ver.Died) and not alone:
-            # An earlier case may have harmed the process. Alone it will tell.
-            self._suspected[culprit.id] = verdict.cause
-            worker.pending.appendleft(culprit)
-            culprit = None
-        if left := worker.pending or deque(islice(waiting, CHUNK)):
+        waiting.extendleft(reversed(worker.pending))
+        if left := _chunk(waiting) if alone is None else deque([alone]):
             self._start(left)
-        if culprit is not None:
-            self._suspected.pop(culprit.id, None)
-            record = Record(culprit.id, self.backend.name, self.dialect, verdict)
-            yield Line(culprit.id, verdict.kind, record_line(record))
 
-    def _culprit(self, worker: _Worker) -> Case | None:
-        """Return the case that a worker ended of.
-
-        The one that the backend was asked about, or has just answered. A worker that ends before it has asked anything
-        is replaced once; the second time it is the case that it would have begun with.
-        """
-        first = worker.pending[0].id
-        if worker.begun != first:
-            if worker.held:
-                return worker.held[0]
-            if first not in self._spared:
-                self._spared.add(first)
-                return None
-            worker.first = first
-        return worker.pending.popleft()
+    def _told(self, case: Case, verdict: ver.Died | ver.TimedOut) -> Line:
+        self._suspected.pop(case.id, None)
+        return Line(case.id, verdict.kind, record_line(Record(case.id, self.backend.name, self.dialect, verdict)))
 
     def _line(self, case_id: str, kind: str, text: str) -> Line:
         """Return a case's line; of one that died in company and not alone, it says so."""
         if (cause := self._suspected.pop(case_id, None)) is None:
             return Line(case_id, kind, text)
         return Line(case_id, kind, record_line(replace(RECORD.validate_json(text), harmed=cause)))
+
+
+def _chunk(waiting: deque[Case]) -> deque[Case]:
+    return deque(waiting.popleft() for _ in range(min(CHUNK, len(waiting))))
 
 
 @contextmanager
@@ -358,29 +367,29 @@ def _undisturbed() -> Iterator[None]:
         return
     # Started inside, the tracker would release what is held back.
     resource_tracker.ensure_running()
-    with _noted() as came:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
-        try:
-            yield
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    for number in came:
-        signal.raise_signal(number)
+    came: list[int] = []
+    try:
+        with _noted(came):
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
+            try:
+                yield
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    finally:
+        for number in came:
+            signal.raise_signal(number)
 
 
 @contextmanager
-def _noted() -> Iterator[list[int]]:
+def _noted(came: list[int]) -> Iterator[None]:
     """Note signals instead of acting on them: one that this thread holds back is delivered to another (numpy's)."""
-    came: list[int] = []
-    if current_thread() is not main_thread():
-        yield came
-        return
-    before = {number: signal.getsignal(number) for number in HELD_BACK}
-    for number, handler in before.items():
-        if callable(handler):
-            signal.signal(number, lambda one, _: came.append(one))
+    heard = HELD_BACK if current_thread() is main_thread() else set()
+    # A handler that was not set from Python is None, and could not be set again.
+    before = {number: handler for number in heard if callable(handler := signal.getsignal(number))}
+    for number in before:
+        signal.signal(number, lambda one, _: came.append(one))
     try:
-        yield came
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,7 +1,7 @@
 """The worker: one backend in a process of its own.
 
-The parent never imports a runtime. It sends chunks of cases as JSON; the worker answers `begin` before a case and its
-record after it, so that a death or a silence belongs to one case.
+The parent never imports a runtime. It sends chunks of cases as JSON; the worker says `prepare`, `begin` and `answered`
+of each case, then its record, and `idle` after the last, so that a death or a silence belongs to one case.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Assignment:
 
 
 def serve(connection: Connection, assignment: Assignment) -> None:
-    """Answer chunks of cases until the parent closes the connection or sends an empty chunk."""
+    """Answer chunks of cases until the parent closes the connection."""
     _detach(assignment.log)
     try:
         evaluator = _introduced(connection, assignment)
@@ -65,9 +65,11 @@ def serve(connection: Connection, assignment: Assignment) -> None:
         _send(connection, ["missing" if isinstance(error, BackendMissing) else "wrong", one_line(str(error))])
         return
     try:
-        while cases := CASES.validate_json(connection.recv_bytes()):
-            for case in cases:
+        while True:
+            for case in CASES.validate_json(connection.recv_bytes()):
+                _send(connection, ["prepare", case.id])
                 _send(connection, _answered(evaluator, case, connection))
+            _send(connection, ["idle"])
     except EOFError:
         return
 
@@ -91,9 +93,8 @@ def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:
     spoken = dialect(name)
     if name not in info.dialects:
         raise TconvError(f"dialect must be one that {info.name} speaks, {', '.join(info.dialects)} (got {name!r})")
-    _send(
-        connection, ["info", name, {"name": info.name, "version": info.version, "environment": dict(info.environment)}]
-    )
+    told = {"name": info.name, "version": info.version, "environment": dict(info.environment)}
+    _send(connection, ["info", name, told | {"supplied": info.supplied}])
     known = dict(assignment.accumulates)
     for dtype in PROBED:
         if dtype not in known:

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from tconv.dialects import DIALECTS
 from tconv.reports.page import figures, overview
 from tconv.reports.page.artifacts import OPERANDS, VALUES, Shown, shown
-from tconv.reports.phrases import phrase
+from tconv.reports.phrases import inconsistency, phrase
 from tconv.verdict import KINDS, Agreed
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str
         runs=runs,
         summary=overview.summary(runs),
         overview=overview,
+        inconsistency=inconsistency,
         data=Markup(data),  # noqa: S704 - _json leaves nothing that markup could be made of
         arrays=[(number, Markup(block)) for number, block in arrays],  # noqa: S704 - likewise
         style=style,

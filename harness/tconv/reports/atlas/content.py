@@ -165,6 +165,11 @@ class Atlas:
     contradictions: tuple[Contradiction, ...]
     deviations: tuple[Deviation, ...]
 
+    @property
+    def red(self) -> tuple[Source, ...]:
+        """The runs that are not green: what the atlas says of them is not all that there is."""
+        return tuple(source for source in self.sources if source.assessment.red)
+
 
 def atlas(assessments: Sequence[Assessment], corpus: Corpus) -> Atlas:
     """Return the atlas of some runs.
@@ -348,14 +353,7 @@ def _row(
         advice = words.ADVICE.get(change.what, "none: crop or pad the output with an operation of its own")
         return Row(change, before, after, instead, advice, "")
     plain = catalogue.asked_plainly(case, change.before)
-    if plain is None:
-        verified = "computed"
-    else:
-        ours, theirs = (
-            list(dict.fromkeys(one.name for one in side if _agreed(verdicts[id(one)].get(asked.id))))
-            for side, asked in zip(sides, (case, plain), strict=True)
-        )
-        verified = f"{', '.join(ours)} → {', '.join(theirs)}" if ours and theirs else _unverified(ours, theirs, sides)
+    verified = "computed" if plain is None else _verified(case.id, plain.id, sides, verdicts)
     return Row(change, before, after, instead, _rewriting(change.rewriting, other), verified)
 
 
@@ -382,12 +380,24 @@ def _agreed(record: Record | None) -> bool:
     return record is not None and isinstance(record.verdict, ver.Agreed) and record.verdict.rule == "exact"
 
 
-def _unverified(ours: Sequence[str], theirs: Sequence[str], sides: tuple[Sequence[Source], Sequence[Source]]) -> str:
-    missing = [
-        "no run of the source" if not sides[0] else "the source's runtime returns something else" if not ours else "",
-        "no run of the target" if not sides[1] else "the target's runtime returns something else" if not theirs else "",
-    ]
-    return f"computed; {' and '.join(one for one in missing if one)}"
+def _verified(
+    asked: str,
+    plain: str,
+    sides: tuple[Sequence[Source], Sequence[Source]],
+    verdicts: Mapping[int, Mapping[str, Record]],
+) -> str:
+    """Return who of either side returned the source's output, or why that is not shown."""
+    found: list[list[str]] = []
+    missing: list[str] = []
+    for side, case, word in zip(sides, (asked, plain), ("source", "target"), strict=True):
+        records = [(one.name, verdicts[id(one)].get(case)) for one in side]
+        found.append(list(dict.fromkeys(name for name, record in records if _agreed(record))))
+        if not found[-1]:
+            said = dict.fromkeys(f"{name}: {record.verdict.kind if record else 'not run'}" for name, record in records)
+            missing.append(", ".join(said) or f"no run of the {word}")
+    if missing:
+        return f"computed; {'; '.join(missing)}"
+    return f"{', '.join(found[0])} → {', '.join(found[1])}"
 
 
 def _rewriting(case: Case, target: Dialect) -> str:

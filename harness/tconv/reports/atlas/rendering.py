@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
 
 _MARKS = {"text": "", "disputed": "*", "deviation": "!"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
-STATUSES = (Status.PASSED, Status.DISPUTED, Status.WAIVED, Status.REPORTED, Status.UNSUPPORTED, Status.INEXPRESSIBLE)
+STATUSES = (
+    Status.PASSED,
+    Status.DISPUTED,
+    Status.WAIVED,
+    Status.REPORTED,
+    Status.UNSUPPORTED,
+    Status.INEXPRESSIBLE,
+    Status.FAILED,
+)
 
 
 def markdown(atlas: Atlas) -> str:
@@ -42,7 +51,7 @@ def _environment(*, autoescape: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"md": _escaped, "code": _code, "answer": words.ANSWERS.__getitem__, "href": href}
+    environment.filters |= {"md": _escaped, "code": _code, "answer": words.ANSWERS.__getitem__, "href": _target}
     return environment
 
 
@@ -69,6 +78,11 @@ def _cell(clause: Clause, source: Source) -> str:
 def _escaped(text: object) -> str:
     """Return text that Markdown takes as it is, within a table's cell too."""
     return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def _target(address: str | None) -> str:
+    """Return an address that may become a link, without what would end one in Markdown; empty where it is none."""
+    return quote(href(address), safe="/:?#[]@!$&'*+,;=%~")
 
 
 def _code(text: object) -> str:

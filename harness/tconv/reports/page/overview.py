@@ -10,16 +10,12 @@ from urllib.parse import quote, urlsplit
 
 from tconv.gate import Status
 from tconv.reports.page import figures
-from tconv.reports.phrases import inconsistency
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.gate import Assessment, WaiverUse
     from tconv.waivers import Waiver
-
-__all__ = ["inconsistency"]
-"""What the template says in the words of the other reports."""
 
 STATUSES = (
     Status.FAILED,
