@@ -99,6 +99,8 @@ class Record:
         artifact: the file with operands, expected and actual values, relative to the record file; None for a pass.
         call: the call, where it is not a plain pass.
         tolerance: how the allowed distance is derived, where values were compared and differ.
+        diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
+        described: where and how the output is wrong, where no misreading gives it.
         harmed: what a process died of in this case, which does not die alone: an earlier case has harmed the process.
     """
 
@@ -110,6 +112,8 @@ class Record:
     artifact: str | None = None
     call: CallSummary | None = None
     tolerance: str | None = None
+    diagnosis: tuple[str, ...] = ()
+    described: str | None = None
     harmed: str | None = None
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 

@@ -52,7 +52,6 @@ class Differed:
         expected: the reference's value there.
         actual: the backend's value there.
         worst: the largest |actual - expected| in units of what was allowed there; None under the exact rule.
-        reading: the misreading that explains it, once one is known.
     """
 
     rule: Rule
@@ -62,7 +61,6 @@ class Differed:
     expected: float
     actual: float
     worst: float | None = None
-    reading: str | None = None
     kind: Literal["differed"] = "differed"
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 

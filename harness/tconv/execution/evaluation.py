@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from time import perf_counter
@@ -13,6 +14,7 @@ from tconv import outcome as out
 from tconv import verdict as ver
 from tconv.bound import derivation
 from tconv.call import say
+from tconv.diagnosis import diagnose
 from tconv.execution.arrays import in_layouts
 from tconv.expectation import Inexpressible, Values, expectation
 from tconv.judge import Truth, judge
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from tconv.backends import Backend
     from tconv.call import Call
     from tconv.case import Case, Operand
+    from tconv.diagnosis import Diagnosis
     from tconv.dialects import Dialect
     from tconv.expectation import Expectation
     from tconv.vocabulary import DType
@@ -87,7 +90,28 @@ class Evaluator:
         if isinstance(verdict, ver.Agreed):
             return self._record(case, verdict, seconds)
         artifact = self._artifact(case, expected, outcome, verdict, truth, operands, call)
-        return self._record(case, verdict, seconds, artifact, call)
+        record = self._record(case, verdict, seconds, artifact, call)
+        diagnosis = self._diagnosis(expected, outcome, verdict, operands, call)
+        if diagnosis is None:
+            return record
+        return replace(record, diagnosis=diagnosis.explained, described=diagnosis.described or None)
+
+    def _diagnosis(
+        self,
+        expected: Expectation,
+        outcome: out.Outcome,
+        verdict: ver.Verdict,
+        operands: Mapping[str, Array],
+        call: Call,
+    ) -> Diagnosis | None:
+        """Return why an output is wrong, where there is one."""
+        wrong = isinstance(verdict, ver.Differed | ver.WrongShape)
+        if not wrong or not isinstance(outcome, out.Produced) or not isinstance(expected, Values):
+            return None
+        if outcome.array.ndim != call.rank + 2:
+            return None
+        actual = to_ncx(outcome.array, call.data_format)
+        return diagnose(actual, call.written, self._dialect, operands, expected.primary.geometry, self._accumulates)
 
     def _operands(self, x: Operand, w: Operand, b: Operand | None) -> tuple[dict[str, Array], Truth]:
         operands = make(x, w, b)

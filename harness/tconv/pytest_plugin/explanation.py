@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tconv import verdict as ver
 from tconv.gate import Status
+from tconv.reports.phrases import explanation as explained
 from tconv.reports.phrases import phrase, reproduce
 from tconv.yaml_tree import one_line
 
@@ -37,6 +38,8 @@ def of(judged: Judged, backend: str, root: Path) -> Iterator[str]:
         yield _line("call", words or "no attribute")
         yield _line("inputs", f"{inputs}, in {record.call.data_format} and {record.call.filter_format}")
     yield from _compared(record.verdict)
+    if why := explained(record):
+        yield _line("explained", why)
     if record.tolerance is not None:
         yield _line("tolerance", record.tolerance)
     yield _line("reproduce", reproduce(record, backend, str(root)))

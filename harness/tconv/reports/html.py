@@ -17,7 +17,7 @@ from markupsafe import Markup
 from tconv.dialects import DIALECTS
 from tconv.reports.page import figures, overview
 from tconv.reports.page.artifacts import OPERANDS, VALUES, Shown, shown
-from tconv.reports.phrases import inconsistency, phrase
+from tconv.reports.phrases import explanation, inconsistency, phrase
 from tconv.verdict import KINDS, Agreed
 
 if TYPE_CHECKING:
@@ -187,6 +187,7 @@ def _detail(judged: Judged, waiver: int | None) -> dict[str, Any]:
         "prose": figures.prose(record.verdict),
         "reason": "" if judged.waiver else judged.reason,
         "tolerance": record.tolerance,
+        "why": explanation(record),
         "harmed": record.harmed and f"{record.harmed}, after other cases and not alone",
         "artifact": record.artifact,
         "call": call

@@ -9,7 +9,7 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import FileError
 from tconv.gate import Status
-from tconv.reports.phrases import phrase, reproduce
+from tconv.reports.phrases import explanation, phrase, reproduce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,8 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
         case Status.PASSED | Status.DISPUTED | Status.REPORTED:
             case.system_out = f"{judged.status}: {said}"
         case Status.FAILED:
-            failure = Failure(f"{record.verdict.kind}: {said}", record.verdict.kind)
+            why = _clean(explanation(record))
+            failure = Failure(f"{record.verdict.kind}: {said}" + (f"; {why}" if why else ""), record.verdict.kind)
             failure.text = _clean(reproduce(record, header.backend.spec, header.path))
             case.result = [failure]
         case _:

@@ -45,6 +45,13 @@ def phrase(verdict: ver.Verdict) -> str:
             assert_never(verdict)
 
 
+def explanation(record: Record) -> str:
+    """Return why an output is wrong: the misreadings that give it, or where and how; empty where neither is known."""
+    if record.diagnosis:
+        return f"as if {' or '.join(record.diagnosis)}"
+    return record.described or ""
+
+
 def inconsistency(answers: Answers) -> str:
     """Return which answers a backend mixes, with a case of each."""
     told = ", and ".join(

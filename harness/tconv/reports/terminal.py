@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tconv.diagnosis import shared
 from tconv.gate import Status
 from tconv.reports.phrases import inconsistency, phrase
 
@@ -116,9 +117,10 @@ def _totals(assessment: Assessment) -> Table:
 def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
     """Return a table with a line for each cause: a waiver, a reading, or a kind of verdict in a sweep."""
     groups: dict[str, list[Judged]] = defaultdict(list)
-    for judged in assessment.judged:
-        if judged.status is status:
-            groups[_cause(judged)].append(judged)
+    members = [judged for judged in assessment.judged if judged.status is status]
+    explained = shared({judged.record.case: judged.record.diagnosis for judged in members})
+    for judged in members:
+        groups[_cause(judged, explained.get(judged.record.case))].append(judged)
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("cases", justify="right", no_wrap=True)
     table.add_column("what", overflow="fold", ratio=2)
@@ -134,12 +136,14 @@ def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
     return table
 
 
-def _cause(judged: Judged) -> str:
+def _cause(judged: Judged, explained: str | None) -> str:
     verdict = judged.record.verdict
     if judged.waiver is not None:
         return f"{judged.waiver.name}: {judged.waiver.because}"
     if judged.status is Status.DISPUTED:
         return phrase(verdict)
+    if judged.status is Status.FAILED and explained:
+        return f"{verdict.kind} as if {explained}"
     path = judged.record.case.partition("[")[0]
     return f"{verdict.kind} in {path}" if judged.status is Status.FAILED else f"{verdict.kind}: {phrase(verdict)}"
 

@@ -18,7 +18,7 @@ _RULES: dict[ver.Rule, str] = {
     "refusal": "refusal: whether the call is refused",
 }
 _PROSE = {"message": "Message", "stderr": "Standard error, its end", "reason": "Reason"}
-_ELSEWHERE = {"kind", "readings", "reading", "of", *_PROSE}
+_ELSEWHERE = {"kind", "readings", "of", *_PROSE}
 
 
 def figures(verdict: ver.Verdict, data_format: str) -> list[tuple[str, str]]:
@@ -60,14 +60,8 @@ def prose(verdict: ver.Verdict) -> list[tuple[str, str]]:
 
 
 def readings(verdict: ver.Verdict) -> tuple[str, ...]:
-    """Return the names of the readings that the backend follows, disputed or not."""
-    match verdict:
-        case ver.Disputed(names):
-            return names
-        case ver.Differed(reading=str(name)):
-            return (name,)
-        case _:
-            return ()
+    """Return the names of the readings that the backend follows instead of the primary ones."""
+    return verdict.readings if isinstance(verdict, ver.Disputed) else ()
 
 
 def text(value: object) -> str:

@@ -412,6 +412,7 @@
     const corpus = run.cases ? ` --cases ${argument(run.cases)}` : "";
     const figures = [...(detail.figures ?? [["what came of it", row[PHRASE]]])];
     if (detail.reason) figures.push(["so judged because", detail.reason]);
+    if (detail.why) figures.push(["explained", detail.why]);
     if (detail.harmed) figures.push(["died of", detail.harmed]);
     if (detail.tolerance) figures.push(["allowed", detail.tolerance]);
     if (row[SECONDS] !== null) figures.push(["seconds", String(row[SECONDS])]);
