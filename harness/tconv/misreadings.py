@@ -297,7 +297,7 @@ def _of_groups(order: Callable[[int], list[int]]) -> Callable[[Array, Geometry],
     def change(w: Array, geometry: Geometry) -> Array | None:
         if geometry.groups < _SEVERAL:
             return None
-        parts = w.reshape(geometry.groups, -1, *w.shape[1:])
+        parts = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
         return parts[order(geometry.groups)].reshape(w.shape)
 
     return change
@@ -316,7 +316,7 @@ def _tap_dropped(at: int) -> Callable[[Array, Geometry], Array | None]:
         if not prod(geometry.kernel):
             return None
         dropped = w.copy()
-        dropped.reshape(*w.shape[:2], -1)[:, :, at] = 0
+        dropped.reshape(*w.shape[:2], prod(geometry.kernel))[:, :, at] = 0
         return dropped
 
     return change
@@ -334,11 +334,12 @@ def _groups_turned(operands: Operands, geometry: Geometry) -> Operands:
     """Return data and filter with the groups in the other order, so that their outputs are; the bias stays."""
     if geometry.groups < _SEVERAL:
         return operands
-    turned = {
-        role: operands[role].reshape(*lead, geometry.groups, -1, *operands[role].shape[len(lead) + 1 :])
-        for role, lead in (("x", operands["x"].shape[:1]), ("w", ()))
-    }
-    x, w = (np.flip(turned[role], axis).reshape(operands[role].shape) for role, axis in (("x", 1), ("w", 0)))
+    x, w, share = operands["x"], operands["w"], operands["w"].shape[0] // geometry.groups
+    in_groups = (
+        x.reshape(x.shape[0], geometry.groups, share, *x.shape[2:]),
+        w.reshape(geometry.groups, share, *w.shape[1:]),
+    )
+    x, w = np.flip(in_groups[0], 1).reshape(x.shape), np.flip(in_groups[1], 0).reshape(w.shape)
     return operands | {"x": x, "w": w}
 
 
@@ -384,9 +385,11 @@ def _first_item_repeated(y: Array, _: Geometry) -> Array:
 
 
 def _tail_of_channels(width: int) -> Callable[[Array, Geometry], Array]:
-    """Return what leaves the channels beyond the last full block at zero."""
+    """Return what leaves the channels beyond the last full block at zero, where there is a full one."""
 
     def change(y: Array, _: Geometry) -> Array:
+        if y.shape[1] < width or y.shape[1] % width == 0:
+            return y
         cut = y.copy()
         cut[:, y.shape[1] - y.shape[1] % width :] = 0
         return cut

@@ -1,0 +1,1 @@
+"""What runs cases on purpose: to measure the corpus, and to find out why a case fails."""

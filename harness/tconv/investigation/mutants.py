@@ -1,0 +1,145 @@
+"""The power of a corpus: each misreading as a backend, and which cases notice it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv import outcome as out
+from tconv import verdict as ver
+from tconv.call import signature
+from tconv.expectation import Values, expectation
+from tconv.judge import Truth, judge
+from tconv.misreadings import imagined, of
+from tconv.operands import NUMPY_TYPES, make
+from tconv.vocabulary import DataFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from tconv.case import Case
+    from tconv.dialects import Dialect
+    from tconv.misreadings import Imagined, Misreading
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What a corpus notices of one misreading.
+
+    Attributes:
+        misreading: the misreading.
+        affected: cases that it changes.
+        killed: those whose verdict is a deviation.
+    """
+
+    misreading: Misreading
+    affected: tuple[str, ...]
+    killed: tuple[str, ...]
+
+    @property
+    def survives(self) -> bool:
+        """Whether no case notices it."""
+        return not self.killed
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A corpus measured.
+
+    Attributes:
+        powers: what it notices of each misreading.
+        topics: how many misreadings each topic's cases notice.
+        needed: cases that together notice all that any do, few of them.
+        cases: how many cases owe a value.
+    """
+
+    powers: tuple[Power, ...]
+    topics: Mapping[str, int]
+    needed: tuple[str, ...]
+    cases: int
+
+
+def measure(cases: Iterable[Case], row: Dialect, progress: Callable[[int], None] = lambda _: None) -> Measured:
+    """Return what cases notice of the misreadings of a dialect.
+
+    Args:
+        cases: the corpus, or a part of it.
+        row: the dialect.
+        progress: called with the number of cases done.
+    """
+    misreadings = of(row.name)
+    affected: dict[str, list[str]] = defaultdict(list)
+    killed: dict[str, list[str]] = defaultdict(list)
+    seen: dict[tuple[object, ...], tuple[dict[str, bool], ...]] = {}
+    count = 0
+    for case in cases:
+        expected = expectation(case, row)
+        if not isinstance(expected, Values):
+            continue
+        count += 1
+        written = signature(case, row)
+        # Layouts and presentation are nothing that the reference sees.
+        key = (written.attributes.given().get("groups"), expected, case.x, case.w, case.b, _plain(case))
+        if key not in seen:
+            seen[key] = (_noticed(case, expected, row, misreadings),)
+        for name, kills in seen[key][0].items():
+            affected[name].append(case.id)
+            if kills:
+                killed[name].append(case.id)
+        progress(count)
+    powers = tuple(Power(one, tuple(affected[one.name]), tuple(killed[one.name])) for one in misreadings)
+    return Measured(powers, _topics(powers), tuple(_needed(powers)), count)
+
+
+def _plain(case: Case) -> tuple[object, ...]:
+    given = case.attributes.given()
+    return tuple((name, value) for name, value in given.items() if name not in {"data_format", "filter_format"})
+
+
+def _noticed(case: Case, expected: Values, row: Dialect, misreadings: Sequence[Misreading]) -> dict[str, bool]:
+    """Return the misreadings that change a case's answer, and whether the verdict tells."""
+    own = make(case.x, case.w, case.b)
+    operands = {role: array.astype(np.float64) for role, array in own.items()}
+    truth, written = Truth(own, case.x.dtype), signature(case, row)
+    noticed = {}
+    for one in misreadings:
+        made = imagined((one,), written, row, operands)
+        if made is None:
+            continue
+        array = produced(made, case)
+        verdict = judge(expected, out.Produced(array), truth, DataFormat.NCX, {})
+        noticed[one.name] = not isinstance(verdict, ver.Agreed | ver.Disputed)
+    return noticed
+
+
+def produced(made: Imagined, case: Case) -> Array:
+    """Return what a backend with a misreading gives, in NCX and in the case's type."""
+    y = Truth(made.operands, case.x.dtype).values(made.geometry)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return (y if made.finish is None else made.finish(y, made.geometry)).astype(NUMPY_TYPES[case.x.dtype])
+
+
+def _topics(powers: Sequence[Power]) -> dict[str, int]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for power in powers:
+        for case in power.affected:
+            found[case.split("/", 1)[0]] |= set()
+        for case in power.killed:
+            found[case.split("/", 1)[0]].add(power.misreading.name)
+    return {topic: len(names) for topic, names in sorted(found.items(), key=lambda item: len(item[1]))}
+
+
+def _needed(powers: Sequence[Power]) -> list[str]:
+    """Return few cases that notice every misreading that any case notices."""
+    left = {power.misreading.name: set(power.killed) for power in powers if power.killed}
+    chosen = []
+    while left:
+        (best, _), *_ = Counter(case for cases in left.values() for case in cases).most_common(1)
+        chosen.append(best)
+        left = {name: cases for name, cases in left.items() if best not in cases}
+    return chosen

@@ -1,0 +1,147 @@
+"""Diagnosis: a wrong output is given its right name, or none."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tconv import outcome as out
+from tconv import verdict as ver
+from tconv.call import signature
+from tconv.corpus import Corpus
+from tconv.diagnosis import Diagnosis, described, diagnose, shared
+from tconv.dialects import DIALECTS
+from tconv.expectation import Values, expectation
+from tconv.geometry import Geometry
+from tconv.investigation.mutants import produced
+from tconv.judge import Truth, judge
+from tconv.misreadings import imagined, of
+from tconv.operands import NUMPY_TYPES, make
+from tconv.vocabulary import DataFormat
+
+if TYPE_CHECKING:
+    from tconv.case import Case
+
+ONNX = DIALECTS["onnx/ConvTranspose-22"]
+GEOMETRY = Geometry((3,), (3,), (2,), (1,), (0,), (7,), 1)
+
+
+@pytest.fixture(scope="module")
+def small() -> list[Case]:
+    """Return cases of every kind that are computed in no time."""
+    cases = Corpus.load().cases("smoke")
+    return [case for case in cases if np.prod(case.x.shape) * np.prod(case.w.shape) < 20_000]
+
+
+def asked(case: Case, array: np.ndarray) -> Diagnosis:
+    """Return the diagnosis of an output."""
+    expected = expectation(case, ONNX)
+    assert isinstance(expected, Values)
+    own = make(case.x, case.w, case.b)
+    return diagnose(array, signature(case, ONNX), ONNX, own, expected.primary.geometry, {}, budget=5)
+
+
+def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
+    """In at least 95 of 100 failures of each; the others are described, or share the output of another misreading."""
+    named: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    alone: dict[str, int] = defaultdict(int)
+    for case in small[::3]:
+        expected = expectation(case, ONNX)
+        if not isinstance(expected, Values):
+            continue
+        own = make(case.x, case.w, case.b)
+        operands = {role: array.astype(np.float64) for role, array in own.items()}
+        for one in of(ONNX.name):
+            made = imagined((one,), signature(case, ONNX), ONNX, operands)
+            # Two failures of each topic are enough of each.
+            if made is None or failed[one.name, case.topic] >= 2:
+                continue
+            array = produced(made, case)
+            verdict = judge(expected, out.Produced(array), Truth(own, case.x.dtype), DataFormat.NCX, {})
+            if not isinstance(verdict, ver.Differed | ver.WrongShape):
+                continue
+            explained = asked(case, array).explained
+            failed[one.name, case.topic] += 1
+            named[one.name] += one.name in explained
+            alone[one.name] += explained == (one.name,)
+    totals: Counter[str] = Counter()
+    for (name, _), count in failed.items():
+        totals[name] += count
+    assert len(totals) > 50
+    assert {name: (named[name], total) for name, total in totals.items() if named[name] < 0.95 * total} == {}
+    # Most are told from all others by one failure or another.
+    assert sum(alone[name] > 0 for name in totals) > 0.8 * len(totals)
+
+
+def test_what_no_misreading_gives_has_no_name(small: list[Case]) -> None:
+    """One element is off: it is described, and not given a wrong name."""
+    for case in small[::40]:
+        expected = expectation(case, ONNX)
+        if not isinstance(expected, Values):
+            continue
+        own = make(case.x, case.w, case.b)
+        array = Truth(own, case.x.dtype).values(expected.primary.geometry).astype(NUMPY_TYPES[case.x.dtype])
+        if array.size < 8 or not np.isfinite(array.astype(np.float64)).all():
+            continue
+        array = array.copy()
+        array.flat[array.size // 2] += 64
+        found = asked(case, array)
+        assert found.explained == (), case.id
+        assert found.described.startswith(f"1 of {array.size} elements differ"), case.id
+
+
+def test_a_pair_is_looked_for_where_no_single_one_explains() -> None:
+    """Both the padding mode and output_padding overlooked."""
+    corpus = Corpus.load()
+    case = corpus.one("porting/porting/asked[shape=odd,auto_pad=same_upper,output_shape=none,output_padding=1]")
+    by_name = {one.name: one for one in of(ONNX.name)}
+    operands = {role: array.astype(np.float64) for role, array in make(case.x, case.w, case.b).items()}
+    pair = (by_name["filter-flipped"], by_name["output-padding-ignored"])
+    made = imagined(pair, signature(case, ONNX), ONNX, operands)
+    assert made is not None
+    assert "output-padding-ignored + filter-flipped" in asked(case, produced(made, case)).explained
+
+
+def test_a_search_has_a_budget() -> None:
+    """Without time it says that it had none, and names nothing."""
+    case = Corpus.load().one("padding/auto-pad/same-upper-by-hand")
+    expected = expectation(case, ONNX)
+    assert isinstance(expected, Values)
+    wrong = np.zeros((1, 1, *expected.primary.geometry.output), dtype=np.float32)
+    own = make(case.x, case.w, case.b)
+    found = diagnose(wrong, signature(case, ONNX), ONNX, own, expected.primary.geometry, {}, budget=-1)
+    assert found == Diagnosis((), "undiagnosed: the search took too long")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda y: np.where(np.arange(7) >= 5, 0.0, y),
+            "4 of 14 elements differ: they are 0; positions of axis 0 from 5 on",
+        ),
+        (
+            lambda y: np.where(np.arange(7) < 2, np.nan, y),
+            "4 of 14 elements differ: they are NaN; positions of axis 0 up to 1",
+        ),
+        (lambda y: np.where(np.arange(7) % 2 == 1, y + 1, y), "positions of axis 0 of phase 1 modulo the stride 2"),
+        (lambda y: 2 * y, "14 of 14 elements differ: they are 2 times what is owed"),
+        (lambda y: np.where(np.arange(2)[:, None] == 1, y + 1, y), "7 of 14 elements differ; channels from 1 on"),
+        (lambda y: np.where(np.isin(np.arange(7), [0, 6]), y + 1, y), "positions of axis 0"),
+        (lambda y: y[..., :5], "the shape is [1, 2, 5], which no misreading gives; [1, 2, 7] is owed"),
+    ],
+)
+def test_where_and_how_an_output_is_wrong(change: object, said: str) -> None:
+    """In words: tails, heads, phases of the stride, channels, zeros, multiples."""
+    expected = np.arange(1.0, 15.0).reshape(1, 2, 7)
+    assert said in described(change(expected), expected, GEOMETRY)  # type: ignore[operator] # a function
+
+
+def test_one_cause_has_one_name() -> None:
+    """Of what explains several failures each, the one that explains the most names them all."""
+    found = shared({"a": ("x", "y"), "b": ("y",), "c": ("y", "z"), "d": ("w",), "e": ()})
+    assert found == {"a": "y", "b": "y", "c": "y", "d": "w"}

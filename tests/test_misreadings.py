@@ -1,0 +1,176 @@
+"""Misreadings: each is one thing, changes what it says and nothing else, and the corpus notices all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tconv.call import signature
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.expectation import Values, expectation
+from tconv.investigation.mutants import measure
+from tconv.judge import Truth
+from tconv.misreadings import CATALOGUE, Imagined, Misreading, imagined, of
+from tconv.operands import make
+from tconv.vocabulary import Attributes, DType, Signature, TensorType
+
+ONNX = DIALECTS["onnx/ConvTranspose-22"]
+BY_NAME = {one.name: one for one in CATALOGUE}
+
+
+def made(
+    name: str, attributes: Attributes, x: tuple[int, ...], w: tuple[int, ...], *, bias: bool = False
+) -> Imagined | None:
+    """Return what a misreading makes of a call on counted operands."""
+    outputs = w[1] * (attributes.groups or 1)
+    operands = {
+        "x": np.arange(1.0, np.prod(x) + 1).reshape(x),
+        "w": np.arange(1.0, np.prod(w) + 1).reshape(w),
+    } | ({"b": np.arange(10.0, 10 + outputs)} if bias else {})
+    written = Signature(
+        attributes,
+        TensorType(x, DType.F32),
+        TensorType(w, DType.F32),
+        TensorType((outputs,), DType.F32) if bias else None,
+    )
+    return imagined([BY_NAME[name]], written, ONNX, operands)
+
+
+def test_names_and_sentences_are_unique() -> None:
+    """Each row is another thing; names stand in records, sentences before readers."""
+    for name in DIALECTS:
+        rows = of(name)
+        assert len({one.name for one in rows}) == len(rows)
+        assert len({one.says for one in rows}) == len(rows)
+        assert all(one.says and one.name == one.name.strip() for one in rows)
+
+
+def test_what_a_text_allows_is_no_misreading() -> None:
+    """A disputed answer is not in the catalogue of its dialect; it may be in another's."""
+    for name, row in DIALECTS.items():
+        allowed = {f"{one.change.question}={one.change.answer}" for one in row.disputed}
+        assert not allowed & {one.name for one in of(name)}
+    assert "same=input-times-stride" in {one.name for one in of("onnx/ConvTranspose-1")}
+    assert "same=input-times-stride" not in {one.name for one in of("onnx/ConvTranspose-22")}
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "begin", "output"),
+    [
+        ("pads-ignored", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (0, 0), (5, 6)),
+        ("pads-exchanged", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (0, 1), (4, 3)),
+        ("pads-interleaved", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (1, 0), (2, 5)),
+        ("pads-symmetric", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (1, 2), (3, 2)),
+        ("pads-axes-reversed", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (2, 1), (2, 5)),
+        ("pads-added", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (-1, -2), (6, 9)),
+        ("output-padding-ignored", {"strides": (2, 2), "output_padding": (1, 0)}, (0, 0), (7, 9)),
+        ("output-padding-at-the-beginning", {"strides": (2, 2), "output_padding": (1, 0)}, (-1, 0), (8, 9)),
+        ("strides-of-the-first-axis", {"strides": (2, 3)}, (0, 0), (7, 9)),
+        ("strides-axes-reversed", {"strides": (2, 3)}, (0, 0), (9, 9)),
+        ("strides-for-dilations", {"strides": (2, 1), "dilations": (1, 3)}, (0, 0), (7, 12)),
+        ("one-too-late", {}, (1, 1), (5, 6)),
+    ],
+)
+def test_what_a_misreading_makes_of_the_geometry(
+    name: str, attributes: dict[str, tuple[int, int]], begin: tuple[int, int], output: tuple[int, int]
+) -> None:
+    """Plain integers, by hand: data of 3 by 4 under a filter of 3 by 3."""
+    found = made(name, Attributes(**attributes), (1, 1, 3, 4), (1, 1, 3, 3))  # type: ignore[arg-type] # lists alone
+    assert found is not None
+    assert (found.geometry.pads_begin, found.geometry.output) == (begin, output)
+
+
+def test_what_a_misreading_makes_of_the_operands() -> None:
+    """Elements, by hand: a filter of 1 to 4 flipped, exchanged, or without its last."""
+    plain = Attributes()
+    flipped = made("filter-flipped", plain, (1, 1, 3), (1, 1, 4))
+    dropped = made("last-tap-dropped", plain, (1, 1, 3), (1, 1, 4))
+    exchanged = made("filter-channels-exchanged", plain, (1, 2, 3), (2, 2, 1))
+    memory = made("filter-read-as-xoi", plain, (1, 2, 3), (2, 1, 2))
+    for found, expected in (
+        (flipped, [4, 3, 2, 1]),
+        (dropped, [1, 2, 3, 0]),
+        (exchanged, [1, 3, 2, 4]),
+        (memory, [1, 3, 2, 4]),
+    ):
+        assert found is not None
+        assert found.operands["w"].ravel().tolist() == expected
+    grouped = Attributes(groups=2)
+    turned = made("group-outputs-reversed", grouped, (1, 2, 1), (2, 1, 1), bias=True)
+    assert turned is not None
+    assert (turned.operands["x"].ravel().tolist(), turned.operands["w"].ravel().tolist()) == ([2, 1], [2, 1])
+    assert turned.operands["b"].tolist() == [10, 11]
+    doubled = made("bias-doubled", plain, (1, 1, 1), (1, 2, 1), bias=True)
+    assert doubled is not None
+    assert doubled.operands["b"].tolist() == [20, 22]
+
+
+def test_rounding_keeps_so_many_bits() -> None:
+    """TF32 has 11 bits of significand, bfloat16 has 8; ties go to even."""
+    for name, bits in (("operands-rounded-to-tf32", 11), ("operands-rounded-to-bf16", 8)):
+        change = BY_NAME[name].change
+        values = np.array([1 + 2.0**-bits, 1 + 3 * 2.0**-bits, 2.0**bits, -(2.0 ** (bits - 1)) - 1])
+        rounded = change.change({"x": values, "w": values}, None)["x"]  # type: ignore[union-attr, arg-type, call-arg]
+        assert rounded.tolist() == [1.0, 1 + 4 * 2.0**-bits, 2.0**bits, -(2.0 ** (bits - 1)) - 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [
+        ("pads-exchanged", {"pads_begin": (1,), "pads_end": (1,)}),
+        ("strides-axes-reversed", {"strides": (2,)}),
+        ("groups-reversed", {}),
+        ("output-padding-ignored", {}),
+        ("bias-doubled", {}),
+        ("filter-axes-exchanged", {}),
+    ],
+)
+def test_what_does_not_apply_changes_nothing(name: str, attributes: dict[str, tuple[int, ...]]) -> None:
+    """So that it is no candidate, and no case is said to be affected."""
+    assert made(name, Attributes(**attributes), (1, 1, 3), (1, 1, 2)) is None  # type: ignore[arg-type] # lists alone
+
+
+def test_a_misreading_is_the_reference_of_something_else() -> None:
+    """Whatever a misreading makes of a call can be computed, and has the shape of its geometry."""
+    for case in Corpus.load().cases("smoke"):
+        expected = expectation(case, ONNX)
+        if not isinstance(expected, Values) or np.prod(case.x.shape) * np.prod(case.w.shape) > 4096:
+            continue
+        operands = {role: array.astype(np.float64) for role, array in make(case.x, case.w, case.b).items()}
+        for one in of(ONNX.name):
+            found = imagined([one], signature(case, ONNX), ONNX, operands)
+            if found is not None:
+                y = Truth(found.operands, case.x.dtype).values(found.geometry)
+                finished = y if found.finish is None else found.finish(y, found.geometry)
+                assert finished.shape[2:] == found.geometry.output, (case.id, one.name)
+
+
+@pytest.mark.parametrize("name", ["onnx/ConvTranspose-22", "openvino/GroupConvolutionBackpropData-1"])
+def test_the_smoke_tier_notices_every_misreading(name: str) -> None:
+    """No survivor; and what is noticed is noticed by few."""
+    measured = measure(Corpus.load().cases("smoke"), DIALECTS[name])
+    unaffected = {power.misreading.name for power in measured.powers if not power.affected}
+    survivors = {power.misreading.name for power in measured.powers if power.survives}
+    # In OpenVINO's texts formula and prose part on the odd unit of either mode: exchanged, both are disputed readings.
+    assert survivors == unaffected | (set() if "onnx" in name else {"upper-for-lower"})
+    # OpenVINO's have no bias, and pad nothing under SAME, so that no unit is odd there and no total negative.
+    never = ("bias-", "odd_upper", "odd_lower", "negative_same")
+    assert unaffected == (set() if "onnx" in name else {one for one in unaffected if one.startswith(never)})
+    assert 0 < len(measured.needed) < 20
+    for power in measured.powers:
+        assert set(power.killed) <= set(power.affected)
+        assert not power.killed or set(power.killed) & set(measured.needed)
+
+
+def test_a_misreading_that_no_case_notices_survives() -> None:
+    """Cases without a bias notice nothing of a bias."""
+    cases = [case for case in Corpus.load().cases("smoke", ["examples/**"]) if case.b is None]
+    survivors = {power.misreading.name for power in measure(cases, ONNX).powers if power.survives}
+    assert {"bias-doubled", "bias-ignored", "long-axis-ends-at-2048"} <= survivors
+    assert "filter-flipped" not in survivors
+
+
+def test_misreadings_are_rows() -> None:
+    """Each is frozen data with a change of one kind."""
+    assert all(isinstance(one, Misreading) for one in CATALOGUE)
