@@ -171,6 +171,18 @@ def test_a_worker_that_never_comes_to_its_case_is_that_cases_verdict(tmp_path: P
         assert [(line.case, line.kind) for line in pool.run(asked)] == [(case.id, "died") for case in asked]
 
 
+def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
+    """Each case is asked so often as is wanted; once, a wavering backend is merely wrong."""
+    path = written(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    for repeat, kind in ((1, "differed"), (3, "unstable")):
+        settings = Settings("wrong_backends:Wavers", None, 1, TIMEOUT, tmp_path / str(repeat), repeat=repeat)
+        finished = read(run(Selection(Corpus.load(path)), settings, lambda *_: None))
+        kinds = {record.case: record.verdict.kind for record in finished.records}
+        assert set(kinds.values()) == {"agreed", kind}
+        assert {case for case, one in kinds.items() if one == kind} == {case for case in kinds if "strides=7" in case}
+        assert finished.header.repeat == repeat
+
+
 def test_an_answer_that_lies_unread_is_in_time(tmp_path: Path) -> None:
     """Whoever takes the lines may be slower than the timeout; that is no silence of the other worker's."""
     asked = cases(tmp_path, MANY)[: CHUNK + 8]

@@ -440,6 +440,18 @@ class DiesAtStart(Right):
         os._exit(9)
 
 
+class Wavers(_Troubled):
+    """Another answer each time, where it is troubled."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, and add how often it was asked."""
+        self.times = getattr(self, "times", 0) + 1
+        outcome = Right.run(self, call, arrays)
+        if troubled(call) and isinstance(outcome, Produced):
+            return Produced(outcome.array + self.times)
+        return outcome
+
+
 class DiesForGood(_Troubled):
     """The first process dies of a case, and no other one starts."""
 

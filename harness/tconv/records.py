@@ -57,6 +57,7 @@ class RunHeader(BaseModel):
     path: str = ""
     cases: int
     timeout: float
+    repeat: int = 1
     platform: dict[str, str] = {}
     started: str
 

@@ -41,6 +41,13 @@ _ALL = "all"
 @click.option(
     "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
 )
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Ask each case so often; answers that differ are unstable.",
+)
 @options.output
 @click.option("--resume", is_flag=True, help="Go on with the records of the same run.")
 @options.strict
@@ -54,6 +61,7 @@ def command(
     waivers: str | None,
     jobs: int,
     timeout: float,
+    repeat: int,
     output: Path,
     *,
     resume: bool,
@@ -80,7 +88,7 @@ def command(
     known = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
     for backend in backends:
-        settings = Settings(backend, dialect, jobs, timeout, output, resume)
+        settings = Settings(backend, dialect, jobs, timeout, output, resume, repeat)
         try:
             with showing(backend) as progress:
                 path = run(selection, settings, progress)

@@ -84,6 +84,7 @@ class Settings:
         timeout: seconds that one case may take.
         output: the folder of records and artifacts.
         resume: whether to go on with a record file whose header is equal.
+        repeat: how often each case is asked.
     """
 
     backend: str
@@ -92,6 +93,7 @@ class Settings:
     timeout: float
     output: Path
     resume: bool = False
+    repeat: int = 1
 
 
 def run(selection: Selection, settings: Settings, progress: Callable[[int, int, Line | None], None]) -> Path:
@@ -112,7 +114,7 @@ def run(selection: Selection, settings: Settings, progress: Callable[[int, int, 
         dialect(settings.dialect)
     cases = selection.cases()
     folder = _folder(settings.output)
-    assignment = Assignment(settings.backend, settings.dialect, str(folder.resolve()), "")
+    assignment = Assignment(settings.backend, settings.dialect, str(folder.resolve()), "", settings.repeat)
     with Pool(assignment, settings.jobs, settings.timeout) as pool:
         header = _header(selection, settings, pool, len(cases))
         path = folder / record_name(header, selection.name)
@@ -166,6 +168,7 @@ def _header(selection: Selection, settings: Settings, pool: Pool, cases: int) ->
         path=selection.path,
         cases=cases,
         timeout=settings.timeout,
+        repeat=settings.repeat,
         platform=_platform(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )

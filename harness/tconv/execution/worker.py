@@ -45,6 +45,7 @@ class Assignment:
         dialect: the dialect's name; None for the backend's first.
         folder: where artifacts go; None for nowhere.
         log: the file that takes standard output and error.
+        repeat: how often each case is asked.
         accumulates: what is known of the types that sums are kept in, None for unknowable; the others are probed.
     """
 
@@ -52,6 +53,7 @@ class Assignment:
     dialect: str | None
     folder: str | None
     log: str
+    repeat: int = 1
     accumulates: Mapping[str, str | None] = field(default_factory=dict)
 
 
@@ -100,8 +102,9 @@ def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:
         if dtype not in known:
             known[dtype] = accumulates(backend, spoken, dtype)
             _send(connection, ["accumulates", known[dtype]])
+    kept = {dtype: one for dtype, one in known.items() if one}
     folder = None if assignment.folder is None else Path(assignment.folder)
-    return Evaluator(backend, info.name, spoken, {dtype: kept for dtype, kept in known.items() if kept}, folder)
+    return Evaluator(backend, info.name, spoken, kept, folder, assignment.repeat)
 
 
 def _detach(log: str) -> None:
