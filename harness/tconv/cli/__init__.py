@@ -21,7 +21,20 @@ from tconv.yaml_tree import one_line
 if TYPE_CHECKING:
     from types import FrameType
 
-COMMANDS = ("run", "list", "show", "check", "coverage", "backends", "resolve", "report", "gate", "atlas", "mutants")
+COMMANDS = (
+    "run",
+    "list",
+    "show",
+    "check",
+    "coverage",
+    "backends",
+    "resolve",
+    "report",
+    "gate",
+    "atlas",
+    "mutants",
+    "diagnose",
+)
 _INTERNAL_FAILURE = 4
 _INTERRUPTED, _TERMINATED = 130, 143
 # What a shell gives a program that SIGPIPE ended: not 1, which is red.

@@ -1,0 +1,59 @@
+"""`tconv diagnose`: the whole reasoning about a failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tconv.cli import options
+from tconv.corpus import Corpus
+from tconv.dialects import dialect as dialect_of
+from tconv.investigation.separating import separate
+from tconv.misreadings import of
+from tconv.reports.phrases import phrase
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tconv.investigation.separating import Reasoning
+
+
+@click.command(name="diagnose")
+@click.argument("case")
+@click.option("--backend", default="onnxruntime", show_default=True, help="Whom to judge.")
+@click.option("--dialect", default="onnx/ConvTranspose-22", show_default=True, help="The dialect to speak.")
+@options.cases
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
+)
+def command(case: str, backend: str, dialect: str, cases: Path | None, timeout: float) -> int:
+    """Run CASE, and tell which misreading explains what a backend does.
+
+    Where several do, further cases of tconv's own corpus are run that tell them apart. Exits with 1 where nothing
+    explains a failure, or several misreadings still do.
+    """
+    row = dialect_of(dialect)
+    asked = Corpus.load(cases).one(case)
+    reasoning = separate(asked, Corpus.load().cases("gate"), row, backend, timeout)
+    _tell(reasoning, {one.name: one.says for one in of(row.name)})
+    verdict = reasoning.record.verdict.kind
+    return int(verdict not in {"agreed", "disputed"} and len(reasoning.left) != 1)
+
+
+def _tell(reasoning: Reasoning, says: dict[str, str]) -> None:
+    record = reasoning.record
+    click.echo(f"{record.case}\n  {record.verdict.kind}: {phrase(record.verdict)}")
+    if record.described:
+        click.echo(f"  no misreading gives this output: {record.described}")
+    if not record.diagnosis:
+        return
+    click.echo("  explained by")
+    for name in record.diagnosis:
+        click.echo(f"    {name}: {'; '.join(says[part] for part in name.split(' + '))}")
+    for one in reasoning.asked:
+        click.echo(f"{one.record.case}\n  {one.record.verdict.kind}, which leaves {', '.join(one.left) or 'none'}")
+    if len(reasoning.left) == 1:
+        click.echo(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
+    else:
+        click.echo(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")

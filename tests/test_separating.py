@@ -1,0 +1,71 @@
+"""Separating: candidates are told apart by cases on which they part, and only by those."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from small_corpus import told
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.investigation.separating import separate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONNX = DIALECTS["onnx/ConvTranspose-22"]
+TWO_WAYS = "padding/pads/sides[pads_begin=1,pads_end=2,strides=1,output_padding=none,data_format=NCX]"
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    """Return the shipped corpus."""
+    return Corpus.load()
+
+
+def test_two_candidates_are_told_apart_by_a_case_on_which_they_part(corpus: Corpus) -> None:
+    """Pads of 1 and 2 exchanged are the output one too late; a case of other pads is neither, and tells."""
+    case, others = corpus.one(TWO_WAYS), list(corpus.cases("smoke", ["padding/**", "examples/**"]))
+    reasoning = separate(case, others, ONNX, "wrong_backends:PadsSwapped", 10.0)
+    assert set(reasoning.record.diagnosis) == {"pads-exchanged", "one-too-late"}
+    assert reasoning.left == ("pads-exchanged",)
+    assert len(reasoning.asked) == 1
+    assert reasoning.asked[0].record.case != case.id
+
+
+def test_cases_that_say_nothing_are_not_asked(corpus: Corpus) -> None:
+    """An empty output is the same under every candidate: with such cases alone they stay undecided."""
+    case, others = corpus.one(TWO_WAYS), list(corpus.cases("gate", ["empty/empty/batch"]))
+    reasoning = separate(case, others, ONNX, "wrong_backends:PadsSwapped", 10.0)
+    assert reasoning.asked == ()
+    assert reasoning.left == reasoning.record.diagnosis
+
+
+def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
+    """What is plain at once is said at once."""
+    reasoning = separate(corpus.one("bias/bias/alone"), [], ONNX, "wrong_backends:BiasDoubled", 10.0)
+    assert (reasoning.asked, reasoning.left) == ((), ("bias-doubled",))
+
+
+@pytest.mark.parametrize(
+    ("backend", "code", "last"),
+    [
+        ("PadsSwapped", 0, "so: pads of begin and end are exchanged (pads-exchanged)"),
+        ("Right", 0, "  agreed: exact"),
+        ("WrongShape", 1, "  no misreading gives this output: the shape is "),
+    ],
+)
+def test_the_command_tells_the_reasoning(
+    backend: str,
+    code: int,
+    last: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The case, what explains it, what was asked besides, and what is left."""
+    assert told(monkeypatch, tmp_path, "diagnose", TWO_WAYS, "--backend", f"wrong_backends:{backend}") == code
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0] == TWO_WAYS
+    assert lines[-1].startswith(last)
