@@ -168,7 +168,7 @@ def test_a_link_does_not_end_before_it_ends(corpus: Corpus, runs: dict[str, Run]
     """What would close a link of Markdown, or open another, is part of the address."""
     made = _told(corpus, runs, link="https://example.org/1>) <img src=x> [a](https://e")
     assert "<img" not in atlas.markdown(made) + atlas.html(made)
-    assert "](<https://example.org/1%3E%29%20%3Cimg" in atlas.markdown(made)
+    assert "](https://example.org/1%3E%29%20%3Cimg" in atlas.markdown(made)
 
 
 def test_a_red_run_is_told_to_be_red(corpus: Corpus, runs: dict[str, Run]) -> None:

@@ -132,6 +132,7 @@ def test_a_search_has_a_budget() -> None:
         (lambda y: 2 * y, "14 of 14 elements differ: they are 2 times what is owed"),
         (lambda y: np.where(np.arange(2)[:, None] == 1, y + 1, y), "7 of 14 elements differ; channels from 1 on"),
         (lambda y: np.where(np.isin(np.arange(7), [0, 6]), y + 1, y), "positions of axis 0"),
+        (lambda y: y * (1 + 1e-8 * np.arange(7)), "12 of 14 elements differ, by at most 6.0e-08 of the largest"),
         (lambda y: y[..., :5], "the shape is [1, 2, 5], which no misreading gives; [1, 2, 7] is owed"),
     ],
 )

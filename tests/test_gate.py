@@ -167,6 +167,10 @@ def test_what_was_harmed_is_red_unless_a_waiver_knows_of_what_does() -> None:
     (reason,) = assess(harmed, waiver_file(waiver()), facts).red
     assert reason.startswith(f"a process died in 1 cases that do not die alone, such as {CASES[1]} (SIGSEGV)")
     assert assess(harmed, waiver_file(waiver(harms=True)), facts).red == []
+    by_chance = waiver(name="chance", verdict={"kind": "died"}, cases="a/b/c", where={"s": 2}, example=CASES[1])
+    assert assess(harmed, waiver_file(waiver(), by_chance), facts).red == [
+        f"waiver 'chance' is stale: its example {CASES[1]!r} ran and does not deviate as it says; remove it"
+    ]
     elsewhere = waiver(harms=True, cases="a/e", example="a/e/f")
     assert assess(harmed, waiver_file(waiver(), elsewhere), facts, own=False).red == [reason]
 

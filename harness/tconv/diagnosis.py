@@ -140,7 +140,14 @@ def _amount(got: Array, expected: Array, wrong: Array) -> str:
         ratios = values / owed
     if np.isfinite(ratios).all() and np.ptp(ratios) == 0:
         return f"{count}: they are {ratios[0]:g} times what is owed"
+    largest, distance = np.abs(expected).max(), np.abs(values - owed).max()
+    if np.isfinite(distance) and 0 < distance < _SLIGHT * largest < np.inf:
+        return f"{count}, by at most {distance / largest:.1e} of the largest"
     return count
+
+
+_SLIGHT = 1e-2
+"""What share of the largest element a difference may be to be told as one of accuracy."""
 
 
 def _some(at: Array, size: int, name: str, stride: int = 1, begin: int = 0) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 from tconv import verdict as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tconv.answers import Answers
     from tconv.records import Record, Run
@@ -111,8 +111,7 @@ def assess(
         assessment.judged.append(judged(record, known[record.case], waivers, version, strict=strict))
     active = _active(waivers, run.header.dialect, version)
     _check_waivers(assessment, active, known, facts, own=own)
-    if not any(waiver.harms and any(waiver.covers(case, known[case]) for case in known) for waiver in active):
-        assessment.harmed = [record for record in run.records if record.harmed]
+    assessment.harmed = list(_harmed(run, active, known))
     assessment.incomplete = _incomplete(run, digest)
     assessment.red = _reasons(assessment)
     return assessment
@@ -198,6 +197,16 @@ def _check_waivers(
             assessment.stale.append(waiver)
         elif agreeing:
             assessment.wide.append(WaiverUse(waiver, waived, agreeing))
+
+
+def _harmed(run: Run, active: Sequence[Waiver], known: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
+    """Yield what an earlier case had harmed, where no waiver says which, or that this one dies by chance."""
+    if any(waiver.harms and any(waiver.covers(case, known[case]) for case in known) for waiver in active):
+        return
+    deaths = [waiver for waiver in active if waiver.verdict["kind"] == "died"]
+    for record in run.records:
+        if record.harmed and not any(waiver.covers(record.case, known[record.case]) for waiver in deaths):
+            yield record
 
 
 def _shows(example: Judged, waiver: Waiver) -> bool:

@@ -34,6 +34,7 @@ COMMANDS = (
     "atlas",
     "mutants",
     "diagnose",
+    "export",
 )
 _INTERNAL_FAILURE = 4
 _INTERRUPTED, _TERMINATED = 130, 143

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from tconv import verdict as ver
 from tconv.answers import Answers, Opened, Told, answers, every_reading
 from tconv.call import say
 from tconv.constraints import CONSTRAINTS
+from tconv.diagnosis import shared
 from tconv.dialects import DIALECTS, Absent, Open
 from tconv.expectation import Values, expectation
 from tconv.judge import Truth
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 24
 """Elements of an output that are written out."""
+_NAMED = 3
+"""Misreadings that are named of one deviation."""
 _NO_TEXT = "geometry/1"
 
 
@@ -147,11 +150,12 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A waiver that was used: what a backend does against its text."""
+    """A waiver that was used: what a backend does against its text, and the misreadings that explain it."""
 
     source: Source
     waiver: Waiver
     count: int
+    explained: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,5 +432,10 @@ def _deviations(sources: Sequence[Source]) -> Iterator[Deviation]:
         waivers = {
             judged.waiver.name: judged.waiver for judged in source.assessment.judged if judged.waiver is not None
         }
+        diagnoses: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+        for judged in source.assessment.judged:
+            if judged.waiver is not None:
+                diagnoses[judged.waiver.name][judged.record.case] = judged.record.diagnosis
         for name, count in used.most_common():
-            yield Deviation(source, waivers[name], count)
+            explained = Counter(shared(diagnoses[name]).values())
+            yield Deviation(source, waivers[name], count, tuple(one for one, _ in explained.most_common(_NAMED)))

@@ -1,0 +1,94 @@
+"""`tconv export`: a case for someone without tconv, as files or as the text of a bug report."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from tconv import verdict as ver
+from tconv.cli import options
+from tconv.corpus import Corpus
+from tconv.dialects import dialect as dialect_of
+from tconv.errors import UsageError
+from tconv.execution.pool import Pool
+from tconv.execution.worker import Assignment
+from tconv.investigation.export import export, said
+from tconv.records import RECORD
+from tconv.reports.issue import issue as report
+from tconv.reports.phrases import phrase
+
+if TYPE_CHECKING:
+    from tconv.case import Case
+    from tconv.records import BackendHeader, Record
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_FIRST = "onnx/ConvTranspose-22"
+
+
+@click.command(name="export")
+@click.argument("case")
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path, file_okay=False))
+@click.option("--issue", is_flag=True, help="Run CASE on a backend, and print a bug report in Markdown.")
+@click.option("--backend", default=None, help="With --issue: whom the report is about.")
+@click.option("--dialect", default=None, help=f"Default: {_FIRST}; with --issue the backend's first.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="With --issue: seconds."
+)
+@options.cases
+def command(
+    case: str,
+    folder: Path | None,
+    backend: str | None,
+    dialect: str | None,
+    timeout: float,
+    cases: Path | None,
+    *,
+    issue: bool,
+) -> int:
+    """Write CASE into a folder of its own below DIR: an ONNX model, its data, and a script that runs it.
+
+    With --issue there is no DIR: CASE is run on the backend. Exits with 1 where there is nothing to report.
+    """
+    if issue != (backend is not None):
+        raise UsageError(f"--issue and --backend must go together (got {'--issue' if issue else '--backend'} alone)")
+    if issue == (folder is not None):
+        raise UsageError(f"there must be either DIR or --issue (got {'both' if issue else 'neither'})")
+    row = None if dialect is None else dialect_of(dialect)
+    asked = Corpus.load(cases).one(case)
+    if backend is not None:
+        return _report(asked, backend, dialect, timeout, str(cases or ""))
+    assert folder is not None  # noqa: S101 - there is no --issue
+    click.echo(f"case {export(asked, row or dialect_of(_FIRST), folder)}")
+    return 0
+
+
+def _report(case: Case, backend: str, dialect: str | None, timeout: float, cases: str) -> int:
+    """Run a case on a backend and print the report, or say that there is none."""
+    record, header, actual = _run(case, backend, dialect, timeout)
+    # What the dialect cannot say is an error, and no report.
+    one = said(case, dialect_of(record.dialect))
+    if isinstance(record.verdict, ver.Agreed | ver.Disputed):
+        found = f"{record.verdict.kind}: {phrase(record.verdict)}"
+        click.echo(f"nothing to report: {header.name} {header.version} in {case.id}: {found}", err=True)
+        return 1
+    click.echo(report(one, record, header, actual, cases))
+    return 0
+
+
+def _run(case: Case, backend: str, dialect: str | None, timeout: float) -> tuple[Record, BackendHeader, Array | None]:
+    """Return what a backend did, who it is, and the output in NCX where it produced a wrong one."""
+    with (
+        tempfile.TemporaryDirectory(prefix="tconv-export-") as folder,
+        Pool(Assignment(backend, dialect, folder, ""), 1, timeout) as pool,
+    ):
+        (line,) = pool.run([case])
+        record = RECORD.validate_json(line.text)
+        if record.artifact is None:
+            return record, pool.backend, None
+        with np.load(Path(folder) / record.artifact, allow_pickle=False) as arrays:
+            return record, pool.backend, arrays["actual"]

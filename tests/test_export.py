@@ -1,0 +1,427 @@
+"""`tconv export`: a case that runs without tconv, and a report that a runtime's developers can act on."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from small_corpus import CASES, HEAD, TIMEOUT, environment, tconv, told, written
+from strategies import ONNX
+from tconv import conv_transpose
+from tconv.backends.onnxruntime import OnnxRuntime
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.errors import FileError, UsageError
+from tconv.execution.evaluation import Evaluator
+from tconv.investigation.export import export, folder_name, said, snippet
+from tconv.outcome import Produced
+from tconv.reports.issue import _call, _code, _fenced
+from tconv.verdict import Agreed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tconv.case import Case
+
+ONNX_22 = DIALECTS[ONNX[-1]]
+
+
+def small(folder: Path, name: str, text: str = CASES) -> Case:
+    """Return a case of a small corpus in a folder."""
+    return Corpus.load(written(folder, text)).one(f"small/{name}")
+
+
+def repro(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a folder's script from elsewhere."""
+    command = [sys.executable, str(folder / "repro.py")]
+    return subprocess.run(
+        command, cwd=folder.parent.parent, env=environment(**more), capture_output=True, text=True, check=False
+    )
+
+
+def tensor(path: Path) -> onnx.TensorProto:
+    """Return a file's tensor."""
+    return onnx.load_tensor(str(path))
+
+
+def tampered(folder: Path, array: np.ndarray) -> None:
+    """Say that another output is owed."""
+    path = folder / "test_data_set_0" / "output_0.pb"
+    path.write_bytes(numpy_helper.from_array(array, "Y").SerializeToString())
+
+
+# Files.
+
+
+def test_the_folder_has_the_layout_of_onnx_s_backend_tests(tmp_path: Path) -> None:
+    """Model, inputs in the order of the model's, one output; the checker accepts the model."""
+    text = CASES + "  - {name: fed, with: {filter_source: input, strides: 2}}\n"
+    folder = export(small(tmp_path, "fed", text), ONNX_22, tmp_path / "out")
+    assert folder.parent == tmp_path / "out"
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    data = [f"test_data_set_0/{name}.pb" for name in ("input_0", "input_1", "input_2", "output_0")]
+    assert files == ["model.onnx", "repro.py", *data]
+    model = onnx.load(folder / "model.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    assert [tensor(folder / name).name for name in data] == ["X", "W", "B", "Y"]
+    assert [one.name for one in (*model.graph.input, *model.graph.output)] == ["X", "W", "B", "Y"]
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "f64", "bf16"])
+@pytest.mark.parametrize("data_format", ["NCX", "NXC"])
+def test_the_output_is_the_reference_s_in_the_model_s_layout_and_type(
+    dtype: str, data_format: str, tmp_path: Path
+) -> None:
+    """What is in the file are the values of the primary reading, rounded once."""
+    settings = f"strides: 2, pads_begin: 1, dtype: {dtype}, data_format: {data_format}, filter_source: input"
+    case = small(tmp_path, "one", f"{HEAD}cases:\n  - {{name: one, with: {{{settings}}}}}\n")
+    folder = export(case, ONNX_22, tmp_path) / "test_data_set_0"
+    x, w, b, y = (
+        numpy_helper.to_array(tensor(folder / f"{name}.pb")) for name in ("input_0", "input_1", "input_2", "output_0")
+    )
+    expected = conv_transpose(
+        *(one.astype(np.float64) for one in (x, w, b)),
+        dialect=ONNX_22.name,
+        strides=2,
+        pads_begin=1,
+        groups=2,
+        data_format=data_format,
+        filter_format="IOX",
+    )
+    assert y.dtype == x.dtype
+    assert np.array_equal(y.astype(np.float64), expected)
+
+
+def test_the_script_agrees_where_the_runtime_does(tmp_path: Path) -> None:
+    """Exit code 0, from any folder, and without tconv or its test modules."""
+    folder = export(small(tmp_path, "padded"), ONNX_22, tmp_path / "out")
+    done = repro(folder, PYTHONPATH="")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "equal     the runtime does what is owed" in done.stdout
+    assert "tconv" not in (folder / "repro.py").read_text(encoding="utf-8")
+
+
+def test_the_script_tells_the_first_difference(tmp_path: Path) -> None:
+    """Exit code 1 where an element, the shape or the type is not what is owed."""
+    folder = export(small(tmp_path, "padded"), ONNX_22, tmp_path / "out")
+    owed = numpy_helper.to_array(tensor(folder / "test_data_set_0" / "output_0.pb"))
+    other = owed.copy()
+    other[0, 2, 3] += 1
+    for array, message in (
+        (other, f"1 of 60 elements; [0, 2, 3] must be {other[0, 2, 3]} (got {owed[0, 2, 3]})"),
+        (owed[..., :-1], "the shape must be [1, 6, 9] (got [1, 6, 10])"),
+        (owed.astype(np.float64), "the type must be float64 (got float32)"),
+    ):
+        tampered(folder, array)
+        done = repro(folder)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert f"differs   {message}" in done.stdout
+
+
+def test_the_script_tells_that_a_runtime_fails(tmp_path: Path) -> None:
+    """A model that cannot be loaded is exit code 1 and the runtime's words, not a traceback."""
+    folder = export(small(tmp_path, "plain"), ONNX_22, tmp_path / "out")
+    (folder / "model.onnx").write_bytes(b"no model")
+    done = repro(folder)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "differs   the runtime fails\n" in done.stdout
+
+
+def test_a_case_that_owes_a_refusal_has_no_output(tmp_path: Path) -> None:
+    """The script says what must be refused and why; 0 where it is, 1 where it is answered."""
+    folder = export(small(tmp_path, "invalid"), ONNX_22, tmp_path / "out")
+    assert [path.name for path in (folder / "test_data_set_0").iterdir()] == ["input_0.pb"]
+    refused = repro(folder)
+    assert (refused.returncode, refused.stderr) == (0, "")
+    assert "expected  the model must be refused: pads must not be written beside auto_pad" in refused.stdout
+    model = onnx.load(folder / "model.onnx")
+    del model.graph.node[0].attribute[:]
+    model.graph.node[0].attribute.append(onnx.helper.make_attribute("group", 2))
+    onnx.save(model, folder / "model.onnx")
+    answered = repro(folder)
+    assert (answered.returncode, answered.stderr) == (1, "")
+    assert "differs   the model was answered, and must be refused" in answered.stdout
+
+
+def test_a_bound_that_real_data_allow_goes_with_the_case(tmp_path: Path) -> None:
+    """A last bit that differs is equal; more is a difference. Integers have no such file."""
+    text = f"{HEAD}cases:\n  - {{name: real, with: {{x: {{data: normal}}, w: {{data: normal}}}}}}\n"
+    folder = export(small(tmp_path, "real", text), ONNX_22, tmp_path / "out")
+    assert repro(folder).returncode == 0
+    held = dict(np.load(folder / "tolerance.npz", allow_pickle=False))
+    assert held["allowed"].shape == held["reference"].shape == (1, 6, 7)
+    assert (held["allowed"] < 1e-4).all()
+    held["reference"] = held["reference"] + held["allowed"] * 3
+    np.savez(folder / "tolerance.npz", allow_pickle=False, **held)
+    done = repro(folder)
+    assert done.returncode == 1
+    assert "differs   42 of 42 elements" in done.stdout
+
+
+@pytest.mark.parametrize("dialect", ONNX)
+def test_script_and_snippet_do_what_the_harness_does(dialect: str, tmp_path: Path) -> None:
+    """On values of every kind the script's difference is the judge's, and the snippet's output the backend's."""
+    row, runtime, compared = DIALECTS[dialect], OnnxRuntime(), 0
+    evaluator = Evaluator(runtime, "onnxruntime", row, {}, None)
+    cases = list(Corpus.load().cases("smoke"))
+    for case in [case for case in cases if case.breaks is None and case.x.data != "integers"] + cases[::40]:
+        verdict = evaluator.evaluate(case).verdict
+        one = None if verdict.kind == "inexpressible" or case.breaks else said(case, row)
+        outcome = None if one is None else runtime.run(one.call, one.arrays)
+        if one is None or not isinstance(outcome, Produced):
+            continue
+        compared += 1
+        folder = export(case, row, tmp_path)
+        script: dict[str, object] = {"__name__": "repro", "__file__": str(folder / "repro.py")}
+        exec((folder / "repro.py").read_text(encoding="utf-8"), script)  # noqa: S102 - it is what is tested
+        owed = numpy_helper.to_array(tensor(folder / "test_data_set_0" / "output_0.pb"))
+        with np.errstate(all="ignore"):
+            found = script["difference"](outcome.array, owed)  # type: ignore[operator] # the script's function
+        assert (found == "") == isinstance(verdict, Agreed), case.id
+        if (source := snippet(one)) is not None:
+            shown: list[np.ndarray] = []
+            exec(source, {"print": shown.append})  # noqa: S102 - likewise
+            assert shown[0].tobytes() == outcome.array.tobytes(), case.id
+    assert compared > 20
+
+
+def test_what_cannot_be_written_as_a_model_is_an_error(tmp_path: Path) -> None:
+    """A dialect other than ONNX's, and a case that the dialect cannot say: nothing is written."""
+    with pytest.raises(UsageError, match=r"--dialect must be one of onnx/.* \(got 'geometry/1'\)"):
+        export(small(tmp_path, "plain"), DIALECTS["geometry/1"], tmp_path / "out")
+    text = f"{HEAD}cases:\n  - {{name: half, with: {{dtype: bf16}}}}\n"
+    with pytest.raises(UsageError, match=r"a case must be one that onnx/ConvTranspose-11 can say \(got small/half: "):
+        export(small(tmp_path, "half", text), DIALECTS["onnx/ConvTranspose-11"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+# Names.
+
+
+@pytest.mark.parametrize("stem", ["..", "a b;c", '\'"""; raise SystemExit(7)', "\\", "ü", "x" * 200, "con"])
+def test_a_hostile_name_stays_inside_and_runs_nothing(stem: str, tmp_path: Path) -> None:
+    """The folder is one plain name in DIR, and the id is a literal in the script."""
+    path = written(tmp_path, CASES, f"{stem}.yaml")
+    (case,) = Corpus.load(path).cases("full", ["**/plain"])
+    folder = export(case, ONNX_22, tmp_path / "out")
+    assert [one.name for one in (tmp_path / "out").iterdir()] == [folder.name]
+    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+_-]{1,110}", folder.name)
+    done = repro(folder, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"case      {case.id.encode('ascii', 'backslashreplace').decode()}\n" in done.stdout
+
+
+def test_names_are_unique(tmp_path: Path) -> None:
+    """Ids that differ in what a file name cannot hold have two folders, and so have two dialects."""
+    cases = list(Corpus.load().cases("smoke"))
+    for stem in ("a b", "a_b", "a-b", "x" * 150, "x" * 151):
+        cases += Corpus.load(written(tmp_path, CASES, f"{stem}.yaml")).cases()
+    names = {folder_name(case, DIALECTS[dialect]) for case in cases for dialect in ONNX}
+    assert len(names) == len(cases) * len(ONNX)
+
+
+def test_an_earlier_export_is_replaced(tmp_path: Path) -> None:
+    """Files of the case as it was are gone, those of others are left."""
+    folder = export(small(tmp_path, "plain"), ONNX_22, tmp_path / "out")
+    stale, other = folder / "test_data_set_0" / "input_7.pb", folder / "notes.txt"
+    for path in (stale, other):
+        path.write_bytes(b"old")
+    assert export(small(tmp_path, "plain"), ONNX_22, tmp_path / "out") == folder
+    assert (stale.exists(), other.exists()) == (False, True)
+
+
+@pytest.mark.parametrize("link", ["folder", "data", "file"])
+def test_no_link_leads_out_of_the_folder(link: str, tmp_path: Path) -> None:
+    """A link in the place of a folder is an error, one in the place of a file is replaced."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    case = small(tmp_path, "plain")
+    folder = tmp_path / "out" / folder_name(case, ONNX_22)
+    place = {"folder": folder, "data": folder / "test_data_set_0", "file": folder / "model.onnx"}[link]
+    place.parent.mkdir(parents=True)
+    place.symlink_to(outside / "model.onnx" if link == "file" else outside)
+    if link == "file":
+        export(case, ONNX_22, tmp_path / "out")
+        assert not place.is_symlink()
+    else:
+        with pytest.raises(FileError, match="must be a folder of its own"):
+            export(case, ONNX_22, tmp_path / "out")
+    assert list(outside.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The path, and what the system says; exit 2."""
+    code = told(monkeypatch, tmp_path, "export", "small/plain", "small.yaml/x", "--cases", str(written(tmp_path)))
+    err = capfd.readouterr().err
+    assert (code, err.count("\n")) == (2, 1)
+    assert "must be a folder that can be written (Not a directory)" in err
+
+
+# Reports.
+
+
+def issue(folder: Path, backend: str, name: str, *more: str, text: str = CASES) -> subprocess.CompletedProcess[str]:
+    """Print the report about one of `wrong_backends`."""
+    path = written(folder, text)
+    arguments = ("--issue", "--backend", f"wrong_backends:{backend}", "--timeout", str(TIMEOUT), *more)
+    return tconv(folder, "export", f"small/{name}", *arguments, "--cases", path.name)
+
+
+def test_a_report_says_all_that_there_is_to_say(tmp_path: Path) -> None:
+    """Title, versions, call, both outputs in full, clause, diagnosis, and two ways to see it."""
+    done = issue(tmp_path, "PadsSwapped", "padded")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("# PadsSwapped 1.0: onnx/ConvTranspose-22 gives wrong values, as if pads-exchanged")
+    headings = ["Versions", "Call", "Expected", "Actual", "Clause", "Diagnosis", "How to reproduce"]
+    assert [line.removeprefix("## ") for line in lines if line.startswith("## ")] == headings
+    for told_ in (
+        "- `PadsSwapped 1.0`",
+        "  - kind: `miniature`",
+        "- attribute `strides = [2]`",
+        "- attribute `pads = [1, 0]`",
+        "- input `X f32 [1, 4, 5]`",
+        "- constant `W f32 [4, 3, 3]`",
+        "[[[-250.,  619., -143.,   74.,    0.,  -14.,  -40.,  154.,   30.,  -85.],",
+        "[[[ 196., -250.,  619., -143.,   74.,    0.,  -14.,  -40.,  154.,   30.],",
+        "60 of 60 elements; [0,0,0] must be -250 (got 196)",
+        "- cited by the case: doc",
+        "- pads-exchanged: pads of begin and end are exchanged",
+        f"tconv run small/padded --backend wrong_backends:PadsSwapped --dialect {ONNX_22.name} --cases small.yaml",
+    ):
+        assert told_ in lines, told_
+
+
+def test_the_report_s_python_runs(tmp_path: Path) -> None:
+    """It stands alone, and prints what onnxruntime makes of the call: here what is owed."""
+    report = issue(tmp_path, "PadsSwapped", "padded").stdout
+    (source,) = re.findall(r"^```python\n(.*?)^```$", report, re.MULTILINE | re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("[[[-250.  619. -143.   74.    0.  -14.  -40.  154.   30.  -85.]\n")
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "title", "actual"),
+    [
+        ("Aborts", "trouble", "dies", "SIGABRT: assertion failed: stride < 7"),
+        ("Hangs", "trouble", "does not answer", "no answer within 3 s"),
+        ("RefusesEverything", "plain", "refuses a valid call", "I do not like ['b', 'w', 'x']"),
+        ("AcceptsEverything", "invalid", "answers an invalid call", "breaks pads-without-auto-pad, and was answered"),
+        ("WrongShape", "plain", "gives an output of the wrong shape", "must be [1, 6, 7] (got [1, 6, 6])"),
+        ("WrongDtype", "plain", "gives an output of the wrong type", "must be f32 (got f64)"),
+        ("Scalar", "plain", "gives an output of the wrong shape", "must be [1, 6, 7] (got [])"),
+        ("UnsupportedEverywhere", "plain", "does not implement a valid call", "['b', 'w', 'x'] to come"),
+        ("Raises", "plain", "fails", "RuntimeError: no kernel"),
+    ],
+)
+def test_every_deviation_has_its_report(backend: str, name: str, title: str, actual: str, tmp_path: Path) -> None:
+    """Death and silence included: they are the worker's, not ours."""
+    done = issue(tmp_path, backend, name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"# {backend} 1.0: onnx/ConvTranspose-22 {title}")
+    assert actual in done.stdout.partition("## Actual")[2].partition("## Clause")[0]
+
+
+def test_a_refusal_that_is_owed_is_what_is_expected(tmp_path: Path) -> None:
+    """With the clause of the constraint, and what was found."""
+    report = issue(tmp_path, "AcceptsEverything", "invalid").stdout
+    assert "\n## Expected\n\nA refusal.\n" in report
+    assert "- pads-without-auto-pad: attribute pads, 'This attribute cannot be used simultaneously" in report
+
+
+def test_the_clauses_are_those_of_the_questions_that_the_case_puts(tmp_path: Path) -> None:
+    """Each with the text's answer; a question that is not put is not spoken of."""
+    text = f"{HEAD}cases:\n  - {{name: same, with: {{strides: 2, auto_pad: same_upper}}}}\n"
+    report = issue(tmp_path, "BiasDoubled", "same", text=text).stdout
+    assert "- same is input-times-stride: attribute auto_pad, 'output_shape[i] = input_shape[i] * strides[i]'" in report
+    assert "- odd_upper is end: " in report
+    assert "odd_lower" not in report
+
+
+def test_a_call_is_told_in_the_dialect_s_own_words(tmp_path: Path) -> None:
+    """Sizes that are an input are shown as one; and there is no Python for what is no model of ONNX."""
+    text = f"{HEAD}cases:\n  - {{name: sized, with: {{strides: 2, groups: 1, bias: false, output_shape: [9]}}}}\n"
+    one = said(small(tmp_path, "sized", text), DIALECTS["openvino/ConvolutionBackpropData-1"])
+    lines = list(_call(one))
+    assert lines[0] == "`openvino/ConvolutionBackpropData-1` with"
+    assert "- constant `output_shape integers [1]`" in lines
+    assert lines[lines.index("output_shape =") + 2] == "```\n[9]\n```"
+    assert snippet(one) is None
+
+
+def test_large_arrays_are_told_by_shape_and_first_difference(tmp_path: Path) -> None:
+    """They are packed in the Python; where that is too long, the report names the command that writes files."""
+    text = f"{HEAD}cases:\n" + "".join(
+        f"  - {{name: {name}, with: {{spatial: [{size}], x: {{data: normal}}}}}}\n"
+        for name, size in (("wide", 200), ("wider", 20000))
+    )
+    wide, wider = (issue(tmp_path, "DroppedTap", name, text=text) for name in ("wide", "wider"))
+    assert (wide.returncode, wider.returncode) == (0, 0)
+    assert "X has 800 elements" in wide.stdout
+    assert "zlib.decompress" in wide.stdout
+    assert re.search(r"elements; \[0,0,\d+\] must be ", wide.stdout)
+    assert "\nf32 [1, 6, 202] in NCX\n\n## Actual" in wide.stdout
+    assert "tconv export small/wider . --dialect onnx/ConvTranspose-22 --cases small.yaml" in wider.stdout
+    assert len(wider.stdout) < 10_000
+
+
+def test_nothing_is_reported_where_the_text_is_followed(tmp_path: Path) -> None:
+    """Exit code 1, one line on standard error, and nothing that could be sent."""
+    done = issue(tmp_path, "Right", "padded")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "nothing to report: Right 1.0 in small/padded: agreed: exact\n"
+
+
+def test_a_case_that_the_dialect_cannot_say_is_an_error(tmp_path: Path) -> None:
+    """The backend was not asked, so there is nothing to tell of it."""
+    text = f"{HEAD}cases:\n  - {{name: half, with: {{dtype: bf16}}}}\n"
+    done = issue(tmp_path, "Right", "half", "--dialect", "onnx/ConvTranspose-11", text=text)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a case must be one that onnx/ConvTranspose-11 can say (got small/half: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "there must be either DIR or --issue (got neither)"),
+        (("out", "--issue", "--backend", "a"), "there must be either DIR or --issue (got both)"),
+        (("--issue",), "--issue and --backend must go together (got --issue alone)"),
+        (("out", "--backend", "a"), "--issue and --backend must go together (got --backend alone)"),
+        (("out", "--dialect", "nope"), "dialect must be one of onnx/ConvTranspose-1, "),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(
+    arguments: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """What must be and what it got; exit 2, and nothing is written."""
+    code = told(monkeypatch, tmp_path, "export", "small/plain", *arguments, "--cases", str(written(tmp_path)))
+    err = capfd.readouterr().err
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("text", ["plain", "a`b", "```\n# owned\n```", "`" * 7])
+def test_no_text_of_a_runtime_ends_its_block(text: str) -> None:
+    """The marks around it are longer than any in it, and in a line there is no line end."""
+    fence, *inside, end = _fenced(text).split("\n")
+    assert "\n".join(inside) == text
+    assert fence == end
+    assert fence not in text
+    marks = re.match("`+", _code(text))
+    assert marks
+    assert marks[0] not in _code(text)[len(marks[0]) : -len(marks[0])]
+    assert "\n" not in _code(text)
