@@ -94,8 +94,12 @@ def _iox(w: torch.Tensor, call: Call) -> torch.Tensor:
 
 
 def _cut(reached: torch.Tensor, geometry: Geometry) -> torch.Tensor:
-    """Crop or enlarge at both ends; torch's padding takes the last axis first."""
-    pads: list[int] = []
-    for begin, end in zip(reversed(geometry.pads_begin), reversed(geometry.pads_end), strict=True):
-        pads += [-begin, -end]
-    return functional.pad(reached, pads)
+    """Enlarge at both ends, then crop: one side may crop more than there is without the other's enlargement."""
+    sides = list(zip(geometry.pads_begin, geometry.pads_end, strict=True))
+    # torch's padding takes the last axis first.
+    added = [max(-pad, 0) for begin, end in reversed(sides) for pad in (begin, end)]
+    enlarged = torch.nn.functional.pad(reached, added) if any(added) else reached
+    cropped = [
+        slice(max(begin, 0), max(begin, 0) + size) for (begin, _), size in zip(sides, geometry.output, strict=True)
+    ]
+    return enlarged[(..., *cropped)]

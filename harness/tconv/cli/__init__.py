@@ -33,6 +33,8 @@ COMMANDS = (
     "gate",
     "atlas",
     "mutants",
+    "shrink",
+    "fuzz",
     "diagnose",
     "export",
 )

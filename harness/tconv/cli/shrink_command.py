@@ -1,0 +1,114 @@
+"""`tconv shrink`: the smallest case with the same failure."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tconv.cli import options
+from tconv.corpus import Corpus
+from tconv.corpus.writing import case_file
+from tconv.dialects import dialect as dialect_of
+from tconv.errors import FileError
+from tconv.execution.pool import Pool
+from tconv.execution.worker import Assignment
+from tconv.investigation.shrinking import asking, failure, shrunk
+from tconv.reports.phrases import explanation, phrase
+from tconv.yaml_tree import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.case import Case
+    from tconv.records import Record
+
+_NAME = "minimal"
+_ASKED_BETWEEN_LINES = 100
+
+
+@click.command(name="shrink")
+@click.argument("case")
+@click.option("--backend", default="onnxruntime", show_default=True, help="Who fails.")
+@click.option("--dialect", default=None, help="The dialect to speak; default: the backend's first.")
+@options.cases
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.05), default=10.0, show_default=True, help="Seconds for one case."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="The file to write; default: standard output.",
+)
+def command(
+    case: str, backend: str, dialect: str | None, cases: Path | None, timeout: float, output: Path | None
+) -> int:
+    """Find the smallest case that fails as CASE does, and print it as a case file.
+
+    Simpler cases are run until none of them fails alike: with the same kind of verdict and, where the wrong output is
+    explained, an explanation in common; else with the same words. Exits with 1 where CASE does not fail.
+    """
+    found = Corpus.load(cases).one(case)
+    if dialect is not None:
+        dialect_of(dialect)
+    with Pool(Assignment(backend, dialect, None, ""), 1, timeout) as pool:
+        ask, row = _told(asking(pool)), dialect_of(pool.dialect)
+        record = ask(found)
+        wanted = failure(record)
+        if wanted is None:
+            click.echo(
+                f"tconv: a case must fail to be shrunk (got {record.verdict.kind}: {one_line(phrase(record.verdict))})",
+                err=True,
+            )
+            return 1
+        result = shrunk(found, record, row, ask, lambda _, answer: wanted.alike(failure(answer)))
+    text = case_file(
+        [replace(result.case, id=_NAME, about=told(result.record))], f"The smallest case that fails as {found.id} does."
+    )
+    file = output or Path(f"{_NAME}.yaml")
+    words = ["tconv", "run", "--cases", str(file), "--backend", backend, "--dialect", pool.dialect]
+    lines = [told(result.record), f"{result.tried} simpler cases were run", shlex.join(words)]
+    if output is None:
+        # All of it is a case file, comments included.
+        lines[-1] = f"kept as {file}: {lines[-1]}"
+        click.echo("".join(f"# {line}\n" for line in lines) + text, nl=False)
+        return 0
+    write(output, text)
+    click.echo("\n".join(lines))
+    return 0
+
+
+def told(record: Record) -> str:
+    """Return a verdict, its phrase and its explanation in one line."""
+    said = f"{record.verdict.kind}: {phrase(record.verdict)}".removesuffix(": ")
+    return one_line("; ".join(filter(None, (said, explanation(record)))))
+
+
+def _told(ask: Callable[[Case], Record]) -> Callable[[Case], Record]:
+    """Return the same with a line on standard error now and then."""
+    asked = 0
+
+    def one(case: Case) -> Record:
+        nonlocal asked
+        asked += 1
+        if asked % _ASKED_BETWEEN_LINES == 0:
+            click.echo(f"tconv: {asked} cases tried", err=True)
+        return ask(case)
+
+    return one
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file.
+
+    Raises:
+        FileError: it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(path, f"must be a file that can be written ({error.strerror})") from None

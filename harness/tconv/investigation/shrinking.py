@@ -1,0 +1,346 @@
+"""The smallest case with the same failure: simpler cases are tried until none of them fails alike."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, assert_never
+
+import numpy as np
+
+from tconv import verdict as ver
+from tconv.corpus.building import ImpossibleCase, build
+from tconv.corpus.writing import settings
+from tconv.expectation import Inexpressible, expectation
+from tconv.geometry import reach
+from tconv.records import RECORD
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tconv.case import Case, Operand
+    from tconv.dialects import Dialect
+    from tconv.execution.pool import Pool
+    from tconv.records import Record
+    from tconv.vocabulary import Ints
+
+_PER_AXIS = {"strides": 1, "dilations": 1, "pads_begin": 0, "pads_end": 0, "output_padding": 0}
+"""Attributes with an entry for each axis, and the entry that does nothing."""
+_TOGETHER = (("pads_begin", "pads_end"), ("data_format", "filter_format"), ("strides", "dilations"))
+"""Attributes that are dropped at once before each is dropped alone."""
+_LISTS = (*_PER_AXIS, "output_shape", "kernel_shape")
+_SPATIAL = 2
+"""Where the spatial axes of a shape begin."""
+_NEAREST = 4
+_NUMBER = r"(?<![\w.])(?:nan|inf|0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)(?!\w)"
+_NUMBERS = re.compile(rf"(?:[-+*(\[{{<,:/ ]*{_NUMBER}[)\]}}>,]*)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What makes two failures one.
+
+    Attributes:
+        kind: the verdict's.
+        explained: misreadings that give the output, any of which suffices; none where it was not diagnosed.
+        words: what the verdict says, without the numbers in it; empty where it says numbers alone.
+    """
+
+    kind: str
+    explained: tuple[str, ...]
+    words: str
+
+    def alike(self, other: Failure | None) -> bool:
+        """Return whether another failure is this one: a diagnosis in common, or the same words."""
+        if other is None or self.kind != other.kind:
+            return False
+        if self.explained:
+            return not set(self.explained).isdisjoint(other.explained)
+        return self.words == other.words
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """The smallest case that was found.
+
+    Attributes:
+        case: the case.
+        record: what came of it.
+        tried: how many simpler cases were run.
+    """
+
+    case: Case
+    record: Record
+    tried: int
+
+
+def failure(record: Record) -> Failure | None:
+    """Return the failure that a record tells of; None where the backend agreed, or was not asked."""
+    verdict = record.verdict
+    match verdict:
+        case ver.Agreed() | ver.Inexpressible():
+            return None
+        case ver.RefusedValid(words) | ver.Broke(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
+            pass
+        case ver.Died(words, _) | ver.WrongDtype(_, words):
+            pass
+        case ver.Disputed(readings):
+            words = " + ".join(readings)
+        case ver.Differed() | ver.WrongShape() | ver.TimedOut() | ver.Unstable():
+            words = ""
+        case _:
+            assert_never(verdict)
+    return Failure(verdict.kind, record.diagnosis, without_numbers(words))
+
+
+def without_numbers(text: str) -> str:
+    """Return a text with every number, and every list of numbers, replaced by `#`; those in names are none."""
+    return " ".join(_NUMBERS.sub(" # ", text).split())
+
+
+def asking(pool: Pool) -> Callable[[Case], Record]:
+    """Return what runs one case in a pool and returns its record."""
+
+    def ask(case: Case) -> Record:
+        (line,) = pool.run([case])
+        return RECORD.validate_json(line.text)
+
+    return ask
+
+
+def shrunk(
+    case: Case,
+    record: Record,
+    row: Dialect,
+    ask: Callable[[Case], Record],
+    same: Callable[[Case, Record], bool],
+    name: str = "shrink",
+) -> Shrunk:
+    """Return a case that fails as this one does, and of which no simpler one does.
+
+    Args:
+        case: a case that fails.
+        record: what came of it.
+        row: the dialect; what it cannot say is not tried.
+        ask: runs a case.
+        same: whether what came of a case is the failure that is wanted.
+        name: what the ids of the cases that are tried begin with.
+    """
+    seen = {content(case)}
+    tried = 0
+    found: Shrunk | None = Shrunk(case, record, 0)
+    while found is not None:
+        case, record, found = found.case, found.record, None
+        for candidate in simpler(case):
+            said = content(candidate)
+            if said in seen or isinstance(expectation(candidate, row), Inexpressible):
+                continue
+            seen.add(said)
+            tried += 1
+            # A pool tells cases apart by their ids.
+            candidate = replace(candidate, id=f"{name}/{tried}")  # noqa: PLW2901 - the same case, named
+            answer = ask(candidate)
+            if same(candidate, answer):
+                found = Shrunk(candidate, answer, tried)
+                break
+    return Shrunk(case, record, tried)
+
+
+def content(case: Case) -> tuple[object, ...]:
+    """Return what two cases have in common that ask the same; it can be hashed."""
+    # Values may hold NaN, which is equal to nothing, and zeros of either sign, which are equal.
+    operands = repr((case.x, case.w, case.b))
+    return case.attributes, operands, case.shapes, case.filter_source, case.breaks, case.omit
+
+
+def simpler(case: Case) -> Iterator[Case]:
+    """Yield cases that are simpler by one step, the largest steps first; all of them can be built and written."""
+    for step in _STEPS:
+        for candidate in step(replace(case, expected=(), smoke=False)):
+            try:
+                built = build(case.id, settings(candidate), {}, cites=case.cites)
+            except ImpossibleCase:
+                continue
+            if content(built) != content(case):
+                yield built
+
+
+def _fewer_axes(case: Case) -> Iterator[Case]:
+    """Drop an axis, the last one first."""
+    rank = len(case.x.shape) - _SPATIAL
+    if rank < 2 or len(case.w.shape) != len(case.x.shape):  # noqa: PLR2004 - one axis must be left
+        return
+    for axis in reversed(range(rank)):
+        lists = {
+            name: value[:axis] + value[axis + 1 :]
+            for name in _LISTS
+            if (value := getattr(case.attributes, name)) is not None and len(value) == rank
+        }
+        at = axis + _SPATIAL
+        x, w = (_without_axis(operand, at) for operand in (case.x, case.w))
+        yield replace(_with(case, **lists), x=x, w=w)
+
+
+def _fewer_attributes(case: Case) -> Iterator[Case]:
+    """Leave attributes out, several at once first. The groups are another matter: operands depend on them."""
+    given = [name for name in case.attributes.given() if name != "groups" or case.attributes.groups == 1]
+    for names in (tuple(given), *_TOGETHER):
+        if len([name for name in names if name in given]) > 1:
+            yield _with(case, **dict.fromkeys(names))
+    for name in given:
+        yield _with(case, **{name: None})
+
+
+def _plainer(case: Case) -> Iterator[Case]:
+    """Present the case as most are: no bias, static shapes, a constant filter, nothing omitted or broken."""
+    plain: dict[str, Any] = {"b": None, "shapes": "static", "filter_source": "initializer", "omit": (), "breaks": None}
+    for name, value in plain.items():
+        if getattr(case, name) != value:
+            yield replace(case, **{name: value})
+
+
+def _plainer_operands(case: Case) -> Iterator[Case]:
+    """Fill operands with the first integers of f32: all at once, in type, seed and data alone, and each alone."""
+    roles = [role for role in ("x", "w", "b") if getattr(case, role) is not None]
+    data: dict[str, Any] = {"data": "integers", "values": ()}
+    for change in ({"dtype": DType.F32, "seed": 0, **data}, {"dtype": DType.F32}, {"seed": 0}, data):
+        for some in (roles, *([role] for role in roles)):
+            changed: dict[str, Any] = {role: replace(getattr(case, role), **change) for role in some}
+            yield replace(case, **changed)
+
+
+def _smaller_batch(case: Case) -> Iterator[Case]:
+    for size in _nearer(case.x.shape[0] if case.x.shape else 1, 1):
+        yield replace(case, x=_reshaped(case.x, (size, *case.x.shape[1:])))
+
+
+def _fewer_channels(case: Case) -> Iterator[Case]:
+    """Take fewer groups, then fewer channels in each, where operands agree about them."""
+    groups = case.attributes.groups or 1
+    x, w = case.x.shape, case.w.shape
+    if groups < 1 or len(x) < _SPATIAL or len(w) < _SPATIAL or x[1] != w[0] or x[1] % groups:
+        return
+    inputs, outputs = x[1] // groups, w[1]
+    for count in _nearer(groups, 1):
+        yield _channelled(case, count, inputs, outputs)
+    for size in _nearer(inputs, 1):
+        yield _channelled(case, groups, size, outputs)
+    for size in _nearer(outputs, 1):
+        yield _channelled(case, groups, inputs, size)
+
+
+def _channelled(case: Case, groups: int, inputs: int, outputs: int) -> Case:
+    """Return the case with so many groups, and so many input and output channels in each."""
+    x, w, b = case.x, case.w, case.b
+    told = case.attributes.groups if groups == (case.attributes.groups or 1) else None if groups == 1 else groups
+    return replace(
+        _with(case, groups=told),
+        x=_reshaped(x, (x.shape[0], inputs * groups, *x.shape[2:])),
+        w=_reshaped(w, (inputs * groups, outputs, *w.shape[2:])),
+        b=None if b is None else _reshaped(b, (outputs * groups,)),
+    )
+
+
+def _smaller_sizes(case: Case) -> Iterator[Case]:
+    """Make all axes of data or filter small at once, then each a little smaller.
+
+    An output_shape that is asked for stays as far from the full size as it was, or, after that, what it is.
+    """
+    for role in ("x", "w"):
+        sizes = getattr(case, role).shape[_SPATIAL:]
+        smaller = [tuple(min(size, limit) or 1 for size in sizes) for limit in (1, 2, 3)] if len(sizes) > 1 else []
+        for axis, size in enumerate(sizes):
+            smaller += [(*sizes[:axis], less, *sizes[axis + 1 :]) for less in _nearer(size, 1)]
+        for wanted in smaller:
+            changed = _sized(case, role, wanted)
+            if (asked := _asked_as_before(case, changed)) is not None:
+                yield _with(changed, output_shape=asked)
+            yield changed
+
+
+def _sized(case: Case, role: str, sizes: Ints) -> Case:
+    operand: Operand = getattr(case, role)
+    resized: dict[str, Any] = {role: _reshaped(operand, (*operand.shape[:_SPATIAL], *sizes))}
+    changed = replace(case, **resized)
+    if role == "w" and case.attributes.kernel_shape == case.w.shape[_SPATIAL:]:
+        return _with(changed, kernel_shape=sizes)
+    return changed
+
+
+def _smaller_entries(case: Case) -> Iterator[Case]:
+    """Bring each entry of an attribute nearer to the one that does nothing."""
+    for name, neutral in _PER_AXIS.items():
+        value: Ints = getattr(case.attributes, name) or ()
+        for axis, entry in enumerate(value):
+            for less in _nearer(entry, neutral):
+                changed = _with(case, **{name: (*value[:axis], less, *value[axis + 1 :])})
+                if (asked := _asked_as_before(case, changed)) is not None:
+                    yield _with(changed, output_shape=asked)
+                yield changed
+    asked, full = case.attributes.output_shape, _full(case)
+    if asked is not None and full is not None and len(asked) == len(full):
+        for axis, (entry, most) in enumerate(zip(asked, full, strict=True)):
+            for less in _nearer(entry, most):
+                yield _with(case, output_shape=(*asked[:axis], less, *asked[axis + 1 :]))
+
+
+_STEPS: tuple[Callable[[Case], Iterator[Case]], ...] = (
+    _fewer_axes,
+    _fewer_attributes,
+    _plainer,
+    _plainer_operands,
+    _smaller_batch,
+    _fewer_channels,
+    _smaller_sizes,
+    _smaller_entries,
+)
+
+
+def _with(case: Case, **attributes: Any) -> Case:  # noqa: ANN401 - attributes by their names
+    return replace(case, attributes=replace(case.attributes, **attributes))
+
+
+def _nearer(value: int, simplest: int) -> Iterator[int]:
+    """Yield numbers between, the simplest first: its neighbours, half the way, and the neighbour of the value."""
+    distance, sign = abs(value - simplest), 1 if value > simplest else -1
+    for step in sorted({*range(_NEAREST), distance // 2, distance - 1}):
+        if 0 <= step < distance:
+            yield simplest + sign * step
+
+
+def _asked_as_before(case: Case, changed: Case) -> Ints | None:
+    """Return the output_shape that is as far from the full size as it was; None where there is none, or no change."""
+    asked, was, now = case.attributes.output_shape, _full(case), _full(changed)
+    if asked is None or was is None or now is None or was == now or not len(asked) == len(was) == len(now):
+        return None
+    moved = tuple(one - before + after for one, before, after in zip(asked, was, now, strict=True))
+    return moved if min(moved, default=0) >= 0 else None
+
+
+def _full(case: Case) -> Ints | None:
+    """Return the size that is reached on each axis where nothing is cropped; None where lists do not fit."""
+    spatial, kernel = case.x.shape[_SPATIAL:], case.w.shape[_SPATIAL:]
+    ones = (1,) * len(spatial)
+    strides, dilations = case.attributes.strides or ones, case.attributes.dilations or ones
+    if not len(spatial) == len(kernel) == len(strides) == len(dilations):
+        return None
+    return tuple(reach(*axis) for axis in zip(spatial, kernel, strides, dilations, strict=True))
+
+
+def _without_axis(operand: Operand, axis: int) -> Operand:
+    before, after = operand.shape[:axis], operand.shape[axis + 1 :]
+    return _reshaped(_reshaped(operand, (*before, 1, *after)), (*before, *after))
+
+
+def _reshaped(operand: Operand, shape: Ints) -> Operand:
+    """Return the operand with another shape; of literal values those that are left, or integers where some lack."""
+    if operand.data != "values" or shape == operand.shape:
+        return replace(operand, shape=shape)
+    if prod(shape) == prod(operand.shape):
+        return replace(operand, shape=shape)
+    if len(shape) == len(operand.shape) and all(new <= old for new, old in zip(shape, operand.shape, strict=True)):
+        values = np.array(operand.values).reshape(operand.shape)[tuple(slice(size) for size in shape)]
+        return replace(operand, shape=shape, values=tuple(values.ravel().tolist()))
+    return replace(operand, shape=shape, data="integers", values=())

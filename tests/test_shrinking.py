@@ -1,0 +1,266 @@
+"""A case that fails becomes the smallest one that fails alike, whatever the failure is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+
+from small_corpus import HEAD, told, written
+from strategies import case, examples, signatures
+from tconv import verdict as ver
+from tconv.case import Case, Operand
+from tconv.corpus import Corpus
+from tconv.corpus.writing import settings
+from tconv.dialects import dialect
+from tconv.investigation.shrinking import Failure, content, failure, shrunk, simpler, without_numbers
+from tconv.records import Record
+from tconv.vocabulary import DType, Signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ROW = dialect("onnx/ConvTranspose-22")
+LARGE = f"""{HEAD}
+cases:
+  - name: large
+    with: {{spatial: [5, 6, 4], kernel: [3, 2, 4], batch: 2, strides: [2, 7, 3], dilations: 2, pads_begin: [1, 2, 0],
+           pads_end: [3, 0, 2], dtype: f16, data: normal, seed: 3, shapes: symbolic, filter_source: input,
+           data_format: NXC, filter_format: GIOX, kernel_shape: kernel}}
+  - {{name: trouble, with: {{strides: 7, pads_end: 1}}}}
+  - name: special
+    with: {{spatial: [5, 6], kernel: [3, 2], x: {{data: special}}, pads_end: [1, 2]}}
+"""
+BARE: dict[str, Any] = {"spatial": [1], "kernel": [1]}
+TRULY_MINIMAL: dict[str, tuple[str, dict[str, Any]]] = {
+    "PadsSwapped": ("differed", {"spatial": [1], "kernel": [2], "pads_end": 1}),
+    "BiasDoubled": ("differed", BARE | {"bias": True}),
+    "DroppedTap": ("differed", BARE),
+    "WrongShape": ("wrong-shape", BARE),
+    "WrongDtype": ("wrong-dtype", BARE),
+    "Raises": ("broke", BARE | {"bias": True}),
+    "Aborts": ("died", BARE | {"strides": 7}),
+    "UnsupportedEverywhere": ("unsupported", BARE | {"bias": True}),
+}
+"""What is left of the large case: bias where the backend's message names its inputs."""
+
+
+def shrink(monkeypatch: pytest.MonkeyPatch, folder: Path, backend: str, *arguments: str, name: str = "large") -> int:
+    """Shrink a case of the corpus above on one of `wrong_backends`, and return the exit code."""
+    path = written(folder, LARGE)
+    return told(
+        monkeypatch, folder, "shrink", f"small/{name}", "--cases", str(path), "--backend", f"wrong_backends:{backend}",
+        *arguments,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", TRULY_MINIMAL)
+def test_what_is_left_is_minimal(backend: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing of three axes, types, layouts and lists that the failure does not need."""
+    kind, wanted = TRULY_MINIMAL[backend]
+    assert shrink(monkeypatch, tmp_path, backend, "--output", "minimal.yaml") == 0
+    found = Corpus.load(tmp_path / "minimal.yaml").one("minimal/minimal")
+    assert settings(found) == wanted
+    assert found.about.startswith(kind)
+
+
+def test_a_backend_that_hangs_is_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each case that hangs costs its time limit, and a worker."""
+    assert shrink(monkeypatch, tmp_path, "Hangs", "--timeout", "0.3", "--output", "minimal.yaml", name="trouble") == 0
+    found = Corpus.load(tmp_path / "minimal.yaml").one("minimal/minimal")
+    assert settings(found) == BARE | {"strides": 7}
+
+
+def test_what_is_printed_is_a_case_file_that_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As its comments say, by the command that they name."""
+    assert shrink(monkeypatch, tmp_path, "NanReplaced", name="special") == 0
+    printed = capfd.readouterr().out
+    (tmp_path / "minimal.yaml").write_text(printed, encoding="utf-8")
+    found = Corpus.load(tmp_path / "minimal.yaml").one("minimal/minimal")
+    assert settings(found) == BARE | {"x": {"data": "special"}}
+    first, _, command, *_ = printed.splitlines()
+    assert first.startswith("# differed: 1 of 1 elements; [0,0,0] must be nan (got 0)")
+    assert command.startswith("# kept as minimal.yaml: tconv run --cases minimal.yaml --backend wrong_backends:Nan")
+    assert told(monkeypatch, tmp_path, *command.split(": ")[1].split()[1:]) == 1
+    assert "failed" in capfd.readouterr().out
+
+
+def test_the_diagnosis_stays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The smallest case that fails at all is another one: one that fails for the same reason is wanted."""
+    assert shrink(monkeypatch, tmp_path, "PadsSwapped", name="special") == 0
+    assert "pads-exchanged" in capfd.readouterr().out.splitlines()[0]
+
+
+def test_a_case_that_passes_is_not_shrunk(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is told, and the exit code is that of what is red."""
+    assert shrink(monkeypatch, tmp_path, "Right") == 1
+    assert capfd.readouterr().err == "tconv: a case must fail to be shrunk (got agreed: bound)\n"
+
+
+def test_a_file_that_cannot_be_written_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In one line."""
+    assert shrink(monkeypatch, tmp_path, "DroppedTap", "--output", "nowhere/minimal.yaml") == 2
+    assert capfd.readouterr().err.startswith("nowhere/minimal.yaml: must be a file that can be written")
+
+
+# The search by itself: a function stands for the backend.
+
+
+def answering(fails: Callable[[Case], bool]) -> Callable[[Case], Record]:
+    """Return what answers a case: refused where it fails."""
+
+    def ask(one: Case) -> Record:
+        return Record(one.id, "made", ROW.name, ver.RefusedValid("no") if fails(one) else ver.Agreed("exact"))
+
+    return ask
+
+
+def smallest(one: Case, fails: Callable[[Case], bool]) -> dict[str, Any]:
+    """Return the settings of what a case is shrunk to."""
+    ask = answering(fails)
+    found = shrunk(one, ask(one), ROW, ask, lambda _, record: record.verdict.kind == "refused-valid")
+    assert fails(found.case)
+    return settings(found.case)
+
+
+def grouped(groups: int) -> Case:
+    """Return a case of two axes with groups of two inputs and three outputs."""
+    return case(
+        (6, 7), (3, 4), batch=3, channels=2 * groups, filters=3, groups=groups, bias=(3 * groups,), strides=(2, 3)
+    )
+
+
+def test_channels_are_as_many_as_the_groups() -> None:
+    """Groups that are needed stay, with one channel in each; the bias follows."""
+    assert smallest(grouped(4), lambda one: (one.attributes.groups or 1) >= 2) == BARE | {
+        "channels": 2,
+        "out_channels": 2,
+        "groups": 2,
+    }
+    assert smallest(grouped(4), lambda one: one.b is not None and one.w.shape[1] >= 2) == BARE | {
+        "out_channels": 2,
+        "bias": True,
+    }
+
+
+def test_sizes_are_as_small_as_they_can_be() -> None:
+    """Large ones too, in few steps."""
+    one = case((3000,), (1000,), dilations=(2,))
+    count = 0
+
+    def fails(tried: Case) -> bool:
+        nonlocal count
+        count += 1
+        return tried.x.shape[2] >= 117 and tried.w.shape[2] >= 3
+
+    assert smallest(one, fails) == {"spatial": [117], "kernel": [3]}
+    assert count < 1500
+
+
+def test_an_axis_that_is_needed_stays() -> None:
+    """With its entries, whichever it is."""
+    one = case((4, 5, 6), (2, 3, 4), strides=(1, 2, 3), pads_end=(1, 2, 3))
+    assert smallest(one, lambda tried: 2 in (tried.attributes.strides or ())) == BARE | {"strides": 2}
+    two = smallest(one, lambda tried: len(tried.x.shape) == 4)
+    assert two == {"spatial": [1, 1], "kernel": [1, 1]}
+
+
+def test_an_output_shape_is_kept_as_far_from_the_full_size() -> None:
+    """Where the crop is what fails, and not the size."""
+    one = case((5,), (3,), strides=(2,), output_shape=(9,))
+    found = smallest(
+        one,
+        lambda tried: (
+            tried.attributes.output_shape is not None
+            and tried.attributes.output_shape[0]
+            < (tried.x.shape[2] - 1) * (tried.attributes.strides or (1,))[0] + tried.w.shape[2]
+        ),
+    )
+    assert found == {"spatial": [1], "kernel": [2], "output_shape": [1]} or found == BARE | {"output_shape": [0]}
+
+
+def test_literal_values_are_cut_with_their_operand() -> None:
+    """What is left of them is left; another size has other elements."""
+    values = tuple(float(number) for number in range(12))
+    one = replace(case((3, 4), (1, 1)), x=Operand((1, 1, 3, 4), DType.F32, "values", 0, values))
+    assert smallest(one, lambda tried: 5.0 in tried.x.values) == {
+        "spatial": [2, 2],
+        "kernel": [1, 1],
+        "x": {"values": [0.0, 1.0, 4.0, 5.0]},
+    }
+
+
+def test_a_constraint_that_is_broken_for_nothing_is_not_broken() -> None:
+    """And one that is needed stays broken."""
+    one = case((4,), (3,), auto_pad="same_upper", pads_begin=(1,), breaks="pads-without-auto-pad")
+    assert smallest(one, lambda tried: tried.attributes.auto_pad is not None) == BARE | {"auto_pad": "same_upper"}
+    kept = smallest(one, lambda tried: tried.breaks is not None and tried.attributes.pads_begin is not None)
+    assert kept["breaks"] == "pads-without-auto-pad"
+
+
+@given(signatures())
+@examples(6)
+def test_what_is_simpler_is_never_the_same_nor_comes_back(signature: Signature) -> None:
+    """So the search ends: each step can be built, and none leads to where another began."""
+    one = case(signature.spatial, signature.kernel, batch=2, channels=1, filters=2, bias=(2,))
+    one = replace(one, attributes=replace(signature.attributes, groups=None))
+    for step in simpler(one):
+        assert all(content(back) != content(one) for back in simpler(step))
+
+
+# When two failures are one.
+
+
+def record(verdict: ver.Verdict, *diagnosis: str) -> Record:
+    """Return a record."""
+    return Record("a/b/c", "made", ROW.name, verdict, diagnosis=diagnosis)
+
+
+DIFFERED = ver.Differed("exact", 1, 2, (0, 0, 0), 1.0, 2.0)
+
+
+def test_failures_are_one_by_diagnosis_or_words() -> None:
+    """One explanation in common will do; words without their numbers must be the same."""
+    one = failure(record(DIFFERED, "filter-flipped", "one-too-late"))
+    assert one is not None
+    assert one.alike(failure(record(DIFFERED, "one-too-late")))
+    assert not one.alike(failure(record(DIFFERED, "bias-doubled")))
+    assert not one.alike(failure(record(DIFFERED)))
+    assert not one.alike(failure(record(ver.WrongShape((1,), (2,)), "one-too-late")))
+    refused = failure(record(ver.RefusedValid("no kernel for [1, 2, 3] in node 7")))
+    assert refused is not None
+    assert refused.alike(failure(record(ver.RefusedValid("no kernel for [4, 5] in node 12"))))
+    assert not refused.alike(failure(record(ver.RefusedValid("no memory for [4, 5] in node 12"))))
+
+
+@pytest.mark.parametrize("verdict", [ver.Agreed("exact"), ver.Inexpressible("no word for it")])
+def test_what_passes_is_no_failure(verdict: ver.Verdict) -> None:
+    """Nor is what was never asked."""
+    assert failure(record(verdict)) is None
+    assert not Failure("differed", (), "").alike(failure(record(verdict)))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("shape {1,2,3} and {1,2}", "shape # and #"),
+        ("at 0x7f3a of -1.5e-07, nan", "at # of #"),
+        ("conv_transpose2d takes int64", "conv_transpose2d takes int64"),
+        ("got 3x4 (5), 6", "got #"),
+        ("Input channels C is not equal", "Input channels C is not equal"),
+    ],
+)
+def test_numbers_are_no_words(text: str, left: str) -> None:
+    """Lists of them are one, names that hold them are none."""
+    assert without_numbers(text) == left

@@ -1,0 +1,186 @@
+"""A case that is written as a case file is read as the same case."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import attributes, axes, case, examples
+from tconv.case import Case, Cite, Expected, Operand
+from tconv.constraints import CONSTRAINTS
+from tconv.corpus import Corpus
+from tconv.corpus.building import ImpossibleCase, build
+from tconv.corpus.writing import case_file, flow, settings
+from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, DType, FilterFormat
+from tconv.yaml_core import KINDS, kind_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CITES = (Cite("onnx/ConvTranspose-22", "doc"),)
+CONTENT = ("attributes", "x", "w", "b", "shapes", "filter_source", "breaks", "omit", "expected", "smoke", "about")
+FILLS = ("integers", "normal", "wide", "ones", "impulse", "special", "nan", "negative-zero", "subnormal")
+
+
+def loaded(one: Case, folder: Path) -> Case:
+    """Return the case that is read from what is written."""
+    path = folder / "written.yaml"
+    path.write_text(case_file([replace(one, cites=CITES)], "Written."), encoding="utf-8")
+    (found,) = Corpus.load(path).cases("full")
+    return found
+
+
+def content(one: Case) -> dict[str, str]:
+    """Return a case without its id; as text, so that NaN is NaN and -0.0 is not 0.0."""
+    return {name: repr(getattr(one, name)) for name in CONTENT}
+
+
+@st.composite
+def operands(draw: st.DrawFn, shape: tuple[int, ...]) -> Operand:
+    """Return an operand of that shape, now and then with literal values."""
+    dtype, seed = draw(st.sampled_from(DType)), draw(st.integers(0, 3))
+    if draw(st.booleans()):
+        return Operand(shape, dtype, draw(st.sampled_from(FILLS)), seed)
+    values = draw(st.lists(st.floats(), min_size=math.prod(shape), max_size=math.prod(shape)))
+    return Operand(shape, dtype, "values", seed, tuple(values))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Return cases that a file can hold: operands that agree about sizes, and every now and then one that does not."""
+    rank, groups = draw(st.integers(1, 3)), draw(st.none() | st.integers(1, 3))
+    inputs, outputs = (groups or 1) * draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    x, w = draw(axes(rank, 1, 2)), draw(axes(rank, 1, 2))
+    drawn = draw(attributes(rank))
+    given_ = replace(
+        drawn,
+        auto_pad=drawn.auto_pad and str(drawn.auto_pad),
+        groups=groups,
+        kernel_shape=draw(st.sampled_from([None, w, (7,) * rank])),
+        data_format=draw(st.none() | st.sampled_from([*map(str, DataFormat)])),
+        filter_format=draw(st.none() | st.sampled_from([*map(str, FilterFormat)])),
+    )
+    bias = draw(st.none() | operands((outputs * (groups or 1),)))
+    return Case(
+        "written/name",
+        given_,
+        draw(operands((1, inputs, *x))),
+        draw(operands((inputs, outputs, *w))),
+        bias,
+        draw(st.sampled_from(["static", "symbolic"])),
+        draw(st.sampled_from(["initializer", "input"])),
+        omit=tuple(draw(st.lists(st.sampled_from(["strides", "pads_begin"]), unique=True))),
+        about=draw(st.text(max_size=20)),
+    )
+
+
+@given(cases())
+@examples(100)
+def test_what_is_written_is_read(one: Case) -> None:
+    """The settings of a case build it again, in this process."""
+    left_out: dict[str, Any] = dict.fromkeys(one.omit)
+    one = replace(one, attributes=replace(one.attributes, **left_out))
+    again = build(one.id, settings(one), {}, about=one.about)
+    assert content(again) == content(one)
+
+
+@given(one=cases())
+@examples(40)
+def test_what_is_written_to_a_file_is_read(one: Case, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """So does the text of its file, whatever its values and its words are."""
+    left_out: dict[str, Any] = dict.fromkeys(one.omit)
+    one = replace(one, attributes=replace(one.attributes, **left_out))
+    assert content(loaded(one, tmp_path_factory.mktemp("written"))) == content(one)
+
+
+def test_every_single_case_of_the_corpus_is_written(tmp_path: Path) -> None:
+    """Also those that break something, whose shapes do not fit: all in one file."""
+    singles = list(Corpus.load().singles.values())
+    assert {one.breaks for one in singles} & set(CONSTRAINTS)
+    named = [replace(one, id=f"all/case-{number}") for number, one in enumerate(singles)]
+    path = tmp_path / "all.yaml"
+    path.write_text(case_file(named, "All of them."), encoding="utf-8")
+    assert [content(one) for one in Corpus.load(path).cases("full")] == [content(one) for one in named]
+    texts = ("values: ", "clause: ", "about: ")
+    assert [s for s in path.read_text().splitlines() if len(s) > 120 and not any(text in s for text in texts)] == []
+
+
+def test_invalid_cases_of_the_corpus_are_written() -> None:
+    """Of sweeps too: lists of another length, operands of another rank, words that nobody knows."""
+    corpus = Corpus.load()
+    invalid = list(corpus.cases("gate", ["invalid"]))
+    assert len(invalid) > 50
+    for one in invalid:
+        assert content(build(one.id, settings(one), {}, about=one.about, expected=one.expected)) == content(
+            replace(one, smoke=False)
+        )
+
+
+def test_only_what_is_not_as_ever_is_written() -> None:
+    """The defaults of case files stay away, an attribute at its default does not."""
+    assert settings(case((4,), (3,))) == {"spatial": [4], "kernel": [3]}
+    assert settings(case((4, 4), (3, 3), strides=(1, 1), pads_begin=(1, 2), groups=1)) == {
+        "spatial": [4, 4],
+        "kernel": [3, 3],
+        "strides": 1,
+        "pads_begin": [1, 2],
+        "groups": 1,
+    }
+
+
+def test_sizes_are_told_by_their_meaning() -> None:
+    """Output channels are those of all groups; an operand that does not fit has its shape."""
+    fits = case((4,), (3,), batch=2, channels=4, filters=3, groups=2, bias=(6,))
+    assert settings(fits) == {
+        "batch": 2,
+        "channels": 4,
+        "out_channels": 6,
+        "spatial": [4],
+        "kernel": [3],
+        "groups": 2,
+        "bias": True,
+    }
+    assert settings(replace(fits, b=Operand((5,), DType.F16, "ones", 2)))["b"] == {
+        "shape": [5],
+        "dtype": "f16",
+        "seed": 2,
+        "data": "ones",
+    }
+
+
+def test_literal_outputs_are_written(tmp_path: Path) -> None:
+    """What a case says that a dialect owes."""
+    one = replace(case((1,), (1,)), expected=(Expected(("geometry/1",), (1,), (2.5,)),), smoke=True)
+    assert content(loaded(one, tmp_path)) == content(one)
+
+
+@pytest.mark.parametrize("word", ["null", "1e5", "0o17", "~", "a: b", "#", 'quo"te\\', "", "\x7f", "\U0001f600", "- a"])
+def test_any_word_is_a_word(word: str, tmp_path: Path) -> None:
+    """Whatever it would mean without quotes."""
+    one = case((1,), (1,), auto_pad=word, breaks="auto-pad-known")
+    assert loaded(one, tmp_path).attributes.auto_pad == word
+
+
+@given(st.floats())
+def test_numbers_are_read_as_they_are(value: float) -> None:
+    """To the last bit, signs of zeros included."""
+    text = flow(value)
+    assert repr(float(KINDS[kind_of(text)].value(text))) == repr(value)  # type: ignore[arg-type] # a number
+
+
+def test_all_attributes_are_written() -> None:
+    """A new one that the writer did not know would be lost."""
+    lists = dict.fromkeys(ATTRIBUTES, (3,)) | {"groups": 3, "auto_pad": "valid"}
+    given_ = Attributes(**lists | {"data_format": "NXC", "filter_format": "XOI"})  # type: ignore[arg-type] # by name
+    assert set(settings(replace(case((1,), (3,)), attributes=given_))) >= set(ATTRIBUTES)
+
+
+def test_what_cannot_be_is_not_built() -> None:
+    """The writer checks nothing: an impossible case is found out where it is built."""
+    with pytest.raises(ImpossibleCase, match="filter must have"):
+        build("a/b/c", settings(replace(case((4,), (3,)), w=Operand((2, 1, 3), DType.F32))), {})
