@@ -11,7 +11,7 @@ from tconv.cli.judging import assessed
 from tconv.corpus import Corpus
 from tconv.errors import FileError
 from tconv.records import read
-from tconv.reports import atlas
+from tconv.reports import atlas, whole
 from tconv.waivers import chosen
 
 
@@ -52,7 +52,6 @@ def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        whole.write(path, text)
     except OSError as error:
         raise FileError(path, f"must be a file that can be written ({error.strerror})") from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from base64 import b64encode
 from dataclasses import asdict
 from hashlib import sha256
@@ -15,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tconv.dialects import DIALECTS
+from tconv.reports import whole
 from tconv.reports.page import figures, overview
 from tconv.reports.page.artifacts import OPERANDS, VALUES, Shown, shown
 from tconv.reports.phrases import explanation, inconsistency, phrase
@@ -44,15 +44,7 @@ def write(assessments: Sequence[Assessment], destination: Path) -> None:
         assessments: the runs, in the order in which the page shows them.
         destination: the file.
     """
-    # A lone surrogate, as a torn byte of standard error decodes to, is no UTF-8.
-    page = _page(assessments).encode("utf-8", "backslashreplace")
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(page)
-        partial.replace(destination)
-    finally:
-        partial.unlink(missing_ok=True)
+    whole.write(destination, _page(assessments))
 
 
 def _page(assessments: Sequence[Assessment]) -> str:
