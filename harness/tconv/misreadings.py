@@ -178,8 +178,14 @@ def _exchanged(one: str, two: str) -> Callable[[Attributes], Attributes]:
 
 
 def _upper_for_lower(attributes: Attributes) -> Attributes:
-    other = {AutoPad.SAME_UPPER: AutoPad.SAME_LOWER, AutoPad.SAME_LOWER: AutoPad.SAME_UPPER}
-    return replace(attributes, auto_pad=other.get(attributes.auto_pad, attributes.auto_pad))  # type: ignore[call-overload]
+    mode = attributes.auto_pad
+    return attributes if mode is None else replace(attributes, auto_pad=_OTHER_MODE.get(mode, mode))
+
+
+_OTHER_MODE: dict[str, str] = {
+    AutoPad.SAME_UPPER: AutoPad.SAME_LOWER,
+    AutoPad.SAME_LOWER: AutoPad.SAME_UPPER,
+}
 
 
 def _pads(attributes: Attributes) -> tuple[Ints, Ints] | None:

@@ -10,6 +10,8 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tconv import verdict as ver
+from tconv.answers import Answers, Told
+from tconv.corpus import Corpus
 from tconv.gate import assess
 from tconv.patterns import facts_of
 from tconv.records import BackendHeader, CallSummary, Record, Run, RunHeader
@@ -273,6 +275,24 @@ def test_failure_shows_its_heatmaps(opened: Callable[..., Page]) -> None:
     assert len({_pixels(page, pane) for pane in range(3)}) == 3
     for said in ("2 of 120", "[0, 0, 0, 1]", "strides", "[3, 3]", "[2, 3, 4, 3]", "data NCX, filter IOX", "NaN"):
         expect(page.locator("#detail")).to_contain_text(said)
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, tmp_path: Path, width: int) -> None:
+    """It is a sentence: no column of numbers stands beside it, on a narrow page neither."""
+    case = Corpus.load().one("padding/auto-pad/same-upper-by-hand")
+    run = _assessment([Record(case.id, "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"))], tmp_path)
+    run.mixed = [Answers("negative_same", (Told("shrink", 2, case), Told("floor", 1, case)))]
+    html.write([run], tmp_path / "index.html")
+    page = browser.new_page()
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto((tmp_path / "index.html").as_uri())
+    sentence, column = (page.locator(found).bounding_box() for found in (".mixed li", "details:has(.mixed)"))
+    page.close()
+    assert sentence is not None
+    assert column is not None
+    assert sentence["width"] > 0.9 * column["width"]
+    assert sentence["x"] + sentence["width"] <= width
 
 
 def test_commands_are_those_of_the_other_reports(opened: Callable[..., Page]) -> None:

@@ -7,12 +7,9 @@ from pathlib import Path
 import click
 
 from tconv.cli import options
-from tconv.cli.judging import assessed
-from tconv.corpus import Corpus
+from tconv.cli.judging import assessed_files
 from tconv.errors import FileError
-from tconv.records import read
 from tconv.reports import atlas, whole
-from tconv.waivers import chosen
 
 
 @click.command(name="atlas")
@@ -36,12 +33,7 @@ from tconv.waivers import chosen
 )
 def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, markdown: Path, page: Path) -> None:
     """Write the atlas of RECORDS: which answer each backend gives where the texts differ, and how to port a call."""
-    corpus = Corpus.load(cases)
-    runs = [read(path) for path in records]
-    own = cases is None or waivers is not None
-    assessments = [
-        assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=False, own=own) for run in runs
-    ]
+    assessments, corpus = assessed_files(records, cases, waivers)
     found = atlas.atlas(assessments, corpus)
     for source in found.red:
         click.echo(f"note: {source.name}, {source.dialect} is red: {'; '.join(source.assessment.red)}", err=True)

@@ -7,11 +7,8 @@ from pathlib import Path
 import click
 
 from tconv.cli import options
-from tconv.cli.judging import assessed
-from tconv.corpus import Corpus
-from tconv.records import read
+from tconv.cli.judging import assessed_files
 from tconv.reports import junit, terminal
-from tconv.waivers import chosen
 
 
 @click.command(name="gate")
@@ -24,18 +21,7 @@ def command(
     records: tuple[Path, ...], cases: Path | None, waivers: str | None, junit_file: Path | None, *, strict: bool
 ) -> int:
     """Hold RECORDS against the waivers; exit with 1 where that is red."""
-    corpus = Corpus.load(cases)
-    runs = [read(path) for path in records]
-    assessments = [
-        assessed(
-            run,
-            chosen(waivers, run.header.backend.name),
-            corpus,
-            strict=strict,
-            own=cases is None or waivers is not None,
-        )
-        for run in runs
-    ]
+    assessments, _ = assessed_files(records, cases, waivers, strict=strict)
     if junit_file is not None:
         junit.write(assessments, junit_file)
     for assessment in assessments:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.answers import mixed
+from tconv.corpus import Corpus
 from tconv.gate import assess
+from tconv.records import read
+from tconv.waivers import chosen
 
 if TYPE_CHECKING:
-    from tconv.corpus import Corpus
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from tconv.gate import Assessment
     from tconv.records import Run
     from tconv.waivers import WaiverFile
@@ -27,3 +32,22 @@ def assessed(run: Run, waivers: WaiverFile | None, corpus: Corpus, *, strict: bo
     assessment = assess(run, waivers, corpus.facts, strict=strict, own=own, digest=corpus.digest)
     assessment.mixed = mixed(run, corpus.find, assessment.waived)
     return assessment
+
+
+def assessed_files(
+    records: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool = False
+) -> tuple[list[Assessment], Corpus]:
+    """Return what record files come to, each with the waivers of its backend, and the corpus that they are of.
+
+    Args:
+        records: the files.
+        cases: what --cases named; None for tconv's own corpus.
+        waivers: what --waivers named.
+        strict: whether accepting an invalid model is a failure.
+    """
+    corpus = Corpus.load(cases)
+    own = cases is None or waivers is not None
+    return [
+        assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
+        for run in map(read, records)
+    ], corpus

@@ -7,11 +7,8 @@ from pathlib import Path
 import click
 
 from tconv.cli import options
-from tconv.cli.judging import assessed
-from tconv.corpus import Corpus
-from tconv.records import read
+from tconv.cli.judging import assessed_files
 from tconv.reports import html, terminal
-from tconv.waivers import chosen
 
 
 @click.command(name="report")
@@ -26,18 +23,7 @@ def command(
     records: tuple[Path, ...], cases: Path | None, waivers: str | None, page: Path | None, *, strict: bool
 ) -> None:
     """Make the HTML page of RECORDS and print their totals."""
-    corpus = Corpus.load(cases)
-    runs = [read(path) for path in records]
-    assessments = [
-        assessed(
-            run,
-            chosen(waivers, run.header.backend.name),
-            corpus,
-            strict=strict,
-            own=cases is None or waivers is not None,
-        )
-        for run in runs
-    ]
+    assessments, _ = assessed_files(records, cases, waivers, strict=strict)
     destination = page or records[0].parent / "index.html"
     html.write(assessments, destination)
     for assessment in assessments:
