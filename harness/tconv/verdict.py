@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 Rule = Literal["exact", "bound", "shape", "refusal"]
@@ -24,7 +24,7 @@ class Agreed:
 
     rule: Rule
     notes: tuple[str, ...] = ()
-    kind: Literal["agreed"] = "agreed"
+    kind: Literal["agreed"] = field(default="agreed", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -36,7 +36,7 @@ class Disputed:
     rule: Rule
     notes: tuple[str, ...] = ()
     message: str | None = None
-    kind: Literal["disputed"] = "disputed"
+    kind: Literal["disputed"] = field(default="disputed", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -61,7 +61,7 @@ class Differed:
     expected: float
     actual: float
     worst: float | None = None
-    kind: Literal["differed"] = "differed"
+    kind: Literal["differed"] = field(default="differed", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -71,7 +71,7 @@ class WrongShape:
 
     expected: tuple[int, ...]
     actual: tuple[int, ...]
-    kind: Literal["wrong-shape"] = "wrong-shape"
+    kind: Literal["wrong-shape"] = field(default="wrong-shape", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -81,7 +81,7 @@ class WrongDtype:
 
     expected: str
     actual: str
-    kind: Literal["wrong-dtype"] = "wrong-dtype"
+    kind: Literal["wrong-dtype"] = field(default="wrong-dtype", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -90,7 +90,7 @@ class RefusedValid:
     """A valid call was refused."""
 
     message: str
-    kind: Literal["refused-valid"] = "refused-valid"
+    kind: Literal["refused-valid"] = field(default="refused-valid", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -105,7 +105,7 @@ class AcceptedInvalid:
 
     constraint: str
     stated: bool = True
-    kind: Literal["accepted-invalid"] = "accepted-invalid"
+    kind: Literal["accepted-invalid"] = field(default="accepted-invalid", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -114,7 +114,7 @@ class Unsupported:
     """The backend says that it does not implement the call."""
 
     reason: str
-    kind: Literal["unsupported"] = "unsupported"
+    kind: Literal["unsupported"] = field(default="unsupported", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -123,7 +123,7 @@ class Inexpressible:
     """The dialect cannot say the case."""
 
     reason: str
-    kind: Literal["inexpressible"] = "inexpressible"
+    kind: Literal["inexpressible"] = field(default="inexpressible", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -133,7 +133,7 @@ class Died:
 
     cause: str
     stderr: str
-    kind: Literal["died"] = "died"
+    kind: Literal["died"] = field(default="died", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -142,7 +142,7 @@ class TimedOut:
     """The backend did not answer in time."""
 
     seconds: float
-    kind: Literal["timed-out"] = "timed-out"
+    kind: Literal["timed-out"] = field(default="timed-out", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -151,7 +151,7 @@ class Unstable:
     """The backend answered the same call differently."""
 
     message: str
-    kind: Literal["unstable"] = "unstable"
+    kind: Literal["unstable"] = field(default="unstable", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
@@ -160,7 +160,7 @@ class Broke:
     """Something happened that is neither an answer nor a refusal."""
 
     message: str
-    kind: Literal["broke"] = "broke"
+    kind: Literal["broke"] = field(default="broke", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
 
