@@ -1,9 +1,7 @@
-"""Drawn cases: the same for the same seed, over the whole space, and what they find is told once and small."""
+"""What drawn cases find is told once and small, on one backend or between two."""
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,16 +10,12 @@ from small_corpus import told
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
 from tconv.corpus.writing import settings
-from tconv.dialects import DIALECTS, dialect
-from tconv.expectation import Inexpressible, expectation
+from tconv.dialects import dialect
 from tconv.investigation import fuzzing
-from tconv.investigation.fuzzing import Draws, drawn
-from tconv.vocabulary import ATTRIBUTES, AutoPad, DType
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tconv.case import Case
 
 ROW = dialect("onnx/ConvTranspose-22")
 WAIVED = """\
@@ -41,53 +35,9 @@ waivers:
 """
 
 
-def cases(count: int, seed: int = 0, row: str = ROW.name) -> list[Case]:
-    """Return the first cases that are drawn."""
-    return list(islice(drawn(seed, dialect(row)), count))
-
-
 def fuzz(monkeypatch: pytest.MonkeyPatch, folder: Path, backend: str, *arguments: str) -> int:
     """Fuzz one of `wrong_backends`, and return the exit code."""
     return told(monkeypatch, folder, "fuzz", "--backend", f"wrong_backends:{backend}", "--output", "out", *arguments)
-
-
-def test_the_same_seed_draws_the_same_cases() -> None:
-    """In the same order, however many are drawn; another seed draws others."""
-    assert cases(50) == cases(60)[:50]
-    assert {repr(settings(one)) for one in cases(50)}.isdisjoint(repr(settings(one)) for one in cases(50, 1))
-
-
-def test_a_case_is_the_same_on_every_machine() -> None:
-    """Its choices come from raw bits, which no numpy draws otherwise."""
-    draws = Draws(3, 5)
-    assert [draws.within(0, 99) for _ in range(6)] == FIXED
-
-
-FIXED = [86, 63, 82, 58, 7, 10]
-
-
-@pytest.mark.parametrize("name", DIALECTS)
-def test_each_dialect_can_say_what_is_drawn_for_it(name: str) -> None:
-    """No case is wasted, and none breaks anything on purpose."""
-    for one in cases(30, row=name):
-        assert not isinstance(expectation(one, dialect(name)), Inexpressible)
-        assert one.breaks is None
-
-
-def test_the_whole_space_is_drawn_from() -> None:
-    """Every attribute is there and is not, every mode, type, rank; sizes of 0 and an output_shape beyond the full."""
-    some = cases(1500)
-    for name in ATTRIBUTES:
-        assert {getattr(one.attributes, name) is None for one in some} == {True, False}, name
-    assert {one.attributes.auto_pad for one in some} == {None, *AutoPad}
-    assert {one.x.dtype for one in some} == set(DType)
-    assert {len(one.x.shape) - 2 for one in some} == {1, 2, 3, 4}
-    assert {one.attributes.groups for one in some} == {None, 1, 2, 3, 4}
-    assert {one.b is None for one in some} == {True, False}
-    assert {one.shapes for one in some} == {"static", "symbolic"}
-    assert {one.filter_source for one in some} == {"initializer", "input"}
-    zeros = Counter(0 in one.x.shape for one in some)
-    assert 0 < zeros[True] < zeros[False] / 10
 
 
 def test_what_is_wrong_is_found(
@@ -106,7 +56,7 @@ def test_what_is_wrong_is_found(
         {"spatial": [2], "kernel": [1], "pads_begin": 1},
     )
     assert [finding.message for finding in lint(corpus)] == []
-    command = printed.splitlines()[-1].split(": ")[1].split()
+    command = printed.splitlines()[-1].split()
     assert command[:4] == ["tconv", "run", "--cases", "out/findings.yaml"]
     assert told(monkeypatch, tmp_path, *command[1:]) == 1
 
@@ -169,3 +119,47 @@ def test_a_dialect_that_is_none_is_told(
     """Before a worker is started."""
     assert fuzz(monkeypatch, tmp_path, "Right", "--dialect", "onnx/ConvTranspose-2") == 2
     assert "did you mean" in capfd.readouterr().err
+
+
+def test_a_failure_that_is_like_a_known_one_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A waiver that covers too little is named; what it does not cover is red all the same."""
+    padded = Corpus.load().cases("smoke", ["padding/combinations/**[auto_pad=explicit,output_shape=none,pads=begin]"])
+    waived = WAIVED.format(kind="differed").replace("a/b/c", f"'{next(iter(padded)).id}'").replace("'**'", "padding/**")
+    (tmp_path / "waivers.yaml").write_text(waived, encoding="utf-8")
+    assert fuzz(monkeypatch, tmp_path, "PadsSwapped", "--examples", "100", "--waivers", "waivers.yaml") == 1
+    assert "as pads-are-swapped" in " ".join(capfd.readouterr().out.split())
+
+
+def test_two_backends_that_answer_alike(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is found, though both are asked."""
+    assert fuzz(monkeypatch, tmp_path, "Right", "--against", "wrong_backends:Right", "--examples", "100") == 0
+    assert "the two answered every case alike" in capfd.readouterr().out
+
+
+def test_where_two_backends_differ_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What each of them does is told, small, and the file is run on both."""
+    assert fuzz(monkeypatch, tmp_path, "Right", "--against", "wrong_backends:PadsSwapped", "--examples", "150") == 1
+    printed = capfd.readouterr().out
+    assert "differ: Right as the text says; PadsSwapped differed as if pads-exchanged" in " ".join(printed.split())
+    (found,) = Corpus.load(tmp_path / "out" / "findings.yaml").cases("full")
+    assert sum(settings(found).get(name, 0) for name in ("pads_begin", "pads_end")) == 1
+    backends = [line.split()[5] for line in printed.splitlines() if line.startswith("tconv run")]
+    assert backends == ["wrong_backends:Right", "wrong_backends:PadsSwapped"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--against-dialect", "geometry/1"), ("--against", "wrong_backends:Right", "--waivers", "waivers.yaml")],
+)
+def test_options_that_do_not_go_together_are_told(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Before a worker is started."""
+    assert fuzz(monkeypatch, tmp_path, "Right", *arguments) == 2
+    assert "beside --against" in capfd.readouterr().err

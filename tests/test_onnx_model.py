@@ -212,6 +212,20 @@ def test_other_layouts_go_through_nodes(formats: dict[str, str], operators: list
     assert list(node.input) == names
 
 
+@pytest.mark.parametrize(("dialect", "opset"), [("onnx/ConvTranspose-11", 14), (ONNX_22, 22)])
+def test_a_grouped_filter_without_taps_keeps_its_shape(dialect: str, opset: int) -> None:
+    """Reshape takes a size of 0 for the input's, unless it is told otherwise, which opsets from 14 on can say."""
+    one = case((4,), (0,), filter_format="GIOX", breaks="kernel-not-empty")
+    call = say(one, DIALECTS[dialect])
+    model = build(call, in_layouts(make(one.x, one.w, one.b), call))
+    (node,) = (node for node in model.graph.node if node.op_type == "Reshape")
+    assert {name.name: name.i for name in node.attribute} == {"allowzero": 1}
+    assert model.opset_import[0].version == opset
+    inferred = onnx.shape_inference.infer_shapes(model).graph.value_info
+    (shape,) = ([size.dim_value for size in one.type.tensor_type.shape.dim] for one in inferred if "W" in one.name)
+    assert shape == list(one.w.shape)
+
+
 @pytest.mark.parametrize("filter_source", ["initializer", "input"])
 @pytest.mark.parametrize("shapes", ["static", "symbolic"])
 @pytest.mark.parametrize("data_format", ["NCX", "NXC"])

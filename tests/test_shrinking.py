@@ -15,7 +15,7 @@ from tconv.case import Case, Operand
 from tconv.corpus import Corpus
 from tconv.corpus.writing import settings
 from tconv.dialects import dialect
-from tconv.investigation.shrinking import Failure, content, failure, shrunk, simpler, without_numbers
+from tconv.investigation.shrinking import Failure, failure, shrunk, simpler, without_numbers
 from tconv.records import Record
 from tconv.vocabulary import DType, Signature
 
@@ -117,19 +117,9 @@ def test_a_file_that_cannot_be_written_is_told(
 # The search by itself: a function stands for the backend.
 
 
-def answering(fails: Callable[[Case], bool]) -> Callable[[Case], Record]:
-    """Return what answers a case: refused where it fails."""
-
-    def ask(one: Case) -> Record:
-        return Record(one.id, "made", ROW.name, ver.RefusedValid("no") if fails(one) else ver.Agreed("exact"))
-
-    return ask
-
-
 def smallest(one: Case, fails: Callable[[Case], bool]) -> dict[str, Any]:
     """Return the settings of what a case is shrunk to."""
-    ask = answering(fails)
-    found = shrunk(one, ask(one), ROW, ask, lambda _, record: record.verdict.kind == "refused-valid")
+    found = shrunk(one, None, ROW, lambda candidate: True if fails(candidate) else None)
     assert fails(found.case)
     return settings(found.case)
 
@@ -216,7 +206,7 @@ def test_what_is_simpler_is_never_the_same_nor_comes_back(signature: Signature) 
     one = case(signature.spatial, signature.kernel, batch=2, channels=1, filters=2, bias=(2,))
     one = replace(one, attributes=replace(signature.attributes, groups=None))
     for step in simpler(one):
-        assert all(content(back) != content(one) for back in simpler(step))
+        assert all(back.content != one.content for back in simpler(step))
 
 
 # When two failures are one.

@@ -96,3 +96,10 @@ class Case:
     def topic(self) -> str:
         """The first segment of the id."""
         return self.id.split("/", 1)[0]
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that is asked, and can be hashed: two cases of equal content ask the same."""
+        # Values may hold NaN, which is equal to nothing, and zeros of either sign, which are equal.
+        operands = repr((self.x, self.w, self.b))
+        return self.attributes, operands, self.shapes, self.filter_source, self.breaks, self.omit

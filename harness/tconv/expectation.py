@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from tconv.call import signature
 from tconv.constraints import CONSTRAINTS
@@ -92,6 +92,19 @@ def expectation(case: Case, dialect: Dialect) -> Expectation:
     return owed(signature(case, dialect), dialect.name, case.breaks)
 
 
+def sees(expected: Expectation, breaks: str) -> bool:
+    """Return whether what a dialect owes says that this constraint is broken."""
+    match expected:
+        case Refuse(broken):
+            return broken.constraint == breaks
+        case Values(_, _, refusals):
+            return f"{breaks}-refused" in refusals
+        case Inexpressible():
+            return False
+        case _:
+            assert_never(expected)
+
+
 @lru_cache(maxsize=4096)
 def owed(written: Signature, dialect_name: str, breaks: str | None = None) -> Expectation:
     """Return what the dialect of that name owes to a signature that breaks `breaks` on purpose."""
@@ -102,7 +115,7 @@ def owed(written: Signature, dialect_name: str, breaks: str | None = None) -> Ex
         stated = isinstance(row.constraints[broken.constraint], Stated)
         if not stated and not CONSTRAINTS[broken.constraint].needed:
             open_ones.append(broken.constraint)
-        elif broken.constraint == breaks and _writable(broken.attribute, row):
+        elif broken.constraint == breaks and writable(broken.attribute, row):
             refusal = Refuse(broken, stated)
         else:
             return Inexpressible(broken)
@@ -126,7 +139,7 @@ def _laid_out(written: Signature, row: Dialect) -> bool:
 _CHANNELS_AND_MORE = 2
 
 
-def _writable(attribute: str, row: Dialect) -> bool:
+def writable(attribute: str, row: Dialect) -> bool:
     """Return whether the dialect has a word for what is wrong; without one, the call would not have it either."""
     words = row.spelling
     if attribute == "bias":

@@ -90,7 +90,7 @@ def _array(tensor: torch.Tensor) -> Array:
 def _iox(w: torch.Tensor, call: Call) -> torch.Tensor:
     if call.filter_format is FilterFormat.XOI:
         return w.movedim((-1, -2), (0, 1))
-    return w.reshape(-1, *w.shape[2:]) if call.filter_format is FilterFormat.GIOX else w
+    return w.flatten(0, 1) if call.filter_format is FilterFormat.GIOX else w
 
 
 def _cut(reached: torch.Tensor, geometry: Geometry) -> torch.Tensor:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tconv.case import Case
+    from tconv.investigation.shrinking import Failure
     from tconv.records import Record
 
 _NAME = "minimal"
@@ -65,13 +66,13 @@ def command(
                 err=True,
             )
             return 1
-        result = shrunk(found, record, row, ask, lambda _, answer: wanted.alike(failure(answer)))
+        result = shrunk(found, record, row, _alike(wanted, ask))
     text = case_file(
-        [replace(result.case, id=_NAME, about=told(result.record))], f"The smallest case that fails as {found.id} does."
+        [replace(result.case, id=_NAME, about=told(result.answer))], f"The smallest case that fails as {found.id} does."
     )
     file = output or Path(f"{_NAME}.yaml")
     words = ["tconv", "run", "--cases", str(file), "--backend", backend, "--dialect", pool.dialect]
-    lines = [told(result.record), f"{result.tried} simpler cases were run", shlex.join(words)]
+    lines = [told(result.answer), f"{result.tried} simpler cases were run", shlex.join(words)]
     if output is None:
         # All of it is a case file, comments included.
         lines[-1] = f"kept as {file}: {lines[-1]}"
@@ -86,6 +87,16 @@ def told(record: Record) -> str:
     """Return a verdict, its phrase and its explanation in one line."""
     said = f"{record.verdict.kind}: {phrase(record.verdict)}".removesuffix(": ")
     return one_line("; ".join(filter(None, (said, explanation(record)))))
+
+
+def _alike(wanted: Failure, ask: Callable[[Case], Record]) -> Callable[[Case], Record | None]:
+    """Return what runs a case and returns its record where the failure is the one that is wanted."""
+
+    def same(case: Case) -> Record | None:
+        record = ask(case)
+        return record if wanted.alike(failure(record)) else None
+
+    return same
 
 
 def _told(ask: Callable[[Case], Record]) -> Callable[[Case], Record]:

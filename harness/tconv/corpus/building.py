@@ -100,6 +100,7 @@ def build(
         tuple(cites),
         {key: label(_plain(value)) for key, value in full.items() if key not in _OPERANDS}
         | _derived(attributes, spatial)
+        | {"empty": _empty(operands["x"].shape, operands["w"].shape)}
         | dict(labels),
     )
     _possible(case)
@@ -116,7 +117,14 @@ def _derived(attributes: Attributes, spatial: Ints) -> dict[str, str]:
         "output_shape_given": label(attributes.output_shape is not None),
         "output_shape_below_spatial": label(below),
         "output_padding_reaches_stride": label(reaches),
+        "grouped": label((attributes.groups or 1) > 1),
     }
+
+
+def _empty(x: Ints, w: Ints) -> str:
+    """Return the first of the operands' dimensions that is 0, by its meaning."""
+    meant = {"batch": x[:1], "channels": (*x[1:2], *w[:2]), "spatial": x[2:], "kernel": w[2:]}
+    return next((meaning for meaning, sizes in meant.items() if 0 in sizes), "none")
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - settings are plain values

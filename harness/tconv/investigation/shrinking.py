@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never
 
 import numpy as np
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tconv.execution.pool import Pool
     from tconv.records import Record
     from tconv.vocabulary import Ints
+
+T = TypeVar("T")
 
 _PER_AXIS = {"strides": 1, "dilations": 1, "pads_begin": 0, "pads_end": 0, "output_padding": 0}
 """Attributes with an entry for each axis, and the entry that does nothing."""
@@ -62,17 +64,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Shrunk:
+class Shrunk(Generic[T]):
     """The smallest case that was found.
 
     Attributes:
         case: the case.
-        record: what came of it.
+        answer: what came of it.
         tried: how many simpler cases were run.
     """
 
     case: Case
-    record: Record
+    answer: T
     tried: int
 
 
@@ -112,47 +114,37 @@ def asking(pool: Pool) -> Callable[[Case], Record]:
 
 def shrunk(
     case: Case,
-    record: Record,
+    answer: T,
     row: Dialect,
-    ask: Callable[[Case], Record],
-    same: Callable[[Case, Record], bool],
+    same: Callable[[Case], T | None],
     name: str = "shrink",
-) -> Shrunk:
+) -> Shrunk[T]:
     """Return a case that fails as this one does, and of which no simpler one does.
 
     Args:
         case: a case that fails.
-        record: what came of it.
+        answer: what came of it.
         row: the dialect; what it cannot say is not tried.
-        ask: runs a case.
-        same: whether what came of a case is the failure that is wanted.
+        same: runs a case and returns what came of it where that is the failure that is wanted, else None.
         name: what the ids of the cases that are tried begin with.
     """
-    seen = {content(case)}
+    seen = {case.content}
     tried = 0
-    found: Shrunk | None = Shrunk(case, record, 0)
+    found: Shrunk[T] | None = Shrunk(case, answer, 0)
     while found is not None:
-        case, record, found = found.case, found.record, None
+        case, answer, found = found.case, found.answer, None
         for candidate in simpler(case):
-            said = content(candidate)
+            said = candidate.content
             if said in seen or isinstance(expectation(candidate, row), Inexpressible):
                 continue
             seen.add(said)
             tried += 1
             # A pool tells cases apart by their ids.
             candidate = replace(candidate, id=f"{name}/{tried}")  # noqa: PLW2901 - the same case, named
-            answer = ask(candidate)
-            if same(candidate, answer):
-                found = Shrunk(candidate, answer, tried)
+            if (again := same(candidate)) is not None:
+                found = Shrunk(candidate, again, tried)
                 break
-    return Shrunk(case, record, tried)
-
-
-def content(case: Case) -> tuple[object, ...]:
-    """Return what two cases have in common that ask the same; it can be hashed."""
-    # Values may hold NaN, which is equal to nothing, and zeros of either sign, which are equal.
-    operands = repr((case.x, case.w, case.b))
-    return case.attributes, operands, case.shapes, case.filter_source, case.breaks, case.omit
+    return Shrunk(case, answer, tried)
 
 
 def simpler(case: Case) -> Iterator[Case]:
@@ -163,7 +155,7 @@ def simpler(case: Case) -> Iterator[Case]:
                 built = build(case.id, settings(candidate), {}, cites=case.cites)
             except ImpossibleCase:
                 continue
-            if content(built) != content(case):
+            if built.content != case.content:
                 yield built
 
 

@@ -1,0 +1,120 @@
+"""Two backends side by side: where they answer the same case differently, whoever is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv import verdict as ver
+from tconv.expectation import Values, expectation
+from tconv.geometry import Geometry
+from tconv.investigation.fuzzing import Deviation, answered
+from tconv.investigation.shrinking import Failure, failure
+from tconv.judge import Truth
+from tconv.operands import make
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tconv.case import Case
+    from tconv.dialects import Dialect
+    from tconv.execution.pool import Pool
+    from tconv.records import Record
+
+Known = Callable[["Case", "Record"], bool]
+_FIELDS = tuple(field.name for field in fields(Geometry))
+_NOT_ASKED = (ver.Unsupported, ver.Inexpressible)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a backend made of a case.
+
+    Attributes:
+        says: in words.
+        geometry: the geometry that was computed, where it is one that the backend's text allows; else None.
+        by_shape: whether the backend gives a shape alone.
+    """
+
+    says: str
+    geometry: Geometry | None = None
+    by_shape: bool = False
+
+
+def side_by_side(
+    pools: tuple[Pool, Pool], rows: tuple[Dialect, Dialect], known: tuple[Known, Known]
+) -> Callable[[Sequence[Case]], list[Deviation]]:
+    """Return what runs cases on two backends and returns those that they answer differently.
+
+    A case that one of them cannot say or does not implement is not compared.
+
+    Args:
+        pools: where they are.
+        rows: the dialects that they speak.
+        known: whether what came of a case on either is no news.
+    """
+
+    def look(cases: Sequence[Case]) -> list[Deviation]:
+        answers = answered(pools[0], cases), answered(pools[1], cases)
+        found = []
+        for case in cases:
+            records = answers[0][case.id], answers[1][case.id]
+            if any(isinstance(record.verdict, _NOT_ASKED) for record in records):
+                continue
+            if any(no_news(case, record) for no_news, record in zip(known, records, strict=True)):
+                continue
+            if words := differ(case, records, rows):
+                found.append(Deviation(case, records, Failure("differ", (), words)))
+        return found
+
+    return look
+
+
+def differ(case: Case, records: tuple[Record, Record], rows: tuple[Dialect, Dialect]) -> str:
+    """Return how two backends' answers differ, in words; empty where they come to the same.
+
+    Args:
+        case: the case.
+        records: what came of it, by backend.
+        rows: the dialects that the backends speak.
+    """
+    one, other = (answer(case, record, row) for record, row in zip(records, rows, strict=True))
+    if one.geometry is None or other.geometry is None:
+        alike = one.geometry is other.geometry and one.says == other.says
+        return "" if alike else _told(records, one.says, other.says)
+    if _same(case, one.geometry, other.geometry, by_shape=one.by_shape or other.by_shape):
+        return ""
+    apart = [name for name in _FIELDS if getattr(one.geometry, name) != getattr(other.geometry, name)]
+    return f"{_told(records, one.says, other.says)}; apart in {', '.join(apart)}"
+
+
+def answer(case: Case, record: Record, row: Dialect) -> Answer:
+    """Return what one backend made of a case, by its record."""
+    verdict, owed = record.verdict, expectation(case, row)
+    if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule != "refusal" and isinstance(owed, Values):
+        readings = verdict.readings if isinstance(verdict, ver.Disputed) else ()
+        followed = next(one for one in (owed.primary, *owed.disputed) if one.readings == tuple(readings))
+        says = f"as {' + '.join(readings)}" if readings else "as the text says"
+        return Answer(says, followed.geometry, verdict.rule == "shape")
+    if isinstance(verdict, ver.Agreed | ver.Disputed | ver.RefusedValid):
+        return Answer("refuses")
+    if isinstance(verdict, ver.AcceptedInvalid):
+        return Answer("answers")
+    wrong = failure(record)
+    explained = f" as if {wrong.explained[0]}" if wrong and wrong.explained else ""
+    return Answer(f"{verdict.kind}{explained}")
+
+
+def _told(records: tuple[Record, Record], *says: str) -> str:
+    return "; ".join(f"{record.backend} {words}" for record, words in zip(records, says, strict=True))
+
+
+def _same(case: Case, one: Geometry, other: Geometry, *, by_shape: bool) -> bool:
+    """Return whether two geometries give the same elements, or, by shape, the same shape."""
+    if one == other or one.output != other.output:
+        return one == other
+    truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
+    return by_shape or np.array_equal(truth.values(one), truth.values(other), equal_nan=True)

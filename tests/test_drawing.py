@@ -1,0 +1,89 @@
+"""Drawn cases: the same for the same seed, over the whole space, valid and broken in one place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as configured
+
+from tconv.corpus.writing import settings
+from tconv.dialects import DIALECTS
+from tconv.expectation import Inexpressible, expectation, sees
+from tconv.investigation import drawing
+from tconv.investigation.drawing import FAULTS, drawn, faults_of
+from tconv.vocabulary import ATTRIBUTES, AutoPad, DType
+
+if TYPE_CHECKING:
+    from tconv.case import Case
+
+ONNX = "onnx/ConvTranspose-22"
+
+
+def cases(count: int, seed: int = 0, dialect: str = ONNX) -> list[Case]:
+    """Return the first cases that are drawn."""
+    return list(islice(drawn(seed, dialect), count))
+
+
+def test_the_same_seed_draws_the_same_cases() -> None:
+    """In the same order, however many are drawn; another seed draws others."""
+    assert cases(50) == cases(300)[:50]
+    assert {one.id: one for one in cases(300)} == {one.id: one for one in cases(300)}
+    same = {repr(settings(one)) for one in cases(50)} & {repr(settings(one)) for one in cases(50, 1)}
+    # The simplest case of all begins each batch.
+    assert len(same) <= 2
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_each_dialect_can_say_what_is_drawn_for_it(name: str) -> None:
+    """No case is wasted, and what is broken on purpose is seen to be broken."""
+    for one in cases(200, dialect=name):
+        expected = expectation(one, DIALECTS[name])
+        assert not isinstance(expected, Inexpressible)
+        assert one.breaks is None or sees(expected, one.breaks)
+
+
+def test_the_whole_space_is_drawn_from() -> None:
+    """Every attribute is there and is not, every mode, type, rank; sizes of 0 and an output_shape beyond the full."""
+    some = [one for one in cases(2000) if one.breaks is None]
+    for name in ATTRIBUTES:
+        assert {getattr(one.attributes, name) is None for one in some} == {True, False}, name
+    assert {one.attributes.auto_pad for one in some} == {None, *AutoPad}
+    assert {one.x.dtype for one in some} == set(DType)
+    assert {len(one.x.shape) - 2 for one in some} == {1, 2, 3, 4}
+    assert {one.attributes.groups for one in some} == {None, 1, 2, 3, 4}
+    assert {one.b is None for one in some} == {True, False}
+    assert {one.shapes for one in some} == {"static", "symbolic"}
+    assert {one.filter_source for one in some} == {"initializer", "input"}
+    zeros = Counter(0 in one.x.shape for one in some)
+    assert 0 < zeros[True] < zeros[False] / 4
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_every_fault_that_a_dialect_minds_is_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing but faults is drawn."""
+    monkeypatch.setattr(drawing, "_MOST_BROKEN", 100)
+    minded = faults_of(DIALECTS[name])
+    assert {one.breaks for one in cases(1000, dialect=name)} - {None} == set(minded)
+
+
+def test_a_dialect_is_not_asked_about_what_it_has_no_words_for() -> None:
+    """The layouts of ONNX cannot be unknown; neither oneDNN nor anyone but ONNX has a kernel_shape that may differ."""
+    assert set(FAULTS) - set(faults_of(DIALECTS[ONNX])) == {"data-format-known", "filter-format-known"}
+    others = [row for name, row in DIALECTS.items() if not name.startswith("onnx/")]
+    assert all("kernel-shape-matches" not in faults_of(row) for row in others)
+
+
+def test_faults_are_left_out_where_they_are_not_wanted() -> None:
+    """Then no case breaks anything on purpose."""
+    assert {one.breaks for one in islice(drawn(0, ONNX, broken=False), 300)} == {None}
+
+
+@configured(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
+@given(drawing.cases("geometry/1"))
+def test_a_property_test_draws_them_too(one: Case) -> None:
+    """The strategy is hypothesis's own kind."""
+    assert not isinstance(expectation(one, DIALECTS["geometry/1"]), Inexpressible)
