@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tconv.bound import bound
 from tconv.judge import Truth, compare
 from tconv.misreadings import CATALOGUE, imagined, of
 
@@ -98,11 +99,19 @@ def _gives(made: Imagined, actual: Array, dtype: DType, accumulates: Mapping[str
     truth = Truth(made.operands, dtype)
     if truth.shape(made.geometry) != actual.shape:
         return False
+    if made.kept is not None:
+        return not truth.exact(made.geometry) and made.kept.accounts(actual, truth.terms(made.geometry), dtype)
     if made.finish is None:
         return not compare(actual, truth, made.geometry, accumulates).wrong.any()
     with np.errstate(invalid="ignore", over="ignore"):
-        finished = made.finish(truth.values(made.geometry), made.geometry).astype(actual.dtype)
-    return bool(np.array_equal(finished, actual, equal_nan=True))
+        wanted = made.finish(truth.values(made.geometry))
+        if truth.exact(made.geometry):
+            return np.array_equal(wanted.astype(actual.dtype), actual, equal_nan=True)
+        # What is allowed of an element goes where it goes.
+        allowed = made.finish(bound(truth.terms(made.geometry), dtype, accumulates).allowed)
+        got = actual.astype(np.float64)
+        near = (got == wanted) | (np.abs(got - wanted) <= allowed) | (np.isnan(got) & np.isnan(wanted))
+        return bool(near.all())
 
 
 def described(actual: Array, expected: Array, geometry: Geometry) -> str:

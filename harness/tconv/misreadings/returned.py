@@ -1,0 +1,90 @@
+"""The output made another one, of the same shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.bound import is_subnormal
+from tconv.misreadings.row import Misreading, ResultOtherwise
+from tconv.misreadings.taken import channels_dealt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.geometry import Geometry
+    from tconv.misreadings.row import Array
+    from tconv.vocabulary import DType
+
+
+def _channels_dealt(y: Array, geometry: Geometry, _: DType) -> Array:
+    dealt = channels_dealt(y, geometry, 1)
+    return y if dealt is None else dealt
+
+
+def _first_item_repeated(y: Array, _geometry: Geometry, _dtype: DType) -> Array:
+    return np.broadcast_to(y[:1], y.shape)
+
+
+def _tail_of_channels(width: int) -> Callable[[Array, Geometry, DType], Array]:
+    """Return what leaves the channels beyond the last full block at zero, where there is a full one."""
+
+    def change(y: Array, _geometry: Geometry, _dtype: DType) -> Array:
+        if y.shape[1] < width or y.shape[1] % width == 0:
+            return y
+        cut = y.copy()
+        cut[:, y.shape[1] - y.shape[1] % width :] = 0
+        return cut
+
+    return change
+
+
+def _tail_of_a_long_axis(y: Array, _geometry: Geometry, _dtype: DType) -> Array:
+    cut = y.copy()
+    cut[..., _LONG:] = 0
+    return cut
+
+
+_LONG = 2048
+
+
+def _turned(y: Array, _geometry: Geometry, _dtype: DType) -> Array:
+    turned = y.transpose(0, 1, *range(y.ndim - 1, 1, -1))
+    return turned if turned.shape == y.shape else y
+
+
+def _subnormals_zeroed(y: Array, _: Geometry, dtype: DType) -> Array:
+    zeroed: Array = np.where(is_subnormal(y, dtype), 0.0, y)
+    return zeroed
+
+
+ROWS: tuple[Misreading, ...] = (
+    Misreading(
+        "output-channels-dealt", "output channels of groups are dealt one by one", ResultOtherwise(_channels_dealt)
+    ),
+    Misreading(
+        "batch-repeats-the-first", "every item of the batch is the first one's", ResultOtherwise(_first_item_repeated)
+    ),
+    Misreading(
+        "channels-beyond-eight-are-zero",
+        "channels beyond the last full block of 8 stay zero",
+        ResultOtherwise(_tail_of_channels(8)),
+    ),
+    Misreading(
+        "channels-beyond-sixteen-are-zero",
+        "channels beyond the last full block of 16 stay zero",
+        ResultOtherwise(_tail_of_channels(16)),
+    ),
+    Misreading(
+        "long-axis-ends-at-2048",
+        "elements beyond 2048 of the last axis stay zero",
+        ResultOtherwise(_tail_of_a_long_axis),
+    ),
+    Misreading("output-axes-exchanged", "the output's spatial axes are in the other order", ResultOtherwise(_turned)),
+    Misreading(
+        "subnormal-results-are-zero",
+        "a sum that is subnormal comes out as 0",
+        ResultOtherwise(_subnormals_zeroed),
+    ),
+)
