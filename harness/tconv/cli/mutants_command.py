@@ -20,29 +20,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.corpus import Tier
+    from tconv.investigation.mutants import Measured
 
 
 @click.command(name="mutants")
 @options.tier
 @options.cases
 @click.option("--dialect", default="onnx/ConvTranspose-22", show_default=True, help="Whose text is misread.")
-def command(tier: Tier, cases: Path | None, dialect: str) -> int:
-    """Take each misreading for a backend, and print which cases notice it. Exits with 1 where one survives."""
+@click.option("--redundant", is_flag=True, help="Print each case that another one of its topic makes redundant.")
+def command(tier: Tier, cases: Path | None, dialect: str, redundant: bool) -> int:  # noqa: FBT001 - click's flag
+    """Take each misreading for a backend, and print which cases notice it. Exits with 1 where one survives.
+
+    A case is redundant where one other case of its topic notices all that it does. It may be wanted all the same: what
+    a runtime gets wrong depends on layouts and types too, of which a misreading knows nothing.
+    """
     row = dialect_of(dialect)
     measured = measure(Corpus.load(cases).cases(tier), row)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("misreading", overflow="fold")
-    table.add_column("changes", justify="right")
-    table.add_column("noticed by", justify="right")
-    table.add_column("smallest example", overflow="fold")
-    for power in sorted(measured.powers, key=lambda power: len(power.killed)):
-        example = shlex.quote(min(power.killed, key=len)) if power.killed else "SURVIVES"
-        table.add_row(power.misreading.name, f"{len(power.affected):,}", f"{len(power.killed):,}", Text(example))
+    if redundant:
+        for topic in measured.topics:
+            for case, stronger in sorted(topic.redundant.items()):
+                click.echo(f"{case}  by {stronger}")
+        return 0
     out = console()
-    out.print(table)
+    out.print(_misreadings(measured))
+    out.print(_topics(measured))
     survivors = [power.misreading.name for power in measured.powers if power.survives]
-    topics = ", ".join(f"{topic} {count}" for topic, count in measured.topics.items())
-    out.print(f"misreadings noticed by topic, weakest first: {topics}", markup=False, highlight=False)
     out.print(
         f"{len(measured.powers) - len(survivors)} of {len(measured.powers)} misreadings are noticed by "
         f"{measured.cases:,} cases of the {tier} tier in {row.name}; {len(measured.needed)} cases would do for them",
@@ -51,3 +53,27 @@ def command(tier: Tier, cases: Path | None, dialect: str) -> int:
     if survivors:
         out.print(f"survivors: {', '.join(survivors)}", markup=False)
     return int(bool(survivors))
+
+
+def _misreadings(measured: Measured) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("misreading", overflow="fold")
+    table.add_column("changes", justify="right")
+    table.add_column("noticed by", justify="right")
+    table.add_column("smallest example", overflow="fold")
+    for power in sorted(measured.powers, key=lambda power: len(power.killed)):
+        example = shlex.quote(min(power.killed, key=len)) if power.killed else "SURVIVES"
+        table.add_row(power.misreading.name, f"{len(power.affected):,}", f"{len(power.killed):,}", Text(example))
+    return table
+
+
+def _topics(measured: Measured) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("topic, weakest first", overflow="fold")
+    for column in ("cases", "notice", "redundant"):
+        table.add_column(column, justify="right")
+    table.add_column("noticed by this topic alone", overflow="fold")
+    for one in measured.topics:
+        counts = (one.cases, len(one.noticed), len(one.redundant))
+        table.add_row(one.name, *(f"{count:,}" for count in counts), ", ".join(sorted(one.alone)))
+    return table

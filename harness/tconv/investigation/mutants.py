@@ -48,18 +48,37 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
+class Topic:
+    """What the cases of one topic notice.
+
+    Attributes:
+        name: the topic.
+        cases: how many of its cases owe a value.
+        noticed: the misreadings that they notice.
+        alone: those that no other topic notices.
+        redundant: cases that notice nothing but what one other case of the topic does, and that case.
+    """
+
+    name: str
+    cases: int
+    noticed: frozenset[str]
+    alone: frozenset[str]
+    redundant: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """A corpus measured.
 
     Attributes:
         powers: what it notices of each misreading.
-        topics: how many misreadings each topic's cases notice.
+        topics: what each topic notices, the weakest first.
         needed: cases that together notice all that any do, few of them.
         cases: how many cases owe a value.
     """
 
     powers: tuple[Power, ...]
-    topics: Mapping[str, int]
+    topics: tuple[Topic, ...]
     needed: tuple[str, ...]
     cases: int
 
@@ -76,12 +95,12 @@ def measure(cases: Iterable[Case], row: Dialect, progress: Callable[[int], None]
     affected: dict[str, list[str]] = defaultdict(list)
     killed: dict[str, list[str]] = defaultdict(list)
     seen: dict[tuple[object, ...], tuple[dict[str, bool], ...]] = {}
-    count = 0
+    asked: list[str] = []
     for case in cases:
         expected = expectation(case, row)
         if not isinstance(expected, Values):
             continue
-        count += 1
+        asked.append(case.id)
         written = signature(case, row)
         # Layouts and presentation are nothing that the reference sees.
         key = (written.attributes.given().get("groups"), expected, case.x, case.w, case.b, _plain(case))
@@ -91,9 +110,9 @@ def measure(cases: Iterable[Case], row: Dialect, progress: Callable[[int], None]
             affected[name].append(case.id)
             if kills:
                 killed[name].append(case.id)
-        progress(count)
+        progress(len(asked))
     powers = tuple(Power(one, tuple(affected[one.name]), tuple(killed[one.name])) for one in misreadings)
-    return Measured(powers, _topics(powers), tuple(_needed(powers)), count)
+    return Measured(powers, tuple(_topics(asked, powers)), tuple(_needed(powers)), len(asked))
 
 
 def _plain(case: Case) -> tuple[object, ...]:
@@ -135,14 +154,36 @@ def produced(made: Imagined, case: Case) -> Array:
         return y.astype(NUMPY_TYPES[case.x.dtype])
 
 
-def _topics(powers: Sequence[Power]) -> dict[str, int]:
-    found: dict[str, set[str]] = defaultdict(set)
+def _topics(asked: Sequence[str], powers: Sequence[Power]) -> list[Topic]:
+    noticed: dict[str, dict[str, set[str]]] = defaultdict(dict)
+    for case in asked:
+        noticed[_topic(case)][case] = set()
     for power in powers:
-        for case in power.affected:
-            found[case.split("/", 1)[0]] |= set()
         for case in power.killed:
-            found[case.split("/", 1)[0]].add(power.misreading.name)
-    return {topic: len(names) for topic, names in sorted(found.items(), key=lambda item: len(item[1]))}
+            noticed[_topic(case)][case].add(power.misreading.name)
+    together = {topic: frozenset[str]().union(*cases.values()) for topic, cases in noticed.items()}
+    found = []
+    for topic, cases in noticed.items():
+        others = frozenset[str]().union(*(names for other, names in together.items() if other != topic))
+        found.append(Topic(topic, len(cases), together[topic], together[topic] - others, _redundant(cases)))
+    return sorted(found, key=lambda topic: (len(topic.noticed), topic.name))
+
+
+def _topic(case: str) -> str:
+    return case.split("/", 1)[0]
+
+
+def _redundant(noticed: Mapping[str, set[str]]) -> dict[str, str]:
+    """Return the cases that notice nothing but what another one does, and the other one; of equals one stays."""
+    kept: list[str] = []
+    redundant = {}
+    for case in sorted(noticed, key=lambda case: (-len(noticed[case]), len(case), case)):
+        stronger = next((other for other in kept if noticed[case] <= noticed[other]), None)
+        if stronger is None:
+            kept.append(case)
+        else:
+            redundant[case] = stronger
+    return redundant
 
 
 def _needed(powers: Sequence[Power]) -> list[str]:
