@@ -11,7 +11,7 @@ from tconv.dialects import DIALECTS
 from tconv.expectation import Values, expectation
 from tconv.investigation.mutants import measure
 from tconv.judge import Truth
-from tconv.misreadings import CATALOGUE, Imagined, Misreading, imagined, of
+from tconv.misreadings import CATALOGUE, Imagined, Misreading, imagined, of, pairs
 from tconv.operands import make
 from tconv.vocabulary import Attributes, DType, Signature, TensorType
 
@@ -111,7 +111,7 @@ def test_rounding_keeps_so_many_bits() -> None:
     for name, bits in (("operands-rounded-to-tf32", 11), ("operands-rounded-to-bf16", 8)):
         change = BY_NAME[name].change
         values = np.array([1 + 2.0**-bits, 1 + 3 * 2.0**-bits, 2.0**bits, -(2.0 ** (bits - 1)) - 1])
-        rounded = change.change({"x": values, "w": values}, None)["x"]  # type: ignore[union-attr, arg-type, call-arg]
+        rounded = change.change({"x": values, "w": values}, None, None)["x"]  # type: ignore[union-attr, arg-type, call-arg]
         assert rounded.tolist() == [1.0, 1 + 4 * 2.0**-bits, 2.0**bits, -(2.0 ** (bits - 1)) - 1]
 
 
@@ -142,7 +142,7 @@ def test_a_misreading_is_the_reference_of_something_else() -> None:
             found = imagined([one], signature(case, ONNX), ONNX, operands)
             if found is not None:
                 y = Truth(found.operands, case.x.dtype).values(found.geometry)
-                finished = y if found.finish is None else found.finish(y, found.geometry)
+                finished = y if found.finish is None else found.finish(y)
                 assert finished.shape[2:] == found.geometry.output, (case.id, one.name)
 
 
@@ -169,6 +169,12 @@ def test_a_misreading_that_no_case_notices_survives() -> None:
     survivors = {power.misreading.name for power in measure(cases, ONNX).powers if power.survives}
     assert {"bias-doubled", "bias-ignored", "long-axis-ends-at-2048"} <= survivors
     assert "filter-flipped" not in survivors
+
+
+def test_what_was_seen_together_is_looked_for_together() -> None:
+    """Pairs of the catalogue, each once."""
+    assert len(set(pairs())) == len(pairs()) > len(CATALOGUE) // 4
+    assert all(one in CATALOGUE and other in CATALOGUE and one != other for one, other in pairs())
 
 
 def test_misreadings_are_rows() -> None:

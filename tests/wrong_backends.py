@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 
 from tconv import conv_transpose
@@ -151,6 +152,107 @@ class BiasOfNextChannel(Right):
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
         """Roll it."""
         return super().computed(call, words, {k: np.roll(v, -1) if k == "b" else v for k, v in arrays.items()})
+
+
+class OneProductDropped(Right):
+    """One product of many is not there, for one output channel alone."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Take one weight for zero."""
+        w = arrays["w"].copy()
+        w[(0, 0, *(size // 2 for size in w.shape[2:]))] = 0
+        return super().computed(call, words, arrays | {"w": w})
+
+
+class _Rounding(Right):
+    """Operands are rounded, and then computed with as they should be."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Round data and filter."""
+        return super().computed(call, words, {k: v if k == "b" else self.rounded(v) for k, v in arrays.items()})
+
+    def rounded(self, array: Array) -> Array:
+        """Return the operand with fewer bits."""
+        raise NotImplementedError
+
+
+class Tf32Operands(_Rounding):
+    """As a tensor core takes float32, by the bits."""
+
+    def rounded(self, array: Array) -> Array:
+        """Drop 13 bits, to nearest even."""
+        bits = array.astype(np.float32).view(np.uint32)
+        nearest = bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1))
+        return (nearest & np.uint32(0xFFFFE000)).view(np.float32).astype(array.dtype)
+
+
+class Bf16Operands(_Rounding):
+    """As a runtime does whose default precision is bfloat16."""
+
+    def rounded(self, array: Array) -> Array:
+        """Convert and back."""
+        return array.astype(np.float32).astype(ml_dtypes.bfloat16).astype(array.dtype)
+
+
+class Bf16Truncated(_Rounding):
+    """The upper half of each float32, as it stands."""
+
+    def rounded(self, array: Array) -> Array:
+        """Mask."""
+        bits = array.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+        return bits.view(np.float32).astype(array.dtype)
+
+
+class SubnormalOperandsFlushed(_Rounding):
+    """Denormals are zero: of the operands."""
+
+    def rounded(self, array: Array) -> Array:
+        """Flush."""
+        return np.where(np.abs(array) < ml_dtypes.finfo(array.dtype).smallest_normal, 0, array).astype(array.dtype)
+
+
+class SubnormalResultsFlushed(Right):
+    """Denormals are zero: of the sums."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Flush."""
+        return Produced(np.where(np.abs(y) < ml_dtypes.finfo(y.dtype).smallest_normal, 0, y).astype(y.dtype))
+
+
+class F16Sums(Right):
+    """Each product is right, and is added in float16, one after the other."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Add product by product: one input channel under one tap is one product of each element."""
+        w, b = arrays["w"], arrays.get("b")
+        total: Array | None = None
+        for channel, *tap in np.ndindex(w.shape[0], *w.shape[2:]):
+            alone = np.zeros_like(w)
+            alone[(channel, slice(None), *tap)] = w[(channel, slice(None), *tap)]
+            product = super().computed(call, words, {"x": arrays["x"], "w": alone})
+            total = np.zeros(product.shape, np.float16) if total is None else total
+            total = (total.astype(np.float32) + product).astype(np.float16)
+        assert total is not None
+        if b is not None:
+            total = (total.astype(np.float32) + b.reshape(-1, *(1,) * (w.ndim - 2))).astype(np.float16)
+        return total
+
+
+class ResultsTruncated(Right):
+    """Sums of 16-bit types are right, and lose their lower bits."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Round towards zero."""
+        dtype = arrays["x"].dtype
+        y = super().computed(call, words, {name: array.astype(np.float64) for name, array in arrays.items()})
+        nearest = y.astype(dtype)
+        if dtype.itemsize != _HALF:
+            return nearest
+        beyond = np.abs(nearest.astype(np.float64)) > np.abs(y)
+        return np.where(beyond, np.nextafter(nearest, np.zeros_like(nearest)), nearest)
+
+
+_HALF = 2
 
 
 class WrongDtype(Right):

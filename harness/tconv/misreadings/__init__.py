@@ -9,6 +9,7 @@ is a misreading too; see `of`.
 from __future__ import annotations
 
 from functools import cache
+from itertools import combinations
 
 from tconv.dialects import DIALECTS
 from tconv.misreadings import kept, placed, returned, taken, written
@@ -17,10 +18,27 @@ from tconv.misreadings.row import Misreading
 from tconv.readings import AnswerOtherwise
 from tconv.rules import QUESTIONS
 
-__all__ = ["CATALOGUE", "Imagined", "Misreading", "imagined", "of"]
+__all__ = ["CATALOGUE", "Imagined", "Misreading", "imagined", "of", "pairs"]
 
 CATALOGUE = (*written.ROWS, *placed.ROWS, *taken.ROWS, *returned.ROWS, *kept.ROWS)
 """All of them, what is written first; the simplest that explains an output is named first."""
+_OVERLOOKED = (
+    "output-shape-ignored",
+    "auto-pad-ignored",
+    "pads-ignored",
+    "bias-ignored",
+    "output-padding-ignored",
+    "filter-flipped",
+)
+"""What a runtime overlooks it overlooks in company."""
+_SEEN_TOGETHER = (
+    # Tencent/TNN#205, all three in one kernel
+    ("filter-channels-exchanged", "groups-share-the-first-filter"),
+    ("filter-channels-exchanged", "bias-of-the-first-group"),
+    ("groups-share-the-first-filter", "bias-of-the-first-group"),
+    # robertknight/rten#1399 and #1408, in one version
+    ("pads-interleaved", "bias-of-the-first-group"),
+)
 
 
 @cache
@@ -35,3 +53,11 @@ def of(dialect_name: str) -> tuple[Misreading, ...]:
         if answer != getattr(row.rules, question) and (question, answer) not in allowed
     ]
     return (*foreign, *CATALOGUE)
+
+
+@cache
+def pairs() -> tuple[tuple[Misreading, Misreading], ...]:
+    """Return misreadings that are made together: where they were seen so, and what is overlooked with other things."""
+    by_name = {one.name: one for one in CATALOGUE}
+    named = (*combinations(_OVERLOOKED, 2), *_SEEN_TOGETHER)
+    return tuple((by_name[one], by_name[other]) for one, other in named)

@@ -48,15 +48,15 @@ def imagined(misread: Sequence[Misreading], signature: Signature, row: Dialect, 
     geometry = _geometry(changes, signature, row)
     if isinstance(geometry, NoGeometry) or isinstance(plain, NoGeometry) or min(geometry.output, default=0) < 0:
         return None
-    dtype, taken = signature.x.dtype, operands
+    taken = operands
     for change in changes:
         if isinstance(change, OperandsOtherwise):
-            taken = change.change(taken, geometry, dtype)
+            taken = change.change(taken, geometry, signature)
     finish = next((change.change for change in changes if isinstance(change, ResultOtherwise)), None)
     kept = next((change for change in changes if isinstance(change, KeptOtherwise)), None)
     if geometry == plain and taken is operands and finish is None and kept is None:
         return None
-    return Imagined(geometry, taken, None if finish is None else lambda y: finish(y, geometry, dtype), kept)
+    return Imagined(geometry, taken, None if finish is None else lambda y: finish(y, geometry, signature), kept)
 
 
 def _geometry(changes: Sequence[Change], signature: Signature, row: Dialect) -> Geometry | NoGeometry:

@@ -35,10 +35,16 @@ def _sums_in(kept: DType) -> KeptOtherwise:
         got = actual.astype(np.float64)
         if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[kept] or not np.array_equal(_nearest(got, kept), got):
             return False
-        # Where most of what is owed has few bits, as small integers have, the output's few bits tell nothing.
-        if (_nearest(terms.y, kept) != terms.y).mean() < _MOST_OF_THEM:
+        # Where what is owed has few bits, as small integers have, the output's few bits tell nothing.
+        wrong = (got != terms.y) & np.isfinite(terms.y)
+        if not wrong.any() or (_nearest(terms.y, kept) != terms.y)[wrong].mean() < _MOST_OF_THEM:
             return False
-        return bool((np.abs(got - terms.y) <= _rounding(terms, UNIT_ROUNDOFF[kept])).all())
+        with np.errstate(invalid="ignore"):
+            near = np.abs(got - terms.y) <= _rounding(terms, UNIT_ROUNDOFF[kept])
+        # Infinite where the narrower type has no number so large.
+        return bool(
+            (near | (np.isinf(got) & (np.abs(terms.y) > _MOST[kept] / 2)) | (np.isnan(got) & np.isnan(terms.y))).all()
+        )
 
     return KeptOtherwise(at_best, accounts)
 
@@ -54,8 +60,9 @@ def _nearest(values: Array, kept: DType) -> Array:
 
 def _rounding(terms: Terms, unit: float) -> Array:
     """Return how far a sum of steps that round by `unit` may be from the exact one: at worst, or in all likelihood."""
-    likely = _LIKELY * np.sqrt(terms.count) * unit * terms.magnitude
-    return np.minimum(gamma(terms.count, unit) * terms.magnitude, likely)
+    with np.errstate(invalid="ignore", over="ignore"):
+        likely = _LIKELY * np.sqrt(terms.count) * unit * terms.magnitude
+        return np.minimum(gamma(terms.count, unit) * terms.magnitude, likely)
 
 
 def _cut(y: Array, dtype: DType) -> Array:
@@ -64,11 +71,11 @@ def _cut(y: Array, dtype: DType) -> Array:
 
 def _is_cut(actual: Array, terms: Terms, dtype: DType) -> bool:
     """Return whether sums in f32 were cut off to 16 bits: towards zero, and by less than a unit in the last place."""
-    if dtype not in _BITS:
+    if dtype not in _BITS or not np.isfinite(terms.y).all() or not np.isfinite(actual.astype(np.float64)).all():
         return False
     got, owed = np.abs(actual.astype(np.float64)), np.abs(terms.y)
     slack = _rounding(terms, UNIT_ROUNDOFF[DType.F32])
-    unit = 2 * UNIT_ROUNDOFF[dtype] * np.exp2(np.floor(np.log2(np.where(got > 0, got, 1.0))))
+    unit = np.spacing(np.abs(actual)).astype(np.float64)
     same_side = (np.sign(actual) == np.sign(terms.y)) | (got == 0)
     return bool((same_side & (got <= owed + slack) & (owed - slack < got + unit)).all())
 

@@ -39,13 +39,60 @@ def _shifted(by: int) -> Callable[[Geometry, Signature], Geometry]:
     return lambda geometry, _: replace(geometry, pads_begin=tuple(p + by for p in geometry.pads_begin))
 
 
+def _op_times_stride(geometry: Geometry, signature: Signature) -> Geometry:
+    more = (op * (s - 1) for op, s in zip(_op(signature), geometry.strides, strict=True))
+    return replace(geometry, output=tuple(o + one for o, one in zip(geometry.output, more, strict=True)))
+
+
+def _kernel_plus_dilation(geometry: Geometry, signature: Signature) -> Geometry:
+    if signature.attributes.output_shape is not None or signature.auto_pad not in {AutoPad.EXPLICIT, AutoPad.VALID}:
+        return geometry
+    less = ((k - 2) * (d - 1) for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
+    return replace(geometry, output=tuple(o - one for o, one in zip(geometry.output, less, strict=True)))
+
+
+def _sized_without_pads(geometry: Geometry, signature: Signature) -> Geometry:
+    if signature.attributes.output_shape is None:
+        return geometry
+    return replace(geometry, pads_begin=(0,) * len(geometry.pads_begin))
+
+
 ROWS: tuple[Misreading, ...] = (
-    Misreading("pads-added", "pads enlarge the output, as those of a convolution do", PlacedOtherwise(_pads_added)),
+    Misreading(
+        "pads-added",
+        "pads enlarge the output, as those of a convolution do",
+        PlacedOtherwise(_pads_added),
+        "apache/mxnet#20639, Samsung/TICO#420",
+    ),
     Misreading(
         "output-padding-at-the-beginning",
         "output_padding is added at the beginning",
         PlacedOtherwise(_op_at_the_beginning),
+        "llvm/torch-mlir#4650",
     ),
     Misreading("one-too-early", "the output begins one element too early", PlacedOtherwise(_shifted(-1))),
-    Misreading("one-too-late", "the output begins one element too late", PlacedOtherwise(_shifted(1))),
+    Misreading(
+        "one-too-late",
+        "the output begins one element too late",
+        PlacedOtherwise(_shifted(1)),
+        "keras-team/keras#22876",
+    ),
+    Misreading(
+        "output-padding-times-stride",
+        "output_padding is multiplied by the stride",
+        PlacedOtherwise(_op_times_stride),
+        "apple/coreai-torch#57",
+    ),
+    Misreading(
+        "kernel-plus-dilation",
+        "the size of a dilated kernel is taken for kernel + dilation - 1",
+        PlacedOtherwise(_kernel_plus_dilation),
+        "microsoft/onnxruntime#2518, microsoft/onnxruntime#2688",
+    ),
+    Misreading(
+        "output-shape-pads-nothing",
+        "beside output_shape the output begins at the first point that the taps reach",
+        PlacedOtherwise(_sized_without_pads),
+        "microsoft/onnxruntime#26665, openvino 2026.4 reading ONNX models with groups",
+    ),
 )

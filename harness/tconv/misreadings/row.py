@@ -37,16 +37,16 @@ class PlacedOtherwise:
 
 @dataclass(frozen=True, slots=True)
 class OperandsOtherwise:
-    """Operands are taken for others of the same shapes; the type is that of the data."""
+    """Operands are taken for others of the same shapes."""
 
-    change: Callable[[Operands, Geometry, DType], Operands]
+    change: Callable[[Operands, Geometry, Signature], Operands]
 
 
 @dataclass(frozen=True, slots=True)
 class ResultOtherwise:
     """The output is another one of the same shape: elements are moved, repeated or left out."""
 
-    change: Callable[[Array, Geometry, DType], Array]
+    change: Callable[[Array, Geometry, Signature], Array]
 
 
 @dataclass(frozen=True, slots=True)

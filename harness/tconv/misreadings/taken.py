@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from tconv.geometry import Geometry
     from tconv.misreadings.row import Array, Operands
-    from tconv.vocabulary import DType
+    from tconv.vocabulary import Signature
 
 
 def _filter(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherwise:
-    def changed(operands: Operands, geometry: Geometry, _: DType) -> Operands:
+    def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
         w = change(operands["w"], geometry)
         return operands if w is None or w is operands["w"] else operands | {"w": w}
 
@@ -27,7 +27,7 @@ def _filter(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherw
 
 
 def _data(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherwise:
-    def changed(operands: Operands, geometry: Geometry, _: DType) -> Operands:
+    def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
         x = change(operands["x"], geometry)
         return operands if x is None else operands | {"x": x}
 
@@ -35,7 +35,7 @@ def _data(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherwis
 
 
 def _bias(change: Callable[[Array, Geometry], Array]) -> OperandsOtherwise:
-    def changed(operands: Operands, geometry: Geometry, _: DType) -> Operands:
+    def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
         return operands if "b" not in operands else operands | {"b": change(operands["b"], geometry)}
 
     return OperandsOtherwise(changed)
@@ -115,7 +115,7 @@ def _last_column_dropped(w: Array, geometry: Geometry) -> Array | None:
     return dropped
 
 
-def _groups_turned(operands: Operands, geometry: Geometry, _: DType) -> Operands:
+def _groups_turned(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
     """Return data and filter with the groups in the other order, so that their outputs are; the bias stays."""
     if geometry.groups < _SEVERAL:
         return operands
@@ -137,14 +137,14 @@ def _last_inputs_dropped(w: Array, geometry: Geometry) -> Array | None:
     return dropped.reshape(w.shape)
 
 
-def _without_bias(operands: Operands, _geometry: Geometry, _dtype: DType) -> Operands:
+def _without_bias(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
     return {role: array for role, array in operands.items() if role != "b"} if "b" in operands else operands
 
 
 def _significand(bits: int, towards: Callable[[Array], Array]) -> OperandsOtherwise:
     """Return what takes data and filter with so many bits of significand, rounded by `towards`."""
 
-    def change(operands: Operands, _geometry: Geometry, _dtype: DType) -> Operands:
+    def change(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
         return operands | {role: with_bits(operands[role], bits, towards) for role in ("x", "w")}
 
     return OperandsOtherwise(change)
@@ -157,9 +157,9 @@ def with_bits(array: Array, bits: int, towards: Callable[[Array], Array]) -> Arr
     return rounded
 
 
-def _subnormals_zeroed(operands: Operands, _: Geometry, dtype: DType) -> Operands:
+def _subnormals_zeroed(operands: Operands, _: Geometry, signature: Signature) -> Operands:
     """Return operands without their subnormal numbers; the same ones where there are none."""
-    small = {role: is_subnormal(array, dtype) for role, array in operands.items()}
+    small = {role: is_subnormal(array, signature.x.dtype) for role, array in operands.items()}
     if not any(where.any() for where in small.values()):
         return operands
     return {role: np.where(small[role], 0.0, array) for role, array in operands.items()}
@@ -170,6 +170,7 @@ ROWS: tuple[Misreading, ...] = (
         "filter-flipped",
         "the filter's taps are taken in the other order, as a correlation takes them",
         _filter(_flipped),
+        "llvm/torch-mlir#4437",
     ),
     Misreading(
         "filter-axes-exchanged", "the filter's spatial axes are taken in the other order", _filter(_axes_turned)
@@ -178,6 +179,7 @@ ROWS: tuple[Misreading, ...] = (
         "filter-channels-exchanged",
         "the filter's input and output channels are exchanged",
         _filter(_channels_exchanged),
+        "Tencent/TNN#205, apache/tvm#9336",
     ),
     Misreading("filter-read-as-xoi", "the memory of an IOX filter is read as XOI", _filter(_read_as_xoi)),
     Misreading("data-read-as-nxc", "the memory of NCX data is read as NXC", _data(_read_as_nxc)),
@@ -195,14 +197,25 @@ ROWS: tuple[Misreading, ...] = (
         "groups-share-the-first-filter",
         "every group uses the first one's filter",
         _filter(_of_groups(lambda n: [0] * n)),
+        "Tencent/TNN#205",
     ),
     Misreading(
         "input-channels-dealt",
         "input channels are dealt to the groups one by one",
         _data(lambda x, g: channels_dealt(x, g, 1)),
     ),
-    Misreading("bias-ignored", "the bias is overlooked", OperandsOtherwise(_without_bias)),
-    Misreading("bias-doubled", "the bias is added twice", _bias(lambda b, _: 2 * b)),
+    Misreading(
+        "bias-ignored",
+        "the bias is overlooked",
+        OperandsOtherwise(_without_bias),
+        "openvinotoolkit/openvino#34101, XiaoMi/mace#220",
+    ),
+    Misreading(
+        "bias-doubled",
+        "the bias is added twice",
+        _bias(lambda b, _: 2 * b),
+        "kraiskil/onnx2c#40",
+    ),
     Misreading(
         "bias-of-the-first-channel",
         "every channel has the first one's bias",
@@ -215,7 +228,7 @@ ROWS: tuple[Misreading, ...] = (
         "bias-of-the-first-group",
         "every group has the first one's bias",
         _bias(lambda b, g: np.tile(b[: len(b) // g.groups], g.groups)),
-        "onnx ReferenceEvaluator 1.23",
+        "robertknight/rten#1408, Tencent/TNN#205, onnx ReferenceEvaluator 1.23",
     ),
     Misreading("first-tap-dropped", "the first tap is left out", _filter(_tap_dropped(0))),
     Misreading("last-tap-dropped", "the last tap is left out", _filter(_tap_dropped(-1))),
@@ -227,6 +240,7 @@ ROWS: tuple[Misreading, ...] = (
         "operands-rounded-to-tf32",
         "data and filter are rounded to the 11 bits of TF32",
         _significand(11, np.rint),
+        "microsoft/onnxruntime#21752, pytorch/functorch#1050",
     ),
     Misreading(
         "operands-rounded-to-bf16",
@@ -239,6 +253,9 @@ ROWS: tuple[Misreading, ...] = (
         _significand(8, np.trunc),
     ),
     Misreading(
-        "subnormal-operands-are-zero", "subnormal operands are taken for 0", OperandsOtherwise(_subnormals_zeroed)
+        "subnormal-operands-are-zero",
+        "subnormal operands are taken for 0",
+        OperandsOtherwise(_subnormals_zeroed),
+        "jax 0.10 on the CPU",
     ),
 )

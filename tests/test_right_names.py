@@ -1,0 +1,132 @@
+"""Each miniature wrong backend is given its right name in nearly all of its failures, and never a wrong one."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import wrong_backends
+from tconv import verdict as ver
+from tconv.call import signature
+from tconv.corpus import Corpus
+from tconv.diagnosis import diagnose
+from tconv.dialects import DIALECTS
+from tconv.execution import evaluation
+from tconv.execution.evaluation import Evaluator
+from tconv.expectation import Values, expectation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.case import Case
+    from tconv.records import Record
+
+ROW = DIALECTS["onnx/ConvTranspose-22"]
+NAMES = {
+    "PadsSwapped": "pads-exchanged",
+    "GroupsReversed": "group-outputs-reversed",
+    "DroppedTap": "last-column-dropped",
+    "BiasDoubled": "bias-doubled",
+    "BiasOfNextChannel": "bias-of-the-next-channel",
+}
+"""Whose mistake shows on integers."""
+PRECISION = {
+    "Tf32Operands": "operands-rounded-to-tf32",
+    "Bf16Operands": "operands-rounded-to-bf16",
+    "Bf16Truncated": "operands-truncated-to-bf16",
+    "F16Sums": "sums-kept-in-f16",
+    "ResultsTruncated": "results-truncated",
+    "SubnormalOperandsFlushed": "subnormal-operands-are-zero",
+    "SubnormalResultsFlushed": "subnormal-results-are-zero",
+}
+"""Who is right, but for bits."""
+TOPICS = {"SubnormalOperandsFlushed": "special-values", "SubnormalResultsFlushed": "special-values"}
+LARGEST = 40_000
+"""The product of the operands' elements, so that the diagnosis is not a matter of time."""
+
+
+@cache
+def plain() -> tuple[Case, ...]:
+    """Return small cases of the gate tier in ONNX's own layouts, which the miniatures know alone."""
+    found = []
+    for case in Corpus.load().cases("gate"):
+        written = signature(case, ROW)
+        presented = case.attributes.data_format in {None, "NCX"} and case.attributes.filter_format in {None, "IOX"}
+        if presented and prod(written.x.shape) * prod(written.w.shape) < LARGEST:
+            found.append(case)
+    return tuple(found)
+
+
+@pytest.fixture(autouse=True)
+def _time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine must not leave anything undiagnosed here."""
+    monkeypatch.setattr(evaluation, "diagnose", partial(diagnose, budget=10))
+
+
+def failures(backend: str, accept: Callable[[Case], bool], step: int = 1) -> list[Record]:
+    """Return the records of wrong values and shapes of a miniature backend."""
+    asked = Evaluator(getattr(wrong_backends, backend)(), backend, ROW, {"f16": "f32", "bf16": "f32"}, None)
+    records = [asked.evaluate(case) for case in [case for case in plain() if accept(case)][::step]]
+    return [one for one in records if isinstance(one.verdict, ver.Differed | ver.WrongShape)]
+
+
+def products(case: Case) -> int:
+    """Return the most products that an element may have."""
+    return prod(case.w.shape[2:]) * case.w.shape[0] // (case.attributes.groups or 1)
+
+
+def finite(case: Case) -> bool:
+    """Return whether the operands are numbers, and a value is owed."""
+    numbers = {"special", "nan", "infinity"}.isdisjoint(one.data for one in (case.x, case.w, case.b) if one)
+    return numbers and isinstance(expectation(case, ROW), Values)
+
+
+@pytest.mark.parametrize("backend", NAMES)
+def test_a_mistake_has_its_name(backend: str) -> None:
+    """In at least 95 of 100 failures; the rest have no name, rather than a wrong one."""
+    found = failures(backend, finite, step=3)
+    assert len(found) > 20
+    named = [one for one in found if NAMES[backend] in one.diagnosis]
+    assert len(named) >= 0.95 * len(found), [one.case for one in found if one not in named]
+    assert [one.case for one in found if one.diagnosis and one not in named] == []
+
+
+@pytest.mark.parametrize("backend", PRECISION)
+def test_lost_bits_have_their_name(backend: str) -> None:
+    """On real data, as integers lose none."""
+
+    def real(case: Case) -> bool:
+        # Each product of the miniature that adds in float16 is a call of the reference.
+        kept = backend != "F16Sums" or case.x.dtype == "f32"
+        return kept and finite(case) and case.topic == TOPICS.get(backend, "real-data") and products(case) < 300
+
+    found = failures(backend, real)
+    assert found
+    named = [one for one in found if PRECISION[backend] in one.diagnosis]
+    assert len(named) >= 0.95 * len(found), [(one.case, one.described) for one in found if one not in named]
+    assert [one.case for one in found if one.diagnosis and one not in named] == []
+
+
+def test_one_product_of_many_is_accounted_for() -> None:
+    """No misreading drops one product; which one is missing is told, on integers and on real data."""
+    found = failures("OneProductDropped", lambda case: finite(case) and products(case) > 1, step=5)
+    told = [one for one in found if one.diagnosis or (one.described or "").startswith("as if input channel 0 at tap")]
+    assert len(found) > 50
+    assert len(told) >= 0.95 * len(found), [(one.case, one.described) for one in found if one not in told]
+
+
+def test_one_product_among_thousands_is_found() -> None:
+    """Of 18,432 products an element, on integers, whose sums are exact."""
+    case = Corpus.load().one(
+        "real-data/real-data/sizes[size=n-18432,data=integers,dtype=f32,data_format=NCX,bias=false]"
+    )
+    asked = Evaluator(wrong_backends.OneProductDropped(), "OneProductDropped", ROW, {}, None)
+    record = asked.evaluate(case)
+    assert isinstance(record.verdict, ver.Differed)
+    assert record.verdict.rule == "exact"
+    weights = np.prod(case.w.shape[2:]) * case.w.shape[0]
+    assert weights == 18_432
