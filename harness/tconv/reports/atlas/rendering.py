@@ -15,7 +15,9 @@ from tconv.reports.atlas import words
 from tconv.reports.page.overview import href
 
 if TYPE_CHECKING:
-    from tconv.reports.atlas.content import Atlas, Clause, Follows, Source
+    from tconv.reports.atlas.content import Atlas
+    from tconv.reports.atlas.matrix import Clause, Follows
+    from tconv.reports.atlas.source import Source
 
 _MARKS = {"text": "", "disputed": "*", "deviation": "!"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")

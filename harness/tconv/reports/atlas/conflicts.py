@@ -1,0 +1,71 @@
+"""Where a text contradicts itself, and where a backend contradicts its text."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tconv.constraints import CONSTRAINTS
+from tconv.diagnosis import shared
+from tconv.dialects import DIALECTS, Open
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tconv.reports.atlas.source import Source
+    from tconv.waivers import Waiver
+
+
+_NAMED = 3
+"""Misreadings that are named of one deviation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two sentences of one text that do not agree."""
+
+    dialect: str
+    about: str
+    primary: str
+    other: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A waiver that was used: what a backend does against its text, and the misreadings that explain it."""
+
+    source: Source
+    waiver: Waiver
+    count: int
+    explained: tuple[str, ...]
+
+
+def contradictions(names: Sequence[str]) -> Iterator[Contradiction]:
+    """Yield every reading of a text that stands against the one taken as primary."""
+    for name in names:
+        row = DIALECTS[name]
+        for reading in row.disputed:
+            primary = row.cites[reading.change.question]
+            yield Contradiction(name, reading.change.question, primary, reading.cites, reading.says)
+        for constraint, answer in row.constraints.items():
+            if isinstance(answer, Open) and " against " in answer.clause:
+                one, _, two = answer.clause.partition(" against ")
+                yield Contradiction(name, constraint, one, two, f"Must this hold: {CONSTRAINTS[constraint].says}?")
+
+
+def deviations(sources: Sequence[Source]) -> Iterator[Deviation]:
+    """Yield every waiver that was used, by run, the most used first."""
+    for source in sources:
+        used = Counter(judged.waiver.name for judged in source.assessment.judged if judged.waiver is not None)
+        waivers = {
+            judged.waiver.name: judged.waiver for judged in source.assessment.judged if judged.waiver is not None
+        }
+        diagnoses: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+        for judged in source.assessment.judged:
+            if judged.waiver is not None:
+                diagnoses[judged.waiver.name][judged.record.case] = judged.record.diagnosis
+        for name, count in used.most_common():
+            explained = Counter(shared(diagnoses[name]).values())
+            yield Deviation(source, waivers[name], count, tuple(one for one, _ in explained.most_common(_NAMED)))

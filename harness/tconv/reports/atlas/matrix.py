@@ -1,0 +1,150 @@
+"""Who follows what: a question on which texts differ, and each backend's answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tconv import verdict as ver
+from tconv.answers import Answers, Opened, Told, answers, every_reading
+from tconv.constraints import CONSTRAINTS
+from tconv.dialects import DIALECTS, Absent, Open
+from tconv.expectation import expectation
+from tconv.reports.atlas import words
+from tconv.reports.atlas.source import Example, Source, called, followed, listed, values
+from tconv.reports.page.artifacts import kept
+from tconv.rules import QUESTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tconv.answers import Array
+    from tconv.corpus import Corpus
+    from tconv.dialects import Dialect
+    from tconv.readings import Reading
+    from tconv.records import Record
+
+
+NO_TEXT = "geometry/1"
+
+
+@dataclass(frozen=True, slots=True)
+class TextAnswer:
+    """What a text says to a question: its answer with the clause, and what else it allows."""
+
+    dialect: str
+    says: str
+    cites: str
+    also: tuple[Reading, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Follows:
+    """What one backend answers to a question.
+
+    Attributes:
+        source: the run.
+        cells: for each answer: the word, whether the text says so (`text`), allows it (`disputed`) or not
+            (`deviation`), how many cases tell it, and the smallest of them with what was returned.
+    """
+
+    source: Source
+    cells: tuple[tuple[str, str, int, Example], ...]
+
+    @property
+    def inconsistent(self) -> bool:
+        """Whether there are several answers."""
+        return len(self.cells) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A question on which texts differ, or that one leaves open; what each says, and what each backend does."""
+
+    name: str
+    question: str
+    texts: tuple[TextAnswer, ...]
+    follows: tuple[Follows, ...]
+
+
+def clauses(sources: Sequence[Source], corpus: Corpus, names: Sequence[str]) -> Iterator[Clause]:
+    """Yield every question on which texts differ, or that one leaves open, with what each backend answers."""
+    told = {id(source): _told(source, corpus) for source in sources}
+    for question in (*QUESTIONS, *CONSTRAINTS):
+        texts = tuple(_texts(question, names))
+        follows = tuple(
+            _follows(source, found[question]) for source in sources if question in (found := told[id(source)])
+        )
+        if len({text.says for text in texts}) > 1 or any(text.also for text in texts) or question in CONSTRAINTS:
+            asked = (
+                words.QUESTIONS.get(question)
+                or f"Is a call answered where this does not hold: {CONSTRAINTS[question].says}?"
+            )
+            if question not in CONSTRAINTS or _is_open(question, names):
+                yield Clause(question, asked, texts, follows)
+
+
+def _is_open(constraint: str, names: Sequence[str]) -> bool:
+    return any(isinstance(DIALECTS[name].constraints[constraint], Open) for name in names)
+
+
+def _told(source: Source, corpus: Corpus) -> dict[str, Answers]:
+    """Return the answers of a run, those among them that no reading of its text allows."""
+    run = source.assessment.run
+    if source.dialect == NO_TEXT:
+        return {}
+
+    def actual(record: Record) -> Array | None:
+        return kept(run.path.parent, record.artifact, "actual")
+
+    found = answers(run, corpus.find, every_reading(DIALECTS[source.dialect]), actual, source.assessment.waived)
+    return {one.question: one for one in found}
+
+
+def _texts(question: str, names: Sequence[str]) -> Iterator[TextAnswer]:
+    for name in names:
+        row = DIALECTS[name]
+        if question in CONSTRAINTS:
+            answer = row.constraints[question]
+            said = {Absent: "answered", Open: "open"}.get(type(answer), "refused")
+            yield TextAnswer(name, said, answer.clause)
+        else:
+            answer = getattr(row.rules, question)
+            also = tuple(reading for reading in row.disputed if reading.change.question == question)
+            yield TextAnswer(name, words.ANSWERS[answer], row.cites[question], also)
+
+
+def _follows(source: Source, found: Answers) -> Follows:
+    return Follows(source, tuple(_cell(source, found.question, told) for told in found.told))
+
+
+def _cell(source: Source, question: str, told: Told) -> tuple[str, str, int, Example]:
+    row = DIALECTS[source.dialect]
+    return told.answer, _standing(row, question, told.answer), told.count, _example(source, row, told)
+
+
+def _standing(row: Dialect, question: str, answer: str) -> str:
+    """Return whether a text says so, allows it, or neither."""
+    if question in CONSTRAINTS:
+        return "disputed" if answer == Opened.REFUSED else "text"
+    if answer == getattr(row.rules, question):
+        return "text"
+    allowed = any(r.change.question == question and r.change.answer == answer for r in row.disputed)
+    return "disputed" if allowed else "deviation"
+
+
+def _example(source: Source, row: Dialect, told: Told) -> Example:
+    """Return the case and what the backend returned: a verdict of equality says that it is the reference's output."""
+    case = told.example
+    expected = expectation(case, row)
+    record = next(one for one in source.assessment.run.records if one.case == case.id)
+    verdict = record.verdict
+    if told.answer == Opened.REFUSED or (isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"):
+        return Example(case.id, called(case, row), "refused")
+    array = kept(source.assessment.run.path.parent, record.artifact, "actual")
+    if array is None and (geometry := followed(verdict, expected)) is not None:
+        array = values(case, geometry)
+    returned = "a value" if array is None else listed(array)
+    if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule == "shape" and array is not None:
+        returned = f"shape {list(array.shape)}"
+    return Example(case.id, called(case, row), returned)

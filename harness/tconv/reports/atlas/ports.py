@@ -1,0 +1,145 @@
+"""From text to text: what changes, how to keep it, and who showed that it is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tconv import verdict as ver
+from tconv.call import say
+from tconv.dialects import DIALECTS
+from tconv.expectation import expectation
+from tconv.porting import Catalogue, Change
+from tconv.reports.atlas import words
+from tconv.reports.atlas.source import Example, Source, called, followed, listed, values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tconv.case import Case
+    from tconv.corpus import Corpus
+    from tconv.dialects import Dialect
+    from tconv.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One change on the way from a text to another.
+
+    Attributes:
+        change: the change.
+        before: the example in the source's words, and its output there.
+        after: the target's output of the same attributes by its text; empty where it cannot say them.
+        instead: backends of the target that follow another reading there, with what they returned.
+        rewriting: the attributes, in the target's words, that keep the source's output; or what else to do.
+        verified: the backends of either side that returned the source's output; or why that is not shown.
+    """
+
+    change: Change
+    before: Example
+    after: str
+    instead: tuple[tuple[str, str], ...]
+    rewriting: str
+    verified: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """From one dialect to another."""
+
+    source: str
+    target: str
+    layouts: str
+    rows: tuple[Row, ...]
+
+
+def pairs(sources: Sequence[Source], corpus: Corpus, same: Mapping[str, Sequence[str]]) -> Iterator[Pair]:
+    """Yield what changes from each text to each other; `same` are the dialects whose texts say the same."""
+    catalogue = Catalogue(corpus.cases("gate"))
+    verdicts = {id(one): {record.case: record for record in one.assessment.run.records} for one in sources}
+    for source in same:
+        for target in same:
+            if source != target:
+                ours = [one for one in sources if one.dialect in (source, *same[source])]
+                theirs = [one for one in sources if one.dialect in (target, *same[target])]
+                rows = tuple(
+                    _row(change, source, target, catalogue, (ours, theirs), verdicts)
+                    for change in catalogue.changes(source, target)
+                )
+                yield Pair(source, target, _layouts(DIALECTS[source], DIALECTS[target]), rows)
+
+
+def _layouts(source: Dialect, target: Dialect) -> str:
+    """Return what a layout that is not written becomes."""
+    differing = [
+        f"{word} {one.value} becomes {two.value}"
+        for word, one, two in (
+            ("data", source.data_format, target.data_format),
+            ("filter", source.filter_format, target.filter_format),
+        )
+        if one != two
+    ]
+    return "; ".join(differing)
+
+
+def _row(
+    change: Change,
+    source: str,
+    target: str,
+    catalogue: Catalogue,
+    sides: tuple[Sequence[Source], Sequence[Source]],
+    verdicts: Mapping[int, Mapping[str, Record]],
+) -> Row:
+    case = change.example
+    row, other = DIALECTS[source], DIALECTS[target]
+    before = Example(case.id, called(case, row), listed(values(case, change.before)))
+    after = "" if change.after is None else listed(values(case, change.after))
+    instead = tuple(
+        (one.name, said) for one in sides[1] if (said := _instead(verdicts[id(one)].get(case.id), other, case))
+    )
+    if change.rewriting is None:
+        advice = words.ADVICE.get(change.what, "none: crop or pad the output with an operation of its own")
+        return Row(change, before, after, instead, advice, "")
+    plain = catalogue.asked_plainly(case, change.before)
+    verified = "computed" if plain is None else _verified(case.id, plain.id, sides, verdicts)
+    return Row(change, before, after, instead, _rewriting(change.rewriting, other), verified)
+
+
+def _instead(record: Record | None, row: Dialect, case: Case) -> str:
+    """Return what a backend returned under another reading of its text; empty where it followed the text."""
+    if record is None or not isinstance(record.verdict, ver.Disputed):
+        return ""
+    if record.verdict.rule == "refusal":
+        return "refused"
+    geometry = followed(record.verdict, expectation(case, row))
+    return "" if geometry is None else listed(values(case, geometry))
+
+
+def _agreed(record: Record | None) -> bool:
+    return record is not None and isinstance(record.verdict, ver.Agreed) and record.verdict.rule == "exact"
+
+
+def _verified(
+    asked: str,
+    plain: str,
+    sides: tuple[Sequence[Source], Sequence[Source]],
+    verdicts: Mapping[int, Mapping[str, Record]],
+) -> str:
+    """Return who of either side returned the source's output, or why that is not shown."""
+    found: list[list[str]] = []
+    missing: list[str] = []
+    for side, case, word in zip(sides, (asked, plain), ("source", "target"), strict=True):
+        records = [(one.name, verdicts[id(one)].get(case)) for one in side]
+        found.append(list(dict.fromkeys(name for name, record in records if _agreed(record))))
+        if not found[-1]:
+            said = dict.fromkeys(f"{name}: {record.verdict.kind if record else 'not run'}" for name, record in records)
+            missing.append(", ".join(said) or f"no run of the {word}")
+    if missing:
+        return f"computed; {'; '.join(missing)}"
+    return f"{', '.join(found[0])} → {', '.join(found[1])}"
+
+
+def _rewriting(case: Case, target: Dialect) -> str:
+    attributes = say(case, target).attributes
+    written = [f"{name}={list(value) if isinstance(value, tuple) else value}" for name, value in attributes.items()]
+    return ", ".join(written) or "no attribute"

@@ -1,0 +1,84 @@
+"""A backend's run as the atlas names it, and a case of it with what was returned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv import verdict as ver
+from tconv.call import say
+from tconv.expectation import Values
+from tconv.judge import Truth
+from tconv.operands import make
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.answers import Array
+    from tconv.case import Case
+    from tconv.dialects import Dialect
+    from tconv.expectation import Expectation
+    from tconv.gate import Assessment, Status
+    from tconv.geometry import Geometry
+
+
+_SHOWN = 24
+"""Elements of an output that are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A backend's run, as columns and cells name it."""
+
+    name: str
+    dialect: str
+    assessment: Assessment
+
+    @property
+    def counts(self) -> Mapping[Status, int]:
+        """How many records have each status."""
+        return self.assessment.counts
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A case in the words of a dialect, and what it comes to."""
+
+    case: str
+    call: str
+    values: str
+
+
+def followed(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
+    """Return the geometry that a verdict says was followed."""
+    if not isinstance(expected, Values):
+        return None
+    readings = tuple(verdict.readings) if isinstance(verdict, ver.Disputed) else ()
+    candidates = (expected.primary, *expected.disputed)
+    return next((one.geometry for one in candidates if one.readings == readings), None)
+
+
+def values(case: Case, geometry: Geometry) -> Array:
+    """Return the reference's output, (N, O, Y...)."""
+    return Truth(make(case.x, case.w, case.b), case.x.dtype).values(geometry)
+
+
+def listed(array: Array) -> str:
+    """Return an output: its elements where they are few, else its shape."""
+    shape = "x".join(map(str, array.shape))
+    if not 0 < array.size <= _SHOWN:
+        return f"{shape} elements"
+    numbers = " ".join(np.format_float_positional(value, precision=6, trim="-") for value in array.ravel().tolist())
+    return numbers if prod(array.shape) == array.shape[-1] else f"{shape}: {numbers}"
+
+
+def called(case: Case, row: Dialect) -> str:
+    """Return a call in the dialect's words."""
+    call = say(case, row)
+    given = [f"{one.name} {'x'.join(map(str, one.shape))}" for one in call.inputs if one.dtype is not None]
+    given += [f"{one.name} {list(one.values)}" for one in call.inputs if one.dtype is None]
+    given += [f"{name}={list(value) if isinstance(value, tuple) else value}" for name, value in call.attributes.items()]
+    return ", ".join(given)
