@@ -265,6 +265,28 @@ def test_a_fact_tells_outputs_below_the_input(spatial: list[int], output_shape: 
     assert case.facts["output_shape_below_spatial"] == below
 
 
+@pytest.mark.parametrize(
+    ("settings", "empty"),
+    [
+        ({}, "none"),
+        ({"batch": 0}, "batch"),
+        ({"spatial": [3, 0], "batch": 0}, "batch+spatial"),
+        ({"w": {"shape": [2, 0, 2, 2]}, "breaks": "channels-not-empty"}, "channels"),
+        ({"kernel": [0, 1]}, "kernel"),
+    ],
+)
+def test_a_fact_tells_which_sizes_are_zero(settings: dict[str, Any], empty: str) -> None:
+    """All of them, by their meaning, so that a waiver of one does not cover two."""
+    case = built(**{"spatial": [4, 5], "kernel": [2, 2], "channels": 2, "out_channels": 2} | settings)
+    assert case.facts["empty"] == empty
+
+
+@pytest.mark.parametrize(("groups", "grouped"), [(None, "false"), (1, "false"), (2, "true")])
+def test_a_fact_tells_whether_there_are_several_groups(groups: int | None, grouped: str) -> None:
+    """However many there are."""
+    assert built(channels=2, out_channels=2, groups=groups).facts["grouped"] == grouped
+
+
 # What can be no case.
 
 

@@ -199,6 +199,12 @@ def test_a_waiver_whose_example_did_not_run_is_left_alone(verdicts: dict[str, ve
     assert (assessment.red, assessment.stale, assessment.void) == ([], [], [])
 
 
+def test_a_waiver_whose_example_the_dialect_cannot_say_is_left_alone() -> None:
+    """It is for several dialects, and of this one the example shows nothing."""
+    assessment = judged({FIRST: ver.Inexpressible("no word"), OTHER: AGREED}, waiver_file(waiver()))
+    assert (assessment.red, assessment.stale) == ([], [])
+
+
 def test_a_waiver_of_another_version_is_neither_used_nor_stale() -> None:
     """The next release may have repaired it; the one after may not."""
     file = waiver_file(waiver(versions="<1.2"))

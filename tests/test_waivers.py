@@ -131,6 +131,14 @@ def test_a_waiver_is_active_for_its_dialects() -> None:
     assert only(dialects=["onnx/ConvTranspose-1", DIALECT]).active("onnx/ConvTranspose-1", "1.2")
 
 
+def test_a_setting_that_is_not_written_is_none() -> None:
+    """A waiver may be for calls that leave an attribute out, drawn ones too, which have no label for it."""
+    unsaid = only(cases="**", where={"auto_pad": ["explicit", None]})
+    assert unsaid.covers("a/b", {"strides": "2"})
+    assert unsaid.covers("a/b", {"auto_pad": "explicit"})
+    assert not unsaid.covers("a/b", {"auto_pad": "valid"})
+
+
 def test_which_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path, none, or what ships for the backend; a backend for which nothing ships has no waivers."""
     path = tmp_path / "acme.yaml"

@@ -193,7 +193,9 @@ def _check_waivers(
         agreeing = tuple(j.record.case for j in covered if j.status is Status.PASSED)
         # The example is the case that shows the deviation; the others of a part of the corpus prove nothing.
         # A refusal that a reading explains is no deviation by itself, whatever its words are.
-        if waiver.example in ran and not _shows(ran[waiver.example], waiver):
+        # Of a dialect that cannot say the example nothing is known.
+        shown = ran.get(waiver.example)
+        if shown and shown.status is not Status.INEXPRESSIBLE and not _shows(shown, waiver):
             assessment.stale.append(waiver)
         elif agreeing:
             assessment.wide.append(WaiverUse(waiver, waived, agreeing))

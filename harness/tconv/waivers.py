@@ -88,7 +88,7 @@ class Scope(_Part):
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether the case is meant."""
         return parse(self.cases).matches(case_id, facts) and all(
-            facts.get(key) in {label(one) for one in (value if isinstance(value, list) else [value])}
+            facts.get(key, _NOT_SAID) in {label(one) for one in (value if isinstance(value, list) else [value])}
             for key, value in self.where.items()
         )
 
@@ -178,6 +178,10 @@ def chosen(option: str | None, backend: str) -> WaiverFile | None:
         return file
     shipped = data_folder("waivers") / f"{backend}.yaml"
     return load(shipped) if shipped.is_file() else None
+
+
+_NOT_SAID = label(None)
+"""What a fact is that the case says nothing of."""
 
 
 def _same(wanted: object, got: object) -> bool:

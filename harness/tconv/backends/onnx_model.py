@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -25,14 +24,19 @@ ELEMENT_TYPES = {
     DType.F64: TensorProto.DOUBLE,
 }
 
-_ELEVEN = "onnx/ConvTranspose-11"
-OPSETS = {"onnx/ConvTranspose-1": 7, _ELEVEN: 11, "onnx/ConvTranspose-22": 22}
+OPSETS = {"onnx/ConvTranspose-1": 7, "onnx/ConvTranspose-11": 11, "onnx/ConvTranspose-22": 22}
 """The lowest opset that runtimes take for each version of the operator."""
 
 _ZEROS_SINCE = 14
 """The opset whose Reshape can be told that a size of 0 is one, and not that of the input."""
 # Before IR 4 an initializer is an input that may be overridden, and so no constant.
 _CONSTANTS_SINCE = 4
+
+
+_IR_VERSIONS = {
+    name: max(_CONSTANTS_SINCE, helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
+    for name, opset in OPSETS.items()
+}
 
 
 def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> onnx.ModelProto:
@@ -49,7 +53,7 @@ def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> o
     for one in call.inputs:
         before = _canonical(one, call)
         nodes += before
-        names.append(before[0].output[0] if before else one.name)
+        names.append(before[-1].output[0] if before else one.name)
     plain = call.data_format is DataFormat.NCX
     node = helper.make_node("ConvTranspose", names, ["Y" if plain else "Y_ncx"])
     node.attribute.extend(_attribute(name, value) for name, value in call.attributes.items())
@@ -62,31 +66,15 @@ def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> o
     constants += [_merged(one) for one in call.inputs if _is_grouped(one, call)]
     output = helper.make_tensor_value_info("Y", ELEMENT_TYPES[call.dtype], [None] * len(call.inputs[0].shape))
     graph = helper.make_graph(nodes, "tconv", fed, [output], constants)
-    version, ir = _versions(call)
-    opset = helper.make_opsetid("", version)
-    return helper.make_model(graph, opset_imports=[opset], ir_version=ir, producer_name="tconv")
-
-
-def _versions(call: Call) -> tuple[int, int]:
-    """Return the opset and the IR of a model; ConvTranspose-11 is that of every opset up to 21."""
-    opset = OPSETS[call.dialect]
-    later = any(_is_grouped(one, call) and 0 in one.shape for one in call.inputs) and opset >= OPSETS[_ELEVEN]
-    return _with_ir(max(opset, _ZEROS_SINCE) if later else opset)
-
-
-@cache
-def _with_ir(opset: int) -> tuple[int, int]:
-    return opset, max(_CONSTANTS_SINCE, helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
+    opset = helper.make_opsetid("", OPSETS[call.dialect])
+    return helper.make_model(graph, opset_imports=[opset], ir_version=_IR_VERSIONS[call.dialect], producer_name="tconv")
 
 
 def _canonical(one: Input, call: Call) -> list[onnx.NodeProto]:
     """Return the node that makes NCX or IOX of an input, none where it is there already."""
     name = f"{one.name}_canonical"
     if _is_grouped(one, call):
-        node = helper.make_node("Reshape", [one.name, f"{one.name}_shape"], [name])
-        if 0 in one.shape and _versions(call)[0] >= _ZEROS_SINCE:
-            node.attribute.append(_attribute("allowzero", 1))
-        return [node]
+        return _without_groups(one, name, OPSETS[call.dialect])
     if one.role == "x" and call.data_format is not DataFormat.NCX:
         axes = permutation(call.rank, call.data_format)
     elif one.role == "w" and call.filter_format is FilterFormat.XOI:
@@ -95,6 +83,20 @@ def _canonical(one: Input, call: Call) -> list[onnx.NodeProto]:
     else:
         return []
     return [helper.make_node("Transpose", [one.name], [name], perm=axes)]
+
+
+def _without_groups(one: Input, name: str, opset: int) -> list[onnx.NodeProto]:
+    """Return the nodes that make IOX of a GIOX filter; the last of them gives `name`."""
+    if 0 not in one.shape:
+        return [helper.make_node("Reshape", [one.name, f"{one.name}_shape"], [name])]
+    if opset >= _ZEROS_SINCE:
+        return [helper.make_node("Reshape", [one.name, f"{one.name}_shape"], [name], allowzero=1)]
+    parts, filters = ([f"{one.name}_{word}_{group}" for group in range(one.shape[0])] for word in ("part", "filter"))
+    return [
+        helper.make_node("Split", [one.name], parts, axis=0),
+        *(helper.make_node("Squeeze", [part], [own], axes=[0]) for part, own in zip(parts, filters, strict=True)),
+        helper.make_node("Concat", filters, [name], axis=0),
+    ]
 
 
 def _is_grouped(one: Input, call: Call) -> bool:

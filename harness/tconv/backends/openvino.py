@@ -108,7 +108,8 @@ def _model(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
     nodes = {}
     for one in call.inputs:
         if one.role == "output_shape":
-            nodes[one.role] = opset1.constant(np.array(one.values, dtype=np.int64))
+            # opset1.constant takes no empty list.
+            nodes[one.role] = ov.op.Constant(ov.Tensor(np.array(one.values, dtype=np.int64)))
         elif one.constant:
             nodes[one.role] = ov.op.Constant(_tensor(arrays[one.role]))
         else:
@@ -127,11 +128,12 @@ def _canonical(call: Call, w: ov.Node) -> ov.Node:
     if call.filter_format is FilterFormat.XOI:
         taps = call.rank
         w = opset1.transpose(w, opset1.constant(np.array([taps + 1, taps, *range(taps)])))
-    if call.dialect != _GROUPED or call.filter_format is FilterFormat.GIOX:
+    # The grouped operation alone wants the groups as a dimension of their own.
+    if (call.dialect == _GROUPED) == (call.filter_format is FilterFormat.GIOX):
         return w
-    # The grouped operation wants the groups as a dimension of their own.
     channels, out_channels, *kernel = call.written.w.shape
-    shape = [call.groups, channels // call.groups, out_channels, *kernel]
+    grouped = [call.groups, channels // call.groups, out_channels, *kernel]
+    shape = grouped if call.dialect == _GROUPED else [channels, out_channels, *kernel]
     return opset1.reshape(w, opset1.constant(np.array(shape)), special_zero=False)
 
 
@@ -150,7 +152,8 @@ def _parameter(one: Input, *, symbolic: bool) -> ov.Node:
 
 
 def _tensor(array: Array) -> ov.Tensor:
-    array = np.ascontiguousarray(array)
+    # Of a scalar numpy would make a list of one.
+    array = array if array.flags.c_contiguous else np.ascontiguousarray(array)
     if array.dtype == ml_dtypes.bfloat16:
         return ov.Tensor(array.view(np.uint16), ov.Shape(array.shape), ov.Type.bf16)
     return ov.Tensor(array.copy())

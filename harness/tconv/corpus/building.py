@@ -122,9 +122,9 @@ def _derived(attributes: Attributes, spatial: Ints) -> dict[str, str]:
 
 
 def _empty(x: Ints, w: Ints) -> str:
-    """Return the first of the operands' dimensions that is 0, by its meaning."""
+    """Return which of the operands' dimensions are 0, by their meaning."""
     meant = {"batch": x[:1], "channels": (*x[1:2], *w[:2]), "spatial": x[2:], "kernel": w[2:]}
-    return next((meaning for meaning, sizes in meant.items() if 0 in sizes), "none")
+    return "+".join(meaning for meaning, sizes in meant.items() if 0 in sizes) or "none"
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - settings are plain values

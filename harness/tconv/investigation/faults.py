@@ -99,7 +99,8 @@ def _groups_not_positive(draw: Draw, settings: Settings) -> Settings:
 
 def _groups_not_dividing(draw: Draw, settings: Settings) -> Settings:
     channels = settings["channels"]
-    return {"groups": draw(st.integers(2, 9).filter(lambda groups: channels % groups))}
+    groups = draw(st.integers(2, 9).filter(lambda groups: channels % groups))
+    return {"groups": groups, "out_channels": groups * draw(st.integers(1, 3))}
 
 
 def _filter_channels_other(draw: Draw, settings: Settings) -> Settings:

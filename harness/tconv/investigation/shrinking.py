@@ -36,6 +36,8 @@ _LISTS = (*_PER_AXIS, "output_shape", "kernel_shape")
 _SPATIAL = 2
 """Where the spatial axes of a shape begin."""
 _NEAREST = 4
+_COUNTER = re.compile(r"(?<=[A-Za-z]_)\d+\b")
+"""What a runtime appends to the names of its nodes."""
 _NUMBER = r"(?<![\w.])(?:nan|inf|0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)(?!\w)"
 _NUMBERS = re.compile(rf"(?:[-+*(\[{{<,:/ ]*{_NUMBER}[)\]}}>,]*)+")
 
@@ -99,7 +101,7 @@ def failure(record: Record) -> Failure | None:
 
 def without_numbers(text: str) -> str:
     """Return a text with every number, and every list of numbers, replaced by `#`; those in names are none."""
-    return " ".join(_NUMBERS.sub(" # ", text).split())
+    return " ".join(_NUMBERS.sub(" # ", _COUNTER.sub("#", text)).split())
 
 
 def asking(pool: Pool) -> Callable[[Case], Record]:
