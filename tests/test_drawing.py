@@ -14,7 +14,7 @@ from hypothesis import settings as configured
 from tconv.corpus.writing import settings
 from tconv.dialects import DIALECTS
 from tconv.expectation import Inexpressible, expectation, sees
-from tconv.investigation import drawing
+from tconv.investigation import drawing, strategies
 from tconv.investigation.drawing import drawn
 from tconv.investigation.faults import FAULTS, faults_of
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DType
@@ -33,19 +33,16 @@ def cases(count: int, seed: int = 0, dialect: str = ONNX) -> list[Case]:
 def test_the_same_seed_draws_the_same_cases() -> None:
     """In the same order, however many are drawn; another seed draws others."""
     assert cases(50) == cases(300)[:50]
-    assert {one.id: one for one in cases(300)} == {one.id: one for one in cases(300)}
-    both = {repr(settings(one)) for one in cases(50)} & {repr(settings(one)) for one in cases(50, 1)}
-    # Hypothesis begins with the simplest of all.
-    assert both == {repr({"spatial": [1], "kernel": [1]})}
+    assert {repr(settings(one)) for one in cases(50)}.isdisjoint(repr(settings(one)) for one in cases(50, 1))
 
 
 def test_a_case_is_the_same_on_every_machine() -> None:
-    """Its choices come from raw bits alone, and not from what hypothesis knows of the modules around it."""
+    """Its choices come from the raw bits of a generator, which no numpy draws otherwise."""
     digest = blake2b("".join(repr(settings(one)) for one in cases(200)).encode(), digest_size=8).hexdigest()
     assert digest == PINNED
 
 
-PINNED = "3fc417bdb48e7573"
+PINNED = "18829b494999a500"
 """Another digest is another stream of cases: say so in the change log."""
 
 
@@ -78,15 +75,15 @@ def test_the_whole_space_is_drawn_from() -> None:
 def test_every_fault_that_a_dialect_minds_is_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing but faults is drawn."""
     monkeypatch.setattr(drawing, "_MOST_BROKEN", 100)
-    minded = faults_of(DIALECTS[name])
+    minded = faults_of(name)
     assert {one.breaks for one in cases(1000, dialect=name)} - {None} == set(minded)
 
 
 def test_a_dialect_is_not_asked_about_what_it_has_no_words_for() -> None:
     """The layouts of ONNX cannot be unknown; neither oneDNN nor anyone but ONNX has a kernel_shape that may differ."""
-    assert set(FAULTS) - set(faults_of(DIALECTS[ONNX])) == {"data-format-known", "filter-format-known"}
-    others = [row for name, row in DIALECTS.items() if not name.startswith("onnx/")]
-    assert all("kernel-shape-matches" not in faults_of(row) for row in others)
+    assert set(FAULTS) - set(faults_of(ONNX)) == {"data-format-known", "filter-format-known"}
+    others = [name for name in DIALECTS if not name.startswith("onnx/")]
+    assert all("kernel-shape-matches" not in faults_of(name) for name in others)
 
 
 def test_faults_are_left_out_where_they_are_not_wanted() -> None:
@@ -95,7 +92,7 @@ def test_faults_are_left_out_where_they_are_not_wanted() -> None:
 
 
 @configured(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
-@given(drawing.cases("geometry/1"))
+@given(strategies.cases("geometry/1"))
 def test_a_property_test_draws_them_too(one: Case) -> None:
     """The strategy is hypothesis's own kind."""
     assert not isinstance(expectation(one, DIALECTS["geometry/1"]), Inexpressible)

@@ -228,11 +228,8 @@ def _within(
 ) -> Comparison:
     """Take from the unequal elements those that the bound, overflow, inserted zeros or flushing account for."""
     notes = []
-    # Comparing with NaN is false, so a NaN in distance or limits stays wrong unless it was equal.
-    near = distance <= limits.allowed
     infinite = np.isinf(got) & limits.may_overflow & (np.sign(got) == np.sign(expected))
-    # Where infinity is owed everything finite is infinitely far, and the bound is infinite too.
-    wrong = unequal & ~(near & np.isfinite(got) & np.isfinite(expected)) & ~infinite
+    wrong = unequal & ~near(got, expected, limits.allowed) & ~infinite
     inserted = wrong & np.isnan(got)
     if inserted.any():
         inserted &= truth.poisoned(geometry)
@@ -246,6 +243,17 @@ def _within(
     if (unequal & ~wrong & ~infinite & ~inserted & ~flushed & (distance > limits.warning)).any():
         notes.append("reduced-precision")
     return Comparison("bound", wrong, expected, limits.allowed, tuple(notes))
+
+
+def near(got: Array, expected: Array, allowed: Array) -> Mask:
+    """Return where numbers are as near as is allowed.
+
+    Where infinity is owed everything finite is infinitely far, and the bound is infinite too: nothing is near there.
+    """
+    with np.errstate(invalid="ignore"):
+        # Comparing with NaN is false, so a NaN in the distance or the bound is not near.
+        close: Mask = (np.abs(got - expected) <= allowed) & np.isfinite(got) & np.isfinite(expected)
+    return close
 
 
 def _flushed(got: Array, expected: Array, truth: Truth) -> Mask:

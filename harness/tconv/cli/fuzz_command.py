@@ -24,6 +24,7 @@ from tconv.errors import FileError, UsageError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate import Status, judged
+from tconv.investigation.choices import LARGEST_SEED
 from tconv.investigation.differing import side_by_side
 from tconv.investigation.drawing import drawn
 from tconv.investigation.fuzzing import answered, findings, fuzz, looking
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from tconv.records import Record
     from tconv.waivers import WaiverFile
 
-LARGEST_SEED = 2**31 - 1
 _SECONDS = 60.0
 _SECONDS_BETWEEN_LINES = 5.0
 FILE = "findings.yaml"

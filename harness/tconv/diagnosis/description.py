@@ -12,19 +12,21 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def described(actual: Array, expected: Array, geometry: Geometry) -> str:
+def described(actual: Array, expected: Array, geometry: Geometry, wrong: Array | None = None) -> str:
     """Return where and how an output is wrong, in words.
 
     Args:
         actual: the output, in NCX.
         expected: what is owed, in NCX.
         geometry: what is owed, as plain integers.
+        wrong: which elements are; None for all that are not equal.
     """
     if actual.shape != expected.shape:
         return f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is owed"
     with np.errstate(invalid="ignore"):
         got = actual.astype(np.float64)
-        wrong = (got != expected) & ~(np.isnan(got) & np.isnan(expected))
+        if wrong is None:
+            wrong = (got != expected) & ~(np.isnan(got) & np.isnan(expected))
     parts = [_amount(got, expected, wrong)]
     for axis, name in ((0, "items of the batch"), (1, "channels")):
         parts += _some(

@@ -12,7 +12,7 @@ import numpy as np
 from tconv.bound import bound
 from tconv.diagnosis.accounting import accounted
 from tconv.diagnosis.description import described
-from tconv.judge import Truth, compare
+from tconv.judge import Truth, compare, near
 from tconv.misreadings import imagined, of, pairs
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def diagnose(
     found: list[str] = []
 
     def told() -> str:
-        return described(actual, Truth(operands, dtype).values(geometry), geometry)
+        return _told(actual, Truth(operands, dtype), geometry, accumulates)
 
     for misread in _candidates(row.name):
         # A pair is no explanation where one does.
@@ -83,6 +83,13 @@ def diagnose(
         return Diagnosis(tuple(found))
     account = accounted(actual, taken, dtype, geometry, accumulates)
     return Diagnosis((), f"{account}; {told()}" if account else told())
+
+
+def _told(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> str:
+    """Return where an output is wrong; rounding is not."""
+    fits = truth.shape(geometry) == actual.shape
+    wrong = compare(actual, truth, geometry, accumulates).wrong if fits else None
+    return described(actual, truth.values(geometry), geometry, wrong)
 
 
 def _candidates(dialect_name: str) -> Iterator[tuple[Misreading, ...]]:
@@ -100,15 +107,17 @@ def _gives(made: Imagined, actual: Array, dtype: DType, accumulates: Mapping[str
         return made.kept.accounts(actual, truth.terms(made.geometry), dtype)
     if made.finish is None:
         return not compare(actual, truth, made.geometry, accumulates).wrong.any()
+    plain = truth.values(made.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
-        wanted = made.finish(truth.values(made.geometry))
+        wanted = made.finish(plain)
+        if np.array_equal(wanted, plain, equal_nan=True):
+            return False
         if truth.exact(made.geometry):
             return np.array_equal(wanted.astype(actual.dtype), actual, equal_nan=True)
         # What is allowed of an element goes where it goes.
         allowed = made.finish(bound(truth.terms(made.geometry), dtype, accumulates).allowed)
         got = actual.astype(np.float64)
-        near = (got == wanted) | (np.abs(got - wanted) <= allowed) | (np.isnan(got) & np.isnan(wanted))
-        return bool(near.all())
+    return bool(((got == wanted) | near(got, wanted, allowed) | (np.isnan(got) & np.isnan(wanted))).all())
 
 
 def shared(diagnoses: Mapping[str, Sequence[str]]) -> dict[str, str]:

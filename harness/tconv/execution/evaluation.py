@@ -14,7 +14,7 @@ from tconv import outcome as out
 from tconv import verdict as ver
 from tconv.bound import derivation
 from tconv.call import say
-from tconv.diagnosis import diagnose
+from tconv.diagnosis import Diagnosis, diagnose
 from tconv.execution.arrays import in_layouts
 from tconv.expectation import Inexpressible, Values, expectation
 from tconv.judge import Truth, judge
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tconv.backends import Backend
     from tconv.call import Call
     from tconv.case import Case, Operand
-    from tconv.diagnosis import Diagnosis
     from tconv.dialects import Dialect
     from tconv.expectation import Expectation
     from tconv.vocabulary import DType
@@ -104,7 +103,10 @@ class Evaluator:
             return self._record(case, verdict, seconds)
         artifact = self._artifact(case, expected, outcome, verdict, truth, operands, call)
         record = self._record(case, verdict, seconds, artifact, call)
-        diagnosis = self._diagnosis(expected, outcome, verdict, operands, call)
+        try:
+            diagnosis = self._diagnosis(expected, outcome, verdict, operands, call)
+        except Exception as error:  # noqa: BLE001 - a verdict is not lost for want of an explanation
+            diagnosis = Diagnosis((), f"undiagnosed, the search failed: {type(error).__name__}: {error}")
         if diagnosis is None:
             return record
         return replace(record, diagnosis=diagnosis.explained, described=diagnosis.described or None)

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import strategies as st
-
 from tconv.dialects import DIALECTS, Absent
 from tconv.expectation import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tconv.dialects import Dialect
+    from tconv.investigation.choices import Choices
 
-    Draw = Callable[[st.SearchStrategy[Any]], Any]
     Settings = dict[str, Any]
 
 
@@ -30,107 +27,106 @@ class Fault:
     """
 
     of: str
-    settings: Callable[[Draw, Settings], Settings]
+    settings: Callable[[Choices, Settings], Settings]
 
 
 def _rank(settings: Settings) -> int:
     return len(settings["spatial"])
 
 
-def _misfit(draw: Draw, settings: Settings, low: int, high: int) -> list[int]:
+def _misfit(choose: Choices, settings: Settings, low: int, high: int) -> list[int]:
     """Draw a list that is too short or too long."""
     rank = _rank(settings)
-    length = draw(st.integers(0, rank + 2).filter(lambda length: length != rank))
-    values: list[int] = draw(st.lists(st.integers(low, high), min_size=length, max_size=length))
-    return values
+    length = choose.among([length for length in range(rank + 3) if length != rank])
+    return [choose.within(low, high) for _ in range(length)]
 
 
-def _with_one(draw: Draw, values: list[Any], entry: Any) -> list[Any]:  # noqa: ANN401 - an integer or a size's word
-    at = draw(st.integers(0, len(values) - 1))
+def _with_one(choose: Choices, values: list[Any], entry: Any) -> list[Any]:  # noqa: ANN401 - an integer or a size's word
+    at = choose.within(0, len(values) - 1)
     return [*values[:at], entry, *values[at + 1 :]]
 
 
-def _too_short_or_long(*names: str, low: int = 1, high: int = 3) -> Callable[[Draw, Settings], Settings]:
-    def broken(draw: Draw, settings: Settings) -> Settings:
-        value = _misfit(draw, settings, low, high)
+def _too_short_or_long(*names: str, low: int = 1, high: int = 3) -> Callable[[Choices, Settings], Settings]:
+    def broken(choose: Choices, settings: Settings) -> Settings:
+        value = _misfit(choose, settings, low, high)
         return dict.fromkeys(names, value)
 
     return broken
 
 
-def _entry_below(name: str, least: int) -> Callable[[Draw, Settings], Settings]:
-    def broken(draw: Draw, settings: Settings) -> Settings:
+def _entry_below(name: str, least: int) -> Callable[[Choices, Settings], Settings]:
+    def broken(choose: Choices, settings: Settings) -> Settings:
         values = settings.get(name) or [max(least, 1)] * _rank(settings)
-        return {name: _with_one(draw, values, least - draw(st.sampled_from([1, 2, 3, 2**31])))}
+        return {name: _with_one(choose, values, least - choose.among([1, 2, 3, 2**31]))}
 
     return broken
 
 
-def _pads_negative(draw: Draw, settings: Settings) -> Settings:
-    return _entry_below(draw(st.sampled_from(["pads_begin", "pads_end"])), 0)(draw, settings)
+def _pads_negative(choose: Choices, settings: Settings) -> Settings:
+    return _entry_below(choose.among(["pads_begin", "pads_end"]), 0)(choose, settings)
 
 
-def _output_padding_large(draw: Draw, settings: Settings) -> Settings:
+def _output_padding_large(choose: Choices, settings: Settings) -> Settings:
     ones = [1] * _rank(settings)
     larger = map(max, settings.get("strides", ones), settings.get("dilations", ones))
-    return {"output_padding": [most + draw(st.integers(0, 2)) for most in larger]}
+    return {"output_padding": [most + choose.within(0, 2) for most in larger]}
 
 
-def _pads_beside_a_mode(draw: Draw, settings: Settings) -> Settings:
-    mode = draw(st.sampled_from(["valid", "same_upper", "same_lower"]))
-    name = draw(st.sampled_from(["pads_begin", "pads_end"]))
-    return {"auto_pad": mode, name: [draw(st.integers(0, 2)) for _ in range(_rank(settings))]}
+def _pads_beside_a_mode(choose: Choices, settings: Settings) -> Settings:
+    mode = choose.among(["valid", "same_upper", "same_lower"])
+    name = choose.among(["pads_begin", "pads_end"])
+    return {"auto_pad": mode, name: [choose.within(0, 2) for _ in range(_rank(settings))]}
 
 
-def _output_size_negative(draw: Draw, settings: Settings) -> Settings:
-    swallowed = draw(st.integers(40, 99))
+def _output_size_negative(choose: Choices, settings: Settings) -> Settings:
+    swallowed = choose.within(40, 99)
     return {"auto_pad": None, "output_shape": None, "pads_begin": [swallowed] * _rank(settings)}
 
 
-def _kernel_shape_other(draw: Draw, settings: Settings) -> Settings:
-    entry = draw(st.integers(1, 9))
-    return {"kernel_shape": _with_one(draw, settings["kernel"], entry)}
+def _kernel_shape_other(choose: Choices, settings: Settings) -> Settings:
+    entry = choose.within(1, 9)
+    return {"kernel_shape": _with_one(choose, settings["kernel"], entry)}
 
 
-def _groups_not_positive(draw: Draw, settings: Settings) -> Settings:
+def _groups_not_positive(choose: Choices, settings: Settings) -> Settings:
     shape = [settings["channels"], settings["out_channels"], *settings["kernel"]]
-    return {"groups": -draw(st.integers(0, 3)), "w": {"shape": shape}}
+    return {"groups": -choose.within(0, 3), "w": {"shape": shape}}
 
 
-def _groups_not_dividing(draw: Draw, settings: Settings) -> Settings:
+def _groups_not_dividing(choose: Choices, settings: Settings) -> Settings:
     channels = settings["channels"]
-    groups = draw(st.integers(2, 9).filter(lambda groups: channels % groups))
-    return {"groups": groups, "out_channels": groups * draw(st.integers(1, 3))}
+    groups = choose.among([groups for groups in range(2, 10) if channels % groups])
+    return {"groups": groups, "out_channels": groups * choose.within(1, 3)}
 
 
-def _filter_channels_other(draw: Draw, settings: Settings) -> Settings:
-    return {"w": {"channels": draw(st.integers(1, 12).filter(lambda count: count != settings["channels"]))}}
+def _filter_channels_other(choose: Choices, settings: Settings) -> Settings:
+    return {"w": {"channels": choose.among([count for count in range(1, 13) if count != settings["channels"]])}}
 
 
-def _filter_rank_other(draw: Draw, settings: Settings) -> Settings:
+def _filter_rank_other(choose: Choices, settings: Settings) -> Settings:
     shape = [settings["channels"], settings["out_channels"] // settings.get("groups", 1), *settings["kernel"]]
-    return {"w": {"shape": [*shape, 1] if draw(st.booleans()) else shape[:-1]}}
+    return {"w": {"shape": [*shape, 1] if choose.often(50) else shape[:-1]}}
 
 
-def _bias_of_shape(ranks: Callable[[int], st.SearchStrategy[list[int]]]) -> Callable[[Draw, Settings], Settings]:
-    def broken(draw: Draw, settings: Settings) -> Settings:
-        return {"bias": True, "b": {"shape": draw(ranks(settings["out_channels"]))}}
+def _bias_of_shape(shapes: Callable[[int], list[list[int]]]) -> Callable[[Choices, Settings], Settings]:
+    def broken(choose: Choices, settings: Settings) -> Settings:
+        return {"bias": True, "b": {"shape": choose.among(shapes(settings["out_channels"]))}}
 
     return broken
 
 
-def _other_type(draw: Draw, settings: Settings) -> Settings:
-    role = draw(st.sampled_from(["w", "b"]))
-    dtype = draw(st.sampled_from(["f32", "f16", "bf16", "f64"]).filter(lambda one: one != settings["dtype"]))
+def _other_type(choose: Choices, settings: Settings) -> Settings:
+    role = choose.among(["w", "b"])
+    dtype = choose.among([one for one in ["f32", "f16", "bf16", "f64"] if one != settings["dtype"]])
     return {"bias": settings.get("bias", False) or role == "b", role: {"dtype": dtype}}
 
 
-def _word(name: str, *words: str) -> Callable[[Draw, Settings], Settings]:
-    return lambda draw, _: {name: {"raw": draw(st.sampled_from(words))}}
+def _word(name: str, *words: str) -> Callable[[Choices, Settings], Settings]:
+    return lambda choose, _: {name: {"raw": choose.among(words)}}
 
 
-def _empty(name: str) -> Callable[[Draw, Settings], Settings]:
-    return lambda draw, settings: {name: _with_one(draw, settings[name], 0)}
+def _empty(name: str) -> Callable[[Choices, Settings], Settings]:
+    return lambda choose, settings: {name: _with_one(choose, settings[name], 0)}
 
 
 FAULTS: dict[str, Fault] = {
@@ -146,7 +142,7 @@ FAULTS: dict[str, Fault] = {
     "output-padding-non-negative": Fault("output_padding", _entry_below("output_padding", 0)),
     "output-shape-non-negative": Fault(
         "output_shape",
-        lambda draw, settings: {"output_shape": _with_one(draw, ["full"] * _rank(settings), -draw(st.integers(1, 9)))},
+        lambda choose, settings: {"output_shape": _with_one(choose, ["full"] * _rank(settings), -choose.within(1, 9))},
     ),
     "output-size-non-negative": Fault("pads_begin", _output_size_negative),
     "output-padding-below-stride-or-dilation": Fault("output_padding", _output_padding_large),
@@ -156,12 +152,8 @@ FAULTS: dict[str, Fault] = {
     "channels-divisible": Fault("groups", _groups_not_dividing),
     "filter-channels-match": Fault("filter", _filter_channels_other),
     "filter-rank-matches": Fault("filter", _filter_rank_other),
-    "bias-length": Fault(
-        "bias", _bias_of_shape(lambda count: st.integers(0, 20).filter(lambda n: n != count).map(lambda n: [n]))
-    ),
-    "bias-rank": Fault(
-        "bias", _bias_of_shape(lambda count: st.sampled_from([[], [1, count], [count, 1], [1, count, 1]]))
-    ),
+    "bias-length": Fault("bias", _bias_of_shape(lambda count: [[n] for n in range(21) if n != count])),
+    "bias-rank": Fault("bias", _bias_of_shape(lambda count: [[], [1, count], [count, 1], [1, count, 1]])),
     "one-type": Fault("filter", _other_type),
     "auto-pad-known": Fault("auto_pad", _word("auto_pad", "SAME", "Same_Upper", "", "NONE")),
     "data-format-known": Fault("data_format", _word("data_format", "NCHW", "nxc", "XNC")),
@@ -173,12 +165,8 @@ FAULTS: dict[str, Fault] = {
 
 
 @cache
-def fault_of(dialect_name: str) -> st.SearchStrategy[str]:
-    """Return what draws one of a dialect's faults."""
-    return st.sampled_from(faults_of(DIALECTS[dialect_name]))
-
-
-def faults_of(row: Dialect) -> list[str]:
+def faults_of(dialect: str) -> tuple[str, ...]:
     """Return the faults that a dialect minds and has words for."""
+    row = DIALECTS[dialect]
     minded = {name for name, answer in row.constraints.items() if not isinstance(answer, Absent)}
-    return [name for name, fault in FAULTS.items() if name in minded and writable(fault.of, row)]
+    return tuple(name for name, fault in FAULTS.items() if name in minded and writable(fault.of, row))
