@@ -19,6 +19,7 @@ from tconv.geometry import Geometry
 from tconv.investigation.mutants import produced
 from tconv.judge import Truth, judge
 from tconv.misreadings import imagined, of
+from tconv.misreadings.row import KeptOtherwise
 from tconv.operands import NUMPY_TYPES, make
 from tconv.vocabulary import DataFormat
 
@@ -63,6 +64,9 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
             array = produced(made, case)
             verdict = judge(expected, out.Produced(array), Truth(own, case.x.dtype), DataFormat.NCX, {})
             if not isinstance(verdict, ver.Differed | ver.WrongShape):
+                continue
+            # One or two elements that have lost bits are no evidence of it.
+            if isinstance(one.change, KeptOtherwise) and isinstance(verdict, ver.Differed) and verdict.wrong < 3:
                 continue
             explained = asked(case, array).explained
             failed[one.name, case.topic] += 1

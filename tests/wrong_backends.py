@@ -154,14 +154,32 @@ class BiasOfNextChannel(Right):
         return super().computed(call, words, {k: np.roll(v, -1) if k == "b" else v for k, v in arrays.items()})
 
 
-class OneProductDropped(Right):
-    """One product of many is not there, for one output channel alone."""
+class OneProduct(Right):
+    """One product of many is left out, or added twice, for one output channel alone."""
+
+    times = 0
+    last = False
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Take one weight for zero."""
+        """Take one weight so often."""
         w = arrays["w"].copy()
-        w[(0, 0, *(size // 2 for size in w.shape[2:]))] = 0
+        at = tuple(size - 1 for size in w.shape) if self.last else (0,) * w.ndim
+        w[at] *= self.times
         return super().computed(call, words, arrays | {"w": w})
+
+
+class Odd(Right):
+    """What a test makes of the output."""
+
+    @staticmethod
+    def change(y: Array) -> Array:
+        """Return the output as it is."""
+        return y
+
+    def answer(self, y: Array) -> Outcome:
+        """Change it."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Produced(self.change(y))
 
 
 class _Rounding(Right):

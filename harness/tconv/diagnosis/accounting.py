@@ -19,50 +19,57 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _MOST_TRIED = 4
 """Suspects for which the whole output is computed anew."""
+_MOST_ASKED = 12
+"""Wrong elements that each suspect must account for before that."""
 _TIMES = {0: "is left out", 2: "is added twice"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class _Suspect:
-    """Products that may be at fault, how often they were added, and how far they are from accounting for one element.
+    """Products that may be at fault, and how often they were added.
 
     Attributes:
-        channel: the input channel, or None for all of the group.
-        tap: the tap, or None for all.
-        out_channel: the output channel within the group, or None for all.
         times: how often the products were added: not at all, or twice.
-        off: how far the element would still be from what was returned.
+        channel: the input channel; -1 for all of the group.
+        tap: the tap; empty for all.
+        out_channel: the output channel; -1 for all.
     """
 
-    channel: int | None
-    tap: Ints | None
-    out_channel: int | None
     times: int
-    off: float
+    channel: int
+    tap: Ints
+    out_channel: int
 
     def __str__(self) -> str:
         parts = [
-            *([] if self.channel is None else [f"input channel {self.channel}"]),
-            *([] if self.tap is None else [f"tap {list(self.tap)}"]),
+            *([] if self.channel < 0 else [f"input channel {self.channel}"]),
+            *([f"tap {list(self.tap)}"] if self.tap else []),
         ]
-        where = "" if self.out_channel is None else f" of output channel {self.out_channel} in its group"
+        where = "" if self.out_channel < 0 else f" of output channel {self.out_channel}"
         return f"as if {' at '.join(parts)}{where} {_TIMES[self.times]}"
 
-    def filter(self, w: Array) -> Array:
+    def filter(self, w: Array, groups: int) -> Array:
         """Return the filter that adds the products so often."""
         changed = w.copy()
-        at: list[Any] = [slice(None) if one is None else one for one in (self.channel, self.out_channel)]
-        changed[tuple(at + list(self.tap or ()))] *= self.times
+        share = w.shape[0] // groups
+        group, out_channel = divmod(max(self.out_channel, 0), w.shape[1])
+        # Of one output channel only the inputs of its group are meant.
+        every = slice(None) if self.out_channel < 0 else slice(group * share, (group + 1) * share)
+        at: list[Any] = [
+            every if self.channel < 0 else self.channel,
+            slice(None) if self.out_channel < 0 else out_channel,
+        ]
+        changed[tuple(at + list(self.tap))] *= self.times
         return changed
 
 
 def accounted(
     actual: Array, operands: Mapping[str, Array], dtype: DType, geometry: Geometry, accumulates: Mapping[str, str]
 ) -> str:
-    """Return which products would account for an output, in words; empty where none would.
+    """Return which products would account for an output, in words; empty where none would, or several equally well.
 
-    The first element that is wrong names the suspects: an input channel, a tap, or one product of both, whose share of
-    that element is what is missing or too much. Those that give the whole output are told.
+    An input channel, a tap, or one product of both is a suspect where its share of each of some wrong elements is what
+    that element lacks, or has too much. Those that give the whole output are told.
 
     Args:
         actual: the output, (N, O, Y...).
@@ -71,42 +78,48 @@ def accounted(
         geometry: what is owed.
         accumulates: what the backend accumulates f16 and bf16 in.
     """
-    truth = Truth(operands, dtype)
-    if truth.shape(geometry) != actual.shape or not np.isfinite(actual.astype(np.float64)).all():
+    truth, got = Truth(operands, dtype), actual.astype(np.float64)
+    if truth.shape(geometry) != actual.shape or not all(np.isfinite(a).all() for a in (got, *operands.values())):
         return ""
-    wrong = np.argwhere(compare(actual, truth, geometry, accumulates).wrong)
-    if not len(wrong):
-        return ""
-    at = tuple(int(one) for one in wrong[0])
-    lacking = float(truth.values(geometry)[at] - float(actual[at]))
-    suspects = sorted(_suspects(operands, geometry, at, lacking), key=lambda one: one.off)
-    for suspect in suspects[:_MOST_TRIED]:
-        changed = Truth(dict(operands) | {"w": suspect.filter(operands["w"])}, dtype)
+    compared = compare(actual, truth, geometry, accumulates)
+    places = np.argwhere(compared.wrong)
+    asked = places[np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_ASKED)).astype(int))]
+    left: set[_Suspect] | None = None
+    for at in map(tuple, asked.tolist()):
+        slack = 0.0 if compared.allowed is None else 2 * float(compared.allowed[at])
+        here = set(_suspects(operands, geometry, at, float(compared.expected[at] - got[at]), slack))
+        left = here if left is None else left & here
+        if not left:
+            return ""
+    for suspect in sorted(left or ())[:_MOST_TRIED]:
+        changed = Truth(dict(operands) | {"w": suspect.filter(operands["w"], geometry.groups)}, dtype)
         if not compare(actual, changed, geometry, accumulates).wrong.any():
             return str(suspect)
     return ""
 
 
-def _suspects(operands: Mapping[str, Array], geometry: Geometry, at: Ints, lacking: float) -> Iterator[_Suspect]:
-    """Yield what may be at fault, judged by one element alone: (N, O, Y...) is its place."""
+def _suspects(
+    operands: Mapping[str, Array], geometry: Geometry, at: Ints, lacking: float, slack: float
+) -> Iterator[_Suspect]:
+    """Yield what accounts for one element, of which so much is lacking: (N, O, Y...) is its place."""
     x, w = operands["x"], operands["w"]
     group, out_channel = divmod(at[1], w.shape[1])
     channels = w.shape[0] // geometry.groups
     taps, places = _reaching(geometry, at[2:])
-    if not taps:
+    if not taps or not channels:
         return
     first = group * channels
     data = np.stack([_last_axes(x[at[0], first : first + channels], place) for place in places], axis=1)
     weights = np.stack([_last_axes(w[first : first + channels, out_channel], tap) for tap in taps], axis=1)
     shares = data * weights
     for times, wanted in ((0, lacking), (2, -lacking)):
-        off = np.abs(shares - wanted)
-        channel, tap = (int(one) for one in np.unravel_index(int(off.argmin()), off.shape))
-        for one in (None, out_channel):
-            yield _Suspect(first + channel, taps[tap], one, times, float(off.min()))
-        over_channels, over_taps = (np.abs(shares.sum(axis=axis) - wanted) for axis in (0, 1))
-        yield _Suspect(None, taps[int(over_channels.argmin())], None, times, float(over_channels.min()))
-        yield _Suspect(first + int(over_taps.argmin()), None, None, times, float(over_taps.min()))
+        for channel, tap in np.argwhere(np.abs(shares - wanted) <= slack).tolist():
+            for where in (-1, at[1]):
+                yield _Suspect(times, first + channel, taps[tap], where)
+        for tap in np.flatnonzero(np.abs(shares.sum(axis=0) - wanted) <= slack).tolist():
+            yield _Suspect(times, -1, taps[tap], -1)
+        for channel in np.flatnonzero(np.abs(shares.sum(axis=1) - wanted) <= slack).tolist():
+            yield _Suspect(times, first + channel, (), -1)
 
 
 def _last_axes(array: Array, place: Any) -> Array:  # noqa: ANN401 - integers, which numpy's types do not take
