@@ -99,7 +99,7 @@ def build(
         about,
         tuple(cites),
         {key: label(_plain(value)) for key, value in full.items() if key not in _OPERANDS}
-        | _derived(attributes, spatial)
+        | _derived(attributes, spatial, kernel)
         | {"empty": _empty(operands["x"].shape, operands["w"].shape)}
         | dict(labels),
     )
@@ -107,7 +107,7 @@ def build(
     return case
 
 
-def _derived(attributes: Attributes, spatial: Ints) -> dict[str, str]:
+def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, str]:
     """Return facts that follow from several settings, and that runtimes are known to trip over."""
     below = any(asked < size for asked, size in zip(attributes.output_shape or (), spatial, strict=False))
     strides = attributes.strides or (1,) * len(spatial)
@@ -117,8 +117,16 @@ def _derived(attributes: Attributes, spatial: Ints) -> dict[str, str]:
         "output_shape_given": label(attributes.output_shape is not None),
         "output_shape_below_spatial": label(below),
         "output_padding_reaches_stride": label(reaches),
+        "output_padding_positive": label(any(op > 0 for op in attributes.output_padding or ())),
+        "pads_begin_beyond_kernel": label(_beyond(attributes, kernel)),
         "grouped": label((attributes.groups or 1) > 1),
     }
+
+
+def _beyond(attributes: Attributes, kernel: Ints) -> bool:
+    """Return whether more is cropped at the beginning of an axis than a kernel reaches beyond one element."""
+    dilations = attributes.dilations or (1,) * len(kernel)
+    return any(p > (k - 1) * d for p, k, d in zip(attributes.pads_begin or (), kernel, dilations, strict=False))
 
 
 def _empty(x: Ints, w: Ints) -> str:
