@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from tconv import verdict as ver
 from tconv.cli.shrink_command import told
 from tconv.corpus.writing import flow, settings
+from tconv.errors import TconvError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate import Status, judged
@@ -63,7 +64,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="another one draws other cases")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     asked = parser.parse_args()
-    return max([_asked(name, asked.examples, asked.seed, asked.jobs) for name in asked.backends])
+    if asked.examples < 1:
+        parser.error("--examples must be at least 1")
+    try:
+        return max([_asked(name, asked.examples, asked.seed, asked.jobs) for name in asked.backends])
+    except TconvError as error:
+        parser.error(str(error))
 
 
 def _asked(name: str, examples: int, seed: int, jobs: int) -> int:
@@ -80,7 +86,7 @@ def _asked(name: str, examples: int, seed: int, jobs: int) -> int:
                 counts[_what(verdict, status)] += 1
                 if isinstance(verdict, ver.Agreed | ver.Disputed):
                     counts.update(f"noted {note}" for note in verdict.notes)
-                if status is Status.FAILED and isinstance(verdict, ver.Differed | ver.WrongShape):
+                if status is Status.FAILED and not isinstance(verdict, ver.RefusedValid):
                     alarms += 1
                     print(f"ALARM {case.id}: {told(record)}: {flow(settings(case))}")
     said = ", ".join(f"{what} {count:,}" for what, count in sorted(counts.items()))

@@ -199,6 +199,16 @@ def test_a_waiver_whose_example_did_not_run_is_left_alone(verdicts: dict[str, ve
     assert (assessment.red, assessment.stale, assessment.void) == ([], [], [])
 
 
+def test_a_waiver_may_be_for_one_explanation_alone() -> None:
+    """Another wrong output in its scope is another cause."""
+    run = run_of({FIRST: DIFFERED, SECOND: DIFFERED, OTHER: AGREED})
+    names = {FIRST: ("pads-exchanged", "one-too-late"), SECOND: ("bias-doubled",)}
+    explained = replace(run, records=[replace(one, diagnosis=names.get(one.case, ())) for one in run.records])
+    assessment = assess(explained, waiver_file(waiver(diagnosis=["pads-exchanged"])), facts)
+    statuses = {one.record.case: one.status for one in assessment.judged}
+    assert (statuses[FIRST], statuses[SECOND]) == (Status.WAIVED, Status.FAILED)
+
+
 def test_a_waiver_whose_example_the_dialect_cannot_say_is_left_alone() -> None:
     """It is for several dialects, and of this one the example shows nothing."""
     assessment = judged({FIRST: ver.Inexpressible("no word"), OTHER: AGREED}, waiver_file(waiver()))

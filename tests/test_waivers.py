@@ -137,6 +137,14 @@ def test_a_setting_that_is_not_written_is_none() -> None:
     assert unsaid.covers("a/b", {"strides": "2"})
     assert unsaid.covers("a/b", {"auto_pad": "explicit"})
     assert not unsaid.covers("a/b", {"auto_pad": "valid"})
+    assert not only(cases="**", where={"auto_pda": None}).covers("a/b", {})
+
+
+def test_a_diagnosis_must_be_one() -> None:
+    """A misspelt name would waive nothing, and say nothing of it."""
+    assert only(diagnosis=["pads-exchanged", "output-padding-ignored + filter-flipped"]).diagnosis
+    with pytest.raises(ValueError, match=r"diagnosis must name misreadings .*did you mean 'pads-exchanged'"):
+        only(diagnosis=["pads-exchangd"])
 
 
 def test_which_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

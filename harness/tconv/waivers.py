@@ -15,8 +15,10 @@ from tconv import yaml_file
 from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, TconvError, nearest
+from tconv.misreadings import of
 from tconv.patterns import label, parse
 from tconv.verdict import KINDS, Disputed, RefusedValid
+from tconv.vocabulary import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +90,7 @@ class Scope(_Part):
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether the case is meant."""
         return parse(self.cases).matches(case_id, facts) and all(
-            facts.get(key, _NOT_SAID) in {label(one) for one in (value if isinstance(value, list) else [value])}
+            facts.get(key, _unsaid(key)) in {label(one) for one in (value if isinstance(value, list) else [value])}
             for key, value in self.where.items()
         )
 
@@ -100,11 +102,16 @@ class Unsupported(Scope):
 
 
 class Waiver(Scope):
-    """A known deviation; `harms` where it harms the process, so that others may die of it later, and not alone."""
+    """A known deviation.
+
+    `diagnosis` names misreadings one of which must give the wrong output; `harms` tells that the process is harmed, so
+    that others may die of it later, and not alone.
+    """
 
     name: NonEmpty
     dialects: Annotated[list[Annotated[str, AfterValidator(_is_dialect)]], Field(min_length=1)]
     verdict: Annotated[dict[str, Any], AfterValidator(_is_verdict)]
+    diagnosis: Annotated[list[NonEmpty], Field(min_length=1)] | None = None
     versions: Annotated[str, AfterValidator(_is_specifier)]
     clause: NonEmpty
     because: NonEmpty
@@ -112,6 +119,14 @@ class Waiver(Scope):
     harms: bool = False
     link: str | None = None
     date: Annotated[str, BeforeValidator(_is_date)]
+
+    @model_validator(mode="after")
+    def _names_misreadings(self) -> Self:
+        known = {one.name for dialect in self.dialects for one in of(dialect)}
+        for name in self.diagnosis or ():
+            if any(part not in known for part in name.split(" + ")):
+                raise ValueError(f"diagnosis must name misreadings (got {name!r}){nearest(name, known)}")
+        return self
 
     def active(self, dialect: str, version: str) -> bool:
         """Return whether the waiver speaks of this dialect and this version of the backend."""
@@ -131,6 +146,8 @@ class Waiver(Scope):
             if verdict.message is None or "message" not in self.verdict:
                 return False
             verdict = RefusedValid(verdict.message)
+        if self.diagnosis is not None and set(self.diagnosis).isdisjoint(record.diagnosis):
+            return False
         return all(
             _same(value, _json(getattr(verdict, key, None))) for key, value in self.verdict.items()
         ) and self.covers(record.case, facts)
@@ -180,8 +197,9 @@ def chosen(option: str | None, backend: str) -> WaiverFile | None:
     return load(shipped) if shipped.is_file() else None
 
 
-_NOT_SAID = label(None)
-"""What a fact is that the case says nothing of."""
+def _unsaid(key: str) -> str | None:
+    """Return what a fact is of which the case says nothing: an attribute that is not written is none."""
+    return label(None) if key in ATTRIBUTES else None
 
 
 def _same(wanted: object, got: object) -> bool:

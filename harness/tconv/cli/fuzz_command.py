@@ -101,6 +101,7 @@ def command(
     named = [(backend, dialect), *([] if against is None else [(against, against_dialect)])]
     if against is not None and waivers not in {None, "none"}:
         raise UsageError("--waivers must be 'none' beside --against, or left out: each backend has a file of its own")
+    _made(output)
     with ExitStack() as stack:
         asked = [stack.enter_context(_asked(*one, waivers, jobs, timeout)) for one in named]
         row, look, clock = (
@@ -122,8 +123,8 @@ def _tell(asked: list[_Asked], found: list[Finding], count: int, who: str, outpu
     if not found:
         out.print(_NOTHING[len(asked)], style="green")
         return 0
-    path = _written(found, output, who)
     out.print(_table(found))
+    path = _written(found, output, who)
     cases = "1 case" if count == 1 else f"{count:,} cases"
     out.print(f"{cases} {'failed' if len(asked) == 1 else 'differ'}; kept in {path}:", markup=False)
     for one in asked:
@@ -212,21 +213,29 @@ def _shrinking(number: int, count: int) -> None:
     click.echo(f"tconv: shrinking finding {number + 1} of {count}", err=True)
 
 
-def _written(found: list[Finding], folder: Path, who: str) -> Path:
-    cases = [
-        replace(
-            one.smallest.case,
-            about=f"{'; '.join(map(told, one.smallest.records))}; {one.count} such, first {one.first}",
-        )
-        for one in found
-    ]
+def _made(folder: Path) -> None:
+    """Make the folder before anything is run for an hour, and nobody can be told of it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(folder, f"must be a folder that can be written ({error.strerror})") from None
+
+
+def _written(found: list[Finding], folder: Path, who: str) -> Path:
+    cases = [
+        replace(
+            one.smallest.case,
+            about=f"{'; '.join(map(_of, one.smallest.records))}; {one.count} such, first {one.first}",
+        )
+        for one in found
+    ]
     path = folder / FILE
     write(path, case_file(cases, f"What tconv fuzz found: {' '.join(who.split())}"))
     return path
+
+
+def _of(record: Record) -> str:
+    return f"{record.backend} {told(record)}"
 
 
 def _table(found: list[Finding]) -> Table:

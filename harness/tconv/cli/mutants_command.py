@@ -39,17 +39,21 @@ def command(tier: Tier, cases: Path | None, dialect: str, redundant: bool) -> in
     if redundant:
         for topic in measured.topics:
             for case, stronger in sorted(topic.redundant.items()):
-                click.echo(f"{case}  by {stronger}")
-        return 0
+                click.echo(f"{case}  by {stronger}" if stronger else f"{case}  notices nothing")
+        return int(any(power.survives and power.affected for power in measured.powers))
     out = console()
     out.print(_misreadings(measured))
     out.print(_topics(measured))
-    survivors = [power.misreading.name for power in measured.powers if power.survives]
+    # A text without a bias cannot be misread about one.
+    survivors = [power.misreading.name for power in measured.powers if power.survives and power.affected]
+    unmoved = [power.misreading.name for power in measured.powers if not power.affected]
+    asked = len(measured.powers) - len(unmoved)
     out.print(
-        f"{len(measured.powers) - len(survivors)} of {len(measured.powers)} misreadings are noticed by "
-        f"{measured.cases:,} cases of the {tier} tier in {row.name}; {len(measured.needed)} cases would do for them",
+        f"{asked - len(survivors)} of {asked} misreadings are noticed by {measured.cases:,} cases of the {tier} tier in {row.name}; {len(measured.needed)} cases would do for them",
         markup=False,
     )
+    if unmoved:
+        out.print(f"not to be noticed, as they change no case: {', '.join(unmoved)}", markup=False)
     if survivors:
         out.print(f"survivors: {', '.join(survivors)}", markup=False)
     return int(bool(survivors))
@@ -62,7 +66,8 @@ def _misreadings(measured: Measured) -> Table:
     table.add_column("noticed by", justify="right")
     table.add_column("smallest example", overflow="fold")
     for power in sorted(measured.powers, key=lambda power: len(power.killed)):
-        example = shlex.quote(min(power.killed, key=len)) if power.killed else "SURVIVES"
+        survives = "SURVIVES" if power.affected else "changes no case"
+        example = shlex.quote(min(power.killed, key=len)) if power.killed else survives
         table.add_row(power.misreading.name, f"{len(power.affected):,}", f"{len(power.killed):,}", Text(example))
     return table
 

@@ -81,6 +81,9 @@ def accounted(
     truth, got = Truth(operands, dtype), actual.astype(np.float64)
     if truth.shape(geometry) != actual.shape or not all(np.isfinite(a).all() for a in (got, *operands.values())):
         return ""
+    if not got.any():
+        # That everything is 0 says more.
+        return ""
     compared = compare(actual, truth, geometry, accumulates)
     places = np.argwhere(compared.wrong)
     asked = places[np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_ASKED)).astype(int))]

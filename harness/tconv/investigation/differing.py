@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Known = Callable[["Case", "Record"], bool]
 _FIELDS = tuple(field.name for field in fields(Geometry))
+ANSWERS = "answers"
 _NOT_ASKED = (ver.Unsupported, ver.Inexpressible)
 
 
@@ -37,11 +38,15 @@ class Answer:
         says: in words.
         geometry: the geometry that was computed, where it is one that the backend's text allows; else None.
         by_shape: whether the backend gives a shape alone.
+        wrong: where the output is wrong, what it is, as far as the record tells: the verdict.
+        explained: misreadings that give it.
     """
 
     says: str
     geometry: Geometry | None = None
     by_shape: bool = False
+    wrong: ver.Verdict | None = None
+    explained: frozenset[str] = frozenset()
 
 
 def side_by_side(
@@ -64,6 +69,9 @@ def side_by_side(
             records = answers[0][case.id], answers[1][case.id]
             if any(isinstance(record.verdict, _NOT_ASKED) for record in records):
                 continue
+            # What was answered where a refusal is owed is not recorded.
+            if all(isinstance(record.verdict, ver.AcceptedInvalid) for record in records):
+                continue
             if any(no_news(case, record) for no_news, record in zip(known, records, strict=True)):
                 continue
             if words := differ(case, records, rows):
@@ -83,8 +91,7 @@ def differ(case: Case, records: tuple[Record, Record], rows: tuple[Dialect, Dial
     """
     one, other = (answer(case, record, row) for record, row in zip(records, rows, strict=True))
     if one.geometry is None or other.geometry is None:
-        alike = one.geometry is other.geometry and one.says == other.says
-        return "" if alike else _told(records, one.says, other.says)
+        return "" if _alike(one, other) else _told(records, one.says, other.says)
     if _same(case, one.geometry, other.geometry, by_shape=one.by_shape or other.by_shape):
         return ""
     apart = [name for name in _FIELDS if getattr(one.geometry, name) != getattr(other.geometry, name)]
@@ -102,10 +109,34 @@ def answer(case: Case, record: Record, row: Dialect) -> Answer:
     if isinstance(verdict, ver.Agreed | ver.Disputed | ver.RefusedValid):
         return Answer("refuses")
     if isinstance(verdict, ver.AcceptedInvalid):
-        return Answer("answers")
+        return Answer(ANSWERS)
     wrong = failure(record)
     explained = f" as if {wrong.explained[0]}" if wrong and wrong.explained else ""
-    return Answer(f"{verdict.kind}{explained}")
+    return Answer(f"{verdict.kind}{explained}", wrong=_seen(verdict), explained=frozenset(record.diagnosis))
+
+
+def _seen(verdict: ver.Verdict) -> ver.Verdict:
+    """Return a verdict without what may change from call to call."""
+    match verdict:
+        case ver.Differed():
+            return replace(verdict, worst=None)
+        case ver.Died(cause, _):
+            return ver.Died(cause, "")
+        case ver.Broke():
+            return ver.Broke("")
+        case ver.TimedOut():
+            return ver.TimedOut(0)
+        case _:
+            return verdict
+
+
+def _alike(one: Answer, other: Answer) -> bool:
+    """Return whether two answers that are no geometry of the text are the same: one misreading, or one wrong output."""
+    if one.geometry is not other.geometry:
+        return False
+    if one.wrong is None or other.wrong is None:
+        return one.says == other.says
+    return one.wrong == other.wrong or not one.explained.isdisjoint(other.explained)
 
 
 def _told(records: tuple[Record, Record], *says: str) -> str:

@@ -332,10 +332,25 @@ def snippet(one: Said) -> str | None:
     lines = [*_arrays(one), *_graph(one, model)]
     lines += [
         'session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])',
-        f"print(session.run(None, {{{', '.join(f'{name!r}: {name}' for name in one.fed())}}})[0])",
+        f"y = session.run(None, {{{', '.join(f'{name!r}: {name}' for name in one.fed())}}})[0]",
+        *_held_against(one),
     ]
     text = "\n".join([*_imports("\n".join(lines)), *lines])
     return text if len(text) <= LONGEST else None
+
+
+def _held_against(one: Said) -> Iterator[str]:
+    """Yield lines that print an output, and where it is farthest from what is owed."""
+    yield "print(y)"
+    if (owed := one.owed()) is None:
+        return
+    yield f"expected = {_literal(owed)}"
+    yield "if y.shape != expected.shape:"
+    yield '    print("shape", y.shape, "expected", expected.shape)'
+    yield "elif y.size:"
+    yield "    distance = np.abs(y.astype(np.float64) - expected.astype(np.float64))"
+    yield "    at = np.unravel_index(distance.argmax(), y.shape)"
+    yield '    print("farthest at", [int(i) for i in at], "expected", expected[at], "got", y[at])'
 
 
 def _imports(body: str) -> Iterator[str]:
@@ -356,14 +371,18 @@ def _imports(body: str) -> Iterator[str]:
 def _arrays(one: Said) -> Iterator[str]:
     """Yield a line for each input, which is named as the dialect names it."""
     for put in one.call.inputs:
-        array = one.arrays[put.role]
-        kind = f"{'ml_dtypes' if put.dtype is DType.BF16 else 'np'}.{array.dtype}"
-        if array.size > LITERAL:
-            packed = base64.b64encode(zlib.compress(array.tobytes(), 9)).decode()
-            values = f'np.frombuffer(zlib.decompress(base64.b64decode("{packed}")), {kind})'
-        else:
-            values = f"np.array({array.astype(np.float64).ravel().tolist()}, {kind})"
-        yield f"{put.name} = {values}.reshape({list(array.shape)})"
+        yield f"{put.name} = {_literal(one.arrays[put.role])}"
+
+
+def _literal(array: Array) -> str:
+    """Return an expression that gives the array: its numbers, or where they are many its bytes."""
+    kind = f"{'ml_dtypes' if array.dtype == NUMPY_TYPES[DType.BF16] else 'np'}.{array.dtype}"
+    if array.size > LITERAL:
+        packed = base64.b64encode(zlib.compress(array.tobytes(), 9)).decode()
+        values = f'np.frombuffer(zlib.decompress(base64.b64decode("{packed}")), {kind})'
+    else:
+        values = f"np.array({array.astype(np.float64).ravel().tolist()}, {kind})"
+    return f"{values}.reshape({list(array.shape)})"
 
 
 def _graph(one: Said, model: onnx.ModelProto) -> Iterator[str]:

@@ -181,6 +181,6 @@ def _likeness(found: Failure, familiar: Mapping[str, Failure]) -> str | None:
 
 
 def _named(found: Deviation, number: int) -> Deviation:
-    name = f"findings/{found.records[0].verdict.kind}-{number}"
+    name = f"findings/{found.failure.kind}-{number}"
     records = tuple(replace(record, case=name) for record in found.records)
     return replace(found, case=replace(found.case, id=name), records=records)

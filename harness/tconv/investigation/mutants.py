@@ -56,7 +56,8 @@ class Topic:
         cases: how many of its cases owe a value.
         noticed: the misreadings that they notice.
         alone: those that no other topic notices.
-        redundant: cases that notice nothing but what one other case of the topic does, and that case.
+        redundant: cases that notice nothing but what one other case of the topic does, and that case; empty for those
+            that notice nothing at all.
     """
 
     name: str
@@ -94,7 +95,7 @@ def measure(cases: Iterable[Case], row: Dialect, progress: Callable[[int], None]
     misreadings = of(row.name)
     affected: dict[str, list[str]] = defaultdict(list)
     killed: dict[str, list[str]] = defaultdict(list)
-    seen: dict[tuple[object, ...], tuple[dict[str, bool], ...]] = {}
+    seen: dict[tuple[object, ...], dict[str, bool]] = {}
     asked: list[str] = []
     for case in cases:
         expected = expectation(case, row)
@@ -105,8 +106,8 @@ def measure(cases: Iterable[Case], row: Dialect, progress: Callable[[int], None]
         # Layouts and presentation are nothing that the reference sees.
         key = (written.attributes.given().get("groups"), expected, case.x, case.w, case.b, _plain(case))
         if key not in seen:
-            seen[key] = (_noticed(case, expected, row, misreadings),)
-        for name, kills in seen[key][0].items():
+            seen[key] = _noticed(case, expected, row, misreadings)
+        for name, kills in seen[key].items():
             affected[name].append(case.id)
             if kills:
                 killed[name].append(case.id)
@@ -179,7 +180,9 @@ def _redundant(noticed: Mapping[str, set[str]]) -> dict[str, str]:
     redundant = {}
     for case in sorted(noticed, key=lambda case: (-len(noticed[case]), len(case), case)):
         stronger = next((other for other in kept if noticed[case] <= noticed[other]), None)
-        if stronger is None:
+        if not noticed[case]:
+            redundant[case] = ""
+        elif stronger is None:
             kept.append(case)
         else:
             redundant[case] = stronger

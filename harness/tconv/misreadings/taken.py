@@ -157,6 +157,12 @@ def with_bits(array: Array, bits: int, towards: Callable[[Array], Array]) -> Arr
     return rounded
 
 
+def _in_half(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
+    """Return data and filter as half precision has them, infinite where they are too large for it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return operands | {role: operands[role].astype(np.float16).astype(np.float64) for role in ("x", "w")}
+
+
 def _subnormals_zeroed(operands: Operands, _: Geometry, signature: Signature) -> Operands:
     """Return operands without their subnormal numbers; the same ones where there are none."""
     small = {role: is_subnormal(array, signature.x.dtype) for role, array in operands.items()}
@@ -242,6 +248,7 @@ ROWS: tuple[Misreading, ...] = (
         _significand(11, np.rint),
         "microsoft/onnxruntime#21752, pytorch/functorch#1050",
     ),
+    Misreading("operands-rounded-to-f16", "data and filter are rounded to half precision", OperandsOtherwise(_in_half)),
     Misreading(
         "operands-rounded-to-bf16",
         "data and filter are rounded to the 8 bits of bfloat16",

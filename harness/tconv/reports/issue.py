@@ -5,10 +5,12 @@ from __future__ import annotations
 import platform
 import re
 import shlex
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tconv import __version__
 from tconv import verdict as ver
 from tconv.answers import every_reading
 from tconv.call import signature
@@ -70,7 +72,9 @@ def _markdown(
     if explained := explanation(record):
         says = {known.name: known.says for known in of(one.row.name)}
         names = dict.fromkeys(name for told in record.diagnosis for name in told.split(" + "))
-        lines = [f"The output is {explained}." if record.diagnosis else f"No known misreading gives it: {explained}."]
+        given_up = explained.startswith("undiagnosed")
+        alone = explained if given_up else f"No known misreading gives it: {explained}"
+        lines = [f"The output is {explained}." if record.diagnosis else f"{alone}."]
         yield from _section("Diagnosis", [*lines, *(f"- {name}: {says[name]}" for name in names)])
     yield from _section("How to reproduce", _again(one, header, again, cases))
 
@@ -83,6 +87,7 @@ def _versions(header: BackendHeader) -> Iterator[str]:
     yield f"- {_code(f'{header.name} {header.version}')}"
     for name, value in (header.environment | {f"accumulates {k} in": v for k, v in header.accumulates.items()}).items():
         yield f"  - {name}: {_code(value)}"
+    yield f"- found by tconv {__version__} (pip install tconv-conformance), onnx {metadata.version('onnx')}"
     yield f"- Python {platform.python_version()}, numpy {np.__version__}"
     yield f"- {platform.platform()}"
 
@@ -138,7 +143,11 @@ def _clauses(one: Said) -> Iterator[str]:
     """Yield the words of the text that the case rests on: its own, the constraint's, those of the rules it puts."""
     yield f"Text: {_code(one.row.text)}"
     yield ""
-    found = [f"cited by the case: {cite.clause}" for cite in one.case.cites if cite.dialect == one.row.name]
+    family = one.row.name.partition("/")[0]
+    own = [cite for cite in one.case.cites if cite.dialect == one.row.name]
+    # What a text says of another version of the operator it says of this one, unless a rule below says otherwise.
+    near = own or [cite for cite in one.case.cites if cite.dialect.startswith(f"{family}/")]
+    found = [f"cited by the case, of {cite.dialect}: {cite.clause}" for cite in near]
     if isinstance(one.expected, Refuse):
         broken = one.expected.broken
         found.append(f"{broken.constraint}: {broken.clause}; {broken.attribute} {broken.must} (got {broken.got})")

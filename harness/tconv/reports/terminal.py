@@ -15,6 +15,7 @@ from rich.text import Text
 
 from tconv.diagnosis import shared
 from tconv.gate import Status
+from tconv.investigation.shrinking import failure
 from tconv.reports.phrases import inconsistency, phrase
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def show(assessment: Assessment, page: Path | None) -> None:
         )
     )
     out.print(_totals(assessment))
+    out.print()
     if assessment.counts[Status.DISPUTED]:
         out.print(_grouped("disputed readings that it follows", assessment, Status.DISPUTED))
     for status, title in (
@@ -93,6 +95,9 @@ def show(assessment: Assessment, page: Path | None) -> None:
             f"such as {use.agreeing[0]}",
             markup=False,
         )
+    if assessment.counts[Status.FAILED]:
+        words = ["tconv", "diagnose", "CASE", "--backend", header.backend.spec or header.backend.name]
+        out.print(f"note: {shlex.join(words)} tells why one fails", markup=False)
     for reason in assessment.red:
         out.print(Text(f"red: {reason}", style="bold red"))
     if not assessment.red:
@@ -116,7 +121,7 @@ def _totals(assessment: Assessment) -> Table:
 
 def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
     """Return a table with a line for each cause: a waiver, a reading, or a kind of verdict in a sweep."""
-    groups: dict[str, list[Judged]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[Judged]] = defaultdict(list)
     members = [judged for judged in assessment.judged if judged.status is status]
     explained = shared({judged.record.case: judged.record.diagnosis for judged in members})
     for judged in members:
@@ -128,7 +133,7 @@ def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
     largest = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     for cause, members in largest[:_MOST_GROUPS]:
         example = min(members, key=lambda member: len(member.record.case))
-        what = f"{cause}: {_said(example)}" if status is Status.FAILED else cause
+        what = _failed(cause, members, example) if status is Status.FAILED else cause[0]
         table.add_row(f"{len(members):,}", Text(what), Text(shlex.quote(example.record.case)))
     if len(largest) > _MOST_GROUPS:
         rest = sum(len(members) for _, members in largest[_MOST_GROUPS:])
@@ -136,16 +141,29 @@ def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
     return table
 
 
-def _cause(judged: Judged, explained: str | None) -> str:
+def _cause(judged: Judged, explained: str | None) -> tuple[str, ...]:
+    """Return what makes two records one line; of failures the explanation, the words without numbers, or the sweep."""
     verdict = judged.record.verdict
     if judged.waiver is not None:
-        return f"{judged.waiver.name}: {judged.waiver.because}"
+        return (f"{judged.waiver.name}: {judged.waiver.because}",)
     if judged.status is Status.DISPUTED:
-        return phrase(verdict)
-    if judged.status is Status.FAILED and explained:
-        return f"{verdict.kind} as if {explained}"
-    path = judged.record.case.partition("[")[0]
-    return f"{verdict.kind} in {path}" if judged.status is Status.FAILED else f"{verdict.kind}: {phrase(verdict)}"
+        return (phrase(verdict),)
+    if judged.status is not Status.FAILED:
+        return (f"{verdict.kind}: {phrase(verdict)}",)
+    if explained:
+        return ("explained", explained)
+    found = failure(judged.record)
+    if found is not None and found.words:
+        return (found.kind, found.words)
+    return (verdict.kind, "in", judged.record.case.partition("[")[0])
+
+
+def _failed(cause: tuple[str, ...], members: list[Judged], example: Judged) -> str:
+    """Return a line of failures: what they are, and what one of them is about."""
+    kinds = " or ".join(sorted({member.record.verdict.kind for member in members}))
+    what = {"explained": f" as if {cause[-1]}", "in": f" in {cause[-1]}"}.get(cause[-2], "")
+    described = f"; {example.record.described}" if example.record.described else ""
+    return f"{kinds}{what}: {_said(example)}{described}"
 
 
 def _said(judged: Judged) -> str:
