@@ -281,6 +281,24 @@ def test_a_fact_tells_which_sizes_are_zero(settings: dict[str, Any], empty: str)
     assert case.facts["empty"] == empty
 
 
+@pytest.mark.parametrize(
+    ("settings", "fact", "value"),
+    [
+        ({"output_padding": 0}, "output_padding_positive", "false"),
+        ({"output_padding": [0, 1]}, "output_padding_positive", "true"),
+        ({"pads_begin": 2, "kernel": [2, 2], "dilations": 2}, "pads_begin_beyond_kernel", "false"),
+        ({"pads_begin": [0, 2], "kernel": [2, 2]}, "pads_begin_beyond_kernel", "true"),
+        ({"output_shape": [0, 3]}, "output_empty", "true"),
+        ({"pads_begin": 2, "pads_end": [3, 0]}, "output_empty", "true"),
+        ({"pads_begin": 2, "pads_end": [3, 0], "output_padding": [1, 0], "strides": 2}, "output_empty", "false"),
+        ({"pads_begin": 2, "pads_end": [3, 0], "auto_pad": "valid"}, "output_empty", "false"),
+    ],
+)
+def test_facts_that_follow_from_several_settings(settings: dict[str, Any], fact: str, value: str) -> None:
+    """What runtimes are known to trip over, on any axis."""
+    assert built(**{"spatial": [4, 5], "kernel": [2, 2]} | settings).facts[fact] == value
+
+
 @pytest.mark.parametrize(("groups", "grouped"), [(None, "false"), (1, "false"), (2, "true")])
 def test_a_fact_tells_whether_there_are_several_groups(groups: int | None, grouped: str) -> None:
     """However many there are."""

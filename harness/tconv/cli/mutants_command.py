@@ -49,7 +49,8 @@ def command(tier: Tier, cases: Path | None, dialect: str, redundant: bool) -> in
     unmoved = [power.misreading.name for power in measured.powers if not power.affected]
     asked = len(measured.powers) - len(unmoved)
     out.print(
-        f"{asked - len(survivors)} of {asked} misreadings are noticed by {measured.cases:,} cases of the {tier} tier in {row.name}; {len(measured.needed)} cases would do for them",
+        f"{asked - len(survivors)} of {asked} misreadings are noticed by {measured.cases:,} cases of the {tier} tier "
+        f"in {row.name}; {len(measured.needed)} cases would do for them",
         markup=False,
     )
     if unmoved:

@@ -9,7 +9,7 @@ from tconv.case import Case, Operand
 from tconv.constraints import CONSTRAINTS
 from tconv.geometry import reach
 from tconv.patterns import label
-from tconv.vocabulary import Attributes, DType, Signature, TensorType
+from tconv.vocabulary import Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -119,6 +119,7 @@ def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, s
         "output_padding_reaches_stride": label(reaches),
         "output_padding_positive": label(any(op > 0 for op in attributes.output_padding or ())),
         "pads_begin_beyond_kernel": label(_beyond(attributes, kernel)),
+        "output_empty": label(_nothing_left(attributes, spatial, kernel)),
         "grouped": label((attributes.groups or 1) > 1),
     }
 
@@ -127,6 +128,24 @@ def _beyond(attributes: Attributes, kernel: Ints) -> bool:
     """Return whether more is cropped at the beginning of an axis than a kernel reaches beyond one element."""
     dilations = attributes.dilations or (1,) * len(kernel)
     return any(p > (k - 1) * d for p, k, d in zip(attributes.pads_begin or (), kernel, dilations, strict=False))
+
+
+def _nothing_left(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
+    """Return whether an axis of 0 is asked for, or pads take all of one; what a mode makes of it is each text's own."""
+    if attributes.output_shape is not None or attributes.auto_pad not in {None, AutoPad.EXPLICIT}:
+        return 0 in (attributes.output_shape or ())
+    zeros, ones = (0,) * len(spatial), (1,) * len(spatial)
+    axes = zip(
+        spatial,
+        kernel,
+        attributes.strides or ones,
+        attributes.dilations or ones,
+        attributes.pads_begin or zeros,
+        attributes.pads_end or zeros,
+        attributes.output_padding or zeros,
+        strict=False,
+    )
+    return any(reach(x, k, s, d) + op == begin + end for x, k, s, d, begin, end, op in axes)
 
 
 def _empty(x: Ints, w: Ints) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+GIVEN_UP = "undiagnosed, the search took too long"
+"""What the description of an output begins with for which there was no time."""
 BUDGET = 0.05
 """Seconds that the search for one explanation may take."""
 
@@ -75,7 +77,7 @@ def diagnose(
         if found and len(misread) > 1:
             break
         if thread_time() > ends:
-            return Diagnosis(tuple(found), "" if found else f"undiagnosed, the search took too long: {told()}")
+            return Diagnosis(tuple(found), "" if found else f"{GIVEN_UP}: {told()}")
         made = imagined(misread, written, row, taken)
         if made is not None and _gives(made, actual, dtype, accumulates):
             found.append(" + ".join(one.name for one in misread))
