@@ -25,7 +25,7 @@ from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate import Status, judged
 from tconv.investigation.drawing import drawn
-from tconv.investigation.fuzzing import answered
+from tconv.investigation.shrinking import answered
 from tconv.waivers import chosen
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from tconv.gate import Status, judged
 from tconv.investigation.choices import LARGEST_SEED
 from tconv.investigation.differing import side_by_side
 from tconv.investigation.drawing import drawn
-from tconv.investigation.fuzzing import answered, findings, fuzz, looking
-from tconv.investigation.shrinking import failure
+from tconv.investigation.fuzzing import findings, fuzz, looking
+from tconv.investigation.shrinking import answered, failure
 from tconv.reports.terminal import console
 from tconv.waivers import chosen
 

@@ -14,7 +14,7 @@ from tconv.corpus.building import ImpossibleCase, build, merged
 from tconv.corpus.case_file import CaseFile
 from tconv.corpus.sweep import Sweep, read_sweep
 from tconv.datafiles import data_folder
-from tconv.errors import FileError, UsageError
+from tconv.errors import FileError, UsageError, nearest
 from tconv.patterns import facts_of, parse
 
 if TYPE_CHECKING:
@@ -125,11 +125,18 @@ class Corpus:
             if len(found) > _NAMED:
                 break
         if not found:
-            raise UsageError(f"a pattern must match a case (got {text!r}, which matches none); see 'tconv list'")
+            raise self.unmatched(text)
         if len(found) > 1:
             some = "\n  ".join(case.id for case in found[:_NAMED])
             raise UsageError(f"must be one case (got {text!r}, which matches several); for example\n  {some}")
         return found[0]
+
+    def unmatched(self, pattern: str) -> UsageError:
+        """Return the error that a pattern matches no case, with the path that may have been meant."""
+        path = pattern.partition("[")[0]
+        paths = {case.partition("[")[0] for case in (*self.singles, *self.sweeps)}
+        meant = "" if path in paths or set(path) & set("*?") else nearest(path, paths)
+        return UsageError(f"a pattern must match a case (got {pattern!r}, which matches none); see 'tconv list'{meant}")
 
     def facts(self, case_id: str) -> Mapping[str, str] | None:
         """Return the facts of the case of that id, or None where there is none."""

@@ -66,7 +66,7 @@ class Selection:
             # A case that is named is meant, in whatever tier it is.
             named = {case.id: case for case in self.corpus.cases("full", (text,))}
             if not named:
-                raise UsageError(f"a pattern must match a case (got {text!r}, which matches none); see 'tconv list'")
+                raise self.corpus.unmatched(text)
             found |= named
         if not found:
             raise UsageError(f"the {self.tier} tier must have a case (got none); choose another with --tier")

@@ -11,8 +11,8 @@ import numpy as np
 from tconv import verdict as ver
 from tconv.expectation import Values, expectation
 from tconv.geometry import Geometry
-from tconv.investigation.fuzzing import Deviation, answered
-from tconv.investigation.shrinking import Failure, failure
+from tconv.investigation.fuzzing import Deviation
+from tconv.investigation.shrinking import Failure, answered, failure
 from tconv.judge import Truth
 from tconv.operands import make
 

@@ -8,8 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
-from tconv.investigation.shrinking import Failure, failure, shrunk
-from tconv.records import RECORD, Record
+from tconv.investigation.shrinking import Failure, answered, failure, shrunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from tconv.case import Case
     from tconv.dialects import Dialect
     from tconv.execution.pool import Pool
+    from tconv.records import Record
 
 BATCH = 64
 """Cases that are run between two looks at the clock."""
@@ -71,11 +71,6 @@ def looking(pool: Pool, known: Callable[[Case, Record], bool]) -> Callable[[Sequ
         ]
 
     return look
-
-
-def answered(pool: Pool, cases: Sequence[Case]) -> dict[str, Record]:
-    """Return the records of cases, by id."""
-    return {line.case: RECORD.validate_json(line.text) for line in pool.run(list(cases))}
 
 
 def fuzz(

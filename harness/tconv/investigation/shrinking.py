@@ -18,7 +18,7 @@ from tconv.records import RECORD
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tconv.case import Case, Operand
     from tconv.dialects import Dialect
@@ -106,12 +106,12 @@ def without_numbers(text: str) -> str:
 
 def asking(pool: Pool) -> Callable[[Case], Record]:
     """Return what runs one case in a pool and returns its record."""
+    return lambda case: answered(pool, [case])[case.id]
 
-    def ask(case: Case) -> Record:
-        (line,) = pool.run([case])
-        return RECORD.validate_json(line.text)
 
-    return ask
+def answered(pool: Pool, cases: Sequence[Case]) -> dict[str, Record]:
+    """Return the records of cases that a pool runs, by id."""
+    return {line.case: RECORD.validate_json(line.text) for line in pool.run(list(cases))}
 
 
 def shrunk(
