@@ -204,6 +204,18 @@ def test_totals_by_topic_and_status_are_there_without_scripts(page: Callable[...
     assert not any("0 " in (label or "")[:2] for _, label in counts)
 
 
+def test_failures_stand_by_cause_without_scripts(page: Callable[..., _Page]) -> None:
+    """One explanation is one line, whatever the sweep, with a link to one of its cases."""
+    records = [replace(_record(f"padding/grow[s={n}]", EXACT), diagnosis=("pads-exchanged",)) for n in range(3)]
+    records += [replace(_record("groups/plain", ver.WrongShape((1,), (2,))), diagnosis=("pads-exchanged",))]
+    records += [_record(f"bias/all{n}", ver.Broke(f"no node {n}")) for n in range(103)]
+    written = page(_assessment(records))
+    assert "103 broke: no node 0 bias/all0 4 differed or wrong-shape as if pads-exchanged: " in written.words
+    assert any(link.endswith("&case=bias/all0") for link in written.links())
+    various = page(_assessment([_record(f"bias/all{n}", EXACT) for n in range(103)]))
+    assert "and 3 more" in various.words
+
+
 @pytest.mark.parametrize("red", [True, False])
 def test_gate_and_its_reasons_are_told(page: Callable[..., _Page], red: bool) -> None:  # noqa: FBT001
     """A red run says so with every reason, a green one says green."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -13,19 +12,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tconv.diagnosis import shared
 from tconv.gate import Status
-from tconv.investigation.shrinking import failure
-from tconv.reports.phrases import inconsistency, phrase
+from tconv.reports.causes import causes
+from tconv.reports.phrases import inconsistency
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tconv.gate import Assessment, Judged
+    from tconv.gate import Assessment
 
 _PIPED_WIDTH = 400
 _MOST_GROUPS = 20
-_LONGEST_PHRASE = 160
 _STYLES = {
     Status.PASSED: "green",
     Status.DISPUTED: "cyan",
@@ -120,53 +117,14 @@ def _totals(assessment: Assessment) -> Table:
 
 
 def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
-    """Return a table with a line for each cause: a waiver, a reading, or a kind of verdict in a sweep."""
-    groups: dict[tuple[str, ...], list[Judged]] = defaultdict(list)
-    members = [judged for judged in assessment.judged if judged.status is status]
-    explained = shared({judged.record.case: judged.record.diagnosis for judged in members})
-    for judged in members:
-        groups[_cause(judged, explained.get(judged.record.case))].append(judged)
+    """Return a table with a line for each cause, the largest first."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("cases", justify="right", no_wrap=True)
     table.add_column("what", overflow="fold", ratio=2)
     table.add_column("for example: tconv show", overflow="fold", ratio=3)
-    largest = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-    for cause, members in largest[:_MOST_GROUPS]:
-        example = min(members, key=lambda member: len(member.record.case))
-        what = _failed(cause, members, example) if status is Status.FAILED else cause[0]
-        table.add_row(f"{len(members):,}", Text(what), Text(shlex.quote(example.record.case)))
-    if len(largest) > _MOST_GROUPS:
-        rest = sum(len(members) for _, members in largest[_MOST_GROUPS:])
-        table.add_row(f"{rest:,}", f"in {len(largest) - _MOST_GROUPS} further groups; see the page", "")
+    found = causes(assessment, status)
+    for one in found[:_MOST_GROUPS]:
+        table.add_row(f"{one.count:,}", Text(one.what), Text(shlex.quote(one.example)))
+    if rest := found[_MOST_GROUPS:]:
+        table.add_row(f"{sum(one.count for one in rest):,}", f"in {len(rest)} further groups; see the page", "")
     return table
-
-
-def _cause(judged: Judged, explained: str | None) -> tuple[str, ...]:
-    """Return what makes two records one line; of failures the explanation, the words without numbers, or the sweep."""
-    verdict = judged.record.verdict
-    if judged.waiver is not None:
-        return (f"{judged.waiver.name}: {judged.waiver.because}",)
-    if judged.status is Status.DISPUTED:
-        return (phrase(verdict),)
-    if judged.status is not Status.FAILED:
-        return (f"{verdict.kind}: {phrase(verdict)}",)
-    if explained:
-        return ("explained", explained)
-    found = failure(judged.record)
-    if found is not None and found.words:
-        return (found.kind, found.words)
-    return (verdict.kind, "in", judged.record.case.partition("[")[0])
-
-
-def _failed(cause: tuple[str, ...], members: list[Judged], example: Judged) -> str:
-    """Return a line of failures: what they are, and what one of them is about."""
-    kinds = " or ".join(sorted({member.record.verdict.kind for member in members}))
-    what = {"explained": f" as if {cause[-1]}", "in": f" in {cause[-1]}"}.get(cause[-2], "")
-    described = f"; {example.record.described}" if example.record.described else ""
-    return f"{kinds}{what}: {_said(example)}{described}"
-
-
-def _said(judged: Judged) -> str:
-    """Return what the backend did with an example, shortened: what a failure is about."""
-    said = judged.reason or phrase(judged.record.verdict)
-    return said if len(said) <= _LONGEST_PHRASE else f"{said[:_LONGEST_PHRASE]}..."

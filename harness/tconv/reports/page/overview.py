@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from tconv.gate import Status
+from tconv.reports.causes import causes
 from tconv.reports.page import figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.gate import Assessment, WaiverUse
+    from tconv.reports.causes import Cause
     from tconv.waivers import Waiver
 
 STATUSES = (
@@ -96,6 +98,7 @@ class Overview:
         sum: the line of all topics.
         debt: what was skipped, by status and reason.
         readings: what the backend follows instead of the primary readings.
+        failures: what fails, by cause, each with the filter that shows an example.
     """
 
     key: str
@@ -107,6 +110,7 @@ class Overview:
     sum: Line
     debt: tuple[tuple[Status, Groups], ...]
     readings: Groups
+    failures: tuple[tuple[Cause, str], ...]
 
 
 def overviews(assessments: Sequence[Assessment]) -> list[Overview]:
@@ -139,6 +143,7 @@ def _overview(assessment: Assessment, key: str, name: str) -> Overview:
         _line(name, assessment.counts, statuses, backend=key),
         tuple(_debt(assessment)),
         _readings(assessment, key),
+        tuple((cause, link(backend=key, case=cause.example)) for cause in causes(assessment, Status.FAILED)),
     )
 
 
