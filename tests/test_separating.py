@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from small_corpus import told
+from small_corpus import told, written
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.investigation.separating import separate
@@ -69,3 +69,15 @@ def test_the_command_tells_the_reasoning(
     lines = capfd.readouterr().out.splitlines()
     assert lines[0] == TWO_WAYS
     assert lines[-1].startswith(last)
+    same = "  asked 3 times, the output is the same"
+    assert (same in lines) is (backend != "Right")
+
+
+def test_what_changes_has_no_explanation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A backend that answers otherwise each time is told to be unstable."""
+    path = written(tmp_path)
+    arguments = ("diagnose", "small/trouble", "--cases", str(path), "--backend", "wrong_backends:Wavers")
+    assert told(monkeypatch, tmp_path, *arguments) == 1
+    assert capfd.readouterr().out.splitlines()[1].startswith("  unstable: ")

@@ -9,7 +9,7 @@ import click
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.dialects import dialect as dialect_of
-from tconv.investigation.separating import separate
+from tconv.investigation.separating import REPEAT, separate
 from tconv.misreadings import of
 from tconv.reports.phrases import phrase
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def command(case: str, backend: str, dialect: str, cases: Path | None, timeout: float) -> int:
     """Run CASE, and tell which misreading explains what a backend does.
 
-    Where several do, further cases of tconv's own corpus are run that tell them apart. Exits with 1 where nothing
-    explains a failure, or several misreadings still do.
+    Each case is asked three times. Where several misreadings explain it, further cases of tconv's own corpus are run
+    that tell them apart. Exits with 1 where nothing explains a failure, or several misreadings still do.
     """
     row = dialect_of(dialect)
     asked = Corpus.load(cases).one(case)
@@ -44,6 +44,8 @@ def command(case: str, backend: str, dialect: str, cases: Path | None, timeout: 
 def _tell(reasoning: Reasoning, says: dict[str, str]) -> None:
     record = reasoning.record
     click.echo(f"{record.case}\n  {record.verdict.kind}: {phrase(record.verdict)}")
+    if record.verdict.kind in {"differed", "wrong-shape"}:
+        click.echo(f"  asked {REPEAT} times, the output is the same")
     if record.described:
         click.echo(f"  no misreading gives this output: {record.described}")
     if not record.diagnosis:

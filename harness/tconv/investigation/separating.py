@@ -13,10 +13,10 @@ from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation import Values, expectation
 from tconv.investigation.mutants import produced
+from tconv.investigation.shrinking import asking
 from tconv.judge import Truth
 from tconv.misreadings import imagined, of
 from tconv.operands import make
-from tconv.records import RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tconv.misreadings import Misreading
     from tconv.records import Record
 
+REPEAT = 3
+"""How often each case is asked: an answer that changes has no explanation."""
 _LARGEST = 2**14
 """Elements of the operands' product; a case that tells two misreadings apart need not be large."""
 
@@ -74,8 +76,9 @@ def separate(
     Raises:
         BackendMissing: the backend is not there or does not start.
     """
-    with Pool(Assignment(backend, row.name, None, ""), 1, timeout) as pool:
-        first = _run(pool, case)
+    with Pool(Assignment(backend, row.name, None, "", REPEAT), 1, timeout) as pool:
+        ask = asking(pool)
+        first = ask(case)
         left = [name for name in first.diagnosis if " + " not in name]
         asked: list[Asked] = []
         for telling in _telling(others, row, left):
@@ -83,18 +86,13 @@ def separate(
                 break
             if len({_predicted(telling, row, name) for name in left}) < _SEVERAL:
                 continue
-            record = _run(pool, telling)
+            record = ask(telling)
             left = [name for name in left if _bears_out(record, telling, row, name)]
             asked.append(Asked(record, tuple(left)))
     return Reasoning(first, tuple(asked), tuple(left) if asked or len(left) == 1 else first.diagnosis)
 
 
 _SEVERAL = 2
-
-
-def _run(pool: Pool, case: Case) -> Record:
-    (line,) = pool.run([case])
-    return RECORD.validate_json(line.text)
 
 
 def _telling(others: Iterable[Case], row: Dialect, names: Sequence[str]) -> Iterator[Case]:
