@@ -78,7 +78,7 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
     assert len(totals) > 50
     assert {name: (named[name], total) for name, total in totals.items() if named[name] < 0.95 * total} == {}
     # Most are told from all others by one failure or another.
-    assert sum(alone[name] > 0 for name in totals) > 0.8 * len(totals)
+    assert sum(alone[name] > 0 for name in totals) > 0.75 * len(totals)
 
 
 def test_what_no_misreading_gives_has_no_name(small: list[Case]) -> None:

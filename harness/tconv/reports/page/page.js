@@ -182,7 +182,8 @@
     body.style.height = `${height * shown.length}px`;
     const top = body.getBoundingClientRect().top;
     const first = everything ? 0 : Math.max(0, Math.floor(-top / height) - 6);
-    const last = everything ? PRINTED : Math.ceil((innerHeight - top) / height) + 6;
+    // The first rows are there also where the overview fills the view: they are what the keyboard reaches next.
+    const last = everything ? PRINTED : Math.max(12, Math.ceil((innerHeight - top) / height) + 6);
     table.classList.toggle("cut", everything && shown.length > PRINTED);
     for (const row of [...body.children]) {
       const index = Number(row.dataset.index);
