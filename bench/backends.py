@@ -17,7 +17,7 @@ from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
-from tconv.records import RECORD
+from tconv.records.record_file import RECORD
 
 TIMEOUT = 60.0
 

@@ -17,21 +17,20 @@ from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from tconv import verdict as ver
 from tconv.cli.shrink_command import told
 from tconv.corpus.writing import flow, settings
 from tconv.errors import TconvError
-from tconv.execution.pool import Pool
+from tconv.execution.pool import Pool, answered
 from tconv.execution.worker import Assignment
-from tconv.gate import Status, judged
+from tconv.gate.assessment import Status, judged
+from tconv.gate.waivers import chosen
 from tconv.investigation.drawing import drawn
-from tconv.investigation.shrinking import answered
-from tconv.waivers import chosen
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tconv.case import Case, Operand
+    from tconv.cases.case import Case, Operand
 
 SEEDS = 5
 """Data sets of each drawn case: drawing costs more than asking."""

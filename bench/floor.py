@@ -22,15 +22,14 @@ from onnx import helper, numpy_helper
 
 from tconv.backends.onnx_model import build
 from tconv.backends.onnxruntime import OnnxRuntime
-from tconv.call import say
+from tconv.cases.call import in_layouts, say
+from tconv.cases.operands import make
 from tconv.corpus import Corpus
 from tconv.dialects import dialect
-from tconv.execution.arrays import in_layouts
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.worker import CASES
-from tconv.expectation import Values, expectation
-from tconv.operands import make
-from tconv.records import record_line
+from tconv.expectation.owed import Values, expectation
+from tconv.records.record_file import record_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     from onnx import GraphProto
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
 
 CHUNK = 32

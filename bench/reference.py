@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.bound import Terms, bound
-from tconv.geometry import Geometry
-from tconv.reference import definition, products
+from tconv.dialects.geometry import Geometry
+from tconv.expectation.bound import Terms, bound
+from tconv.expectation.reference import definition, products
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:

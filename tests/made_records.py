@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tconv import verdict as ver
-from tconv.patterns import facts_of
-from tconv.records import BackendHeader, Record, Run, RunHeader
-from tconv.waivers import WaiverFile
+from tconv.cases.patterns import facts_of
+from tconv.gate.waivers import WaiverFile
+from tconv.records.record_file import BackendHeader, Record, Run, RunHeader
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

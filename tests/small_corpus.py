@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from tconv.cli import main
 from tconv.corpus import Corpus
 from tconv.execution.run import Selection, Settings, run
-from tconv.gate import assess
-from tconv.records import read
+from tconv.gate.assessment import assess
+from tconv.records.record_file import read
 
 if TYPE_CHECKING:
     import pytest
 
-    from tconv.gate import Assessment
-    from tconv.waivers import WaiverFile
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.waivers import WaiverFile
 
 HEAD = """\
 format: 1

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from tconv.case import Case, Operand
-from tconv.geometry import Geometry
+from tconv.cases.case import Case, Operand
+from tconv.dialects.geometry import Geometry
 from tconv.vocabulary import ATTRIBUTES, Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
-    from tconv.case import Data
+    from tconv.cases.case import Data
     from tconv.vocabulary import Ints
 
 ONNX = ("onnx/ConvTranspose-1", "onnx/ConvTranspose-11", "onnx/ConvTranspose-22")

@@ -10,21 +10,21 @@ import pytest
 from click.testing import CliRunner
 
 from strategies import case
-from tconv.bound import derivation
-from tconv.case import Cite
+from tconv.cases.case import Cite
 from tconv.cli.resolve_command import command as resolve_command
 from tconv.cli.show_command import command as show_command
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
-from tconv.expectation import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.bound import derivation
+from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
 from tconv.reports import account
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     import click
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
 
 ONNX_1, ONNX_11, ONNX_22 = "onnx/ConvTranspose-1", "onnx/ConvTranspose-11", "onnx/ConvTranspose-22"
 ONEDNN, OPENVINO = "onednn/ConvTranspose-1", "openvino/ConvolutionBackpropData-1"

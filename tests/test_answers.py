@@ -9,27 +9,28 @@ from typing import TYPE_CHECKING
 import pytest
 
 from made_records import header
-from tconv import outcome as out
-from tconv.answers import Opened, answers, every_reading, mixed
-from tconv.call import signature
+from tconv.backends import outcome as out
+from tconv.cases.call import signature
+from tconv.cases.operands import make
+from tconv.comparison.answers import Opened, answers, every_reading, mixed
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
-from tconv.expectation import Values, expectation
-from tconv.geometry import NoGeometry, resolve
-from tconv.judge import Truth, judge
-from tconv.operands import make
-from tconv.readings import Reading, applied
-from tconv.records import Record, Run
+from tconv.dialects.geometry import NoGeometry, resolve
+from tconv.dialects.readings import Reading, applied
+from tconv.dialects.rules import QUESTIONS
+from tconv.expectation.owed import Values, expectation
+from tconv.expectation.truth import Truth
+from tconv.records.record_file import Record, Run
 from tconv.reports.phrases import inconsistency
-from tconv.rules import QUESTIONS
+from tconv.verdict.judge import judge
 from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tconv.answers import Array
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.vocabulary import Array
 
 READINGS = [(name, reading) for name, row in DIALECTS.items() for reading in row.disputed]
 TELLING = (

@@ -12,24 +12,24 @@ import pytest
 from click.testing import CliRunner
 
 from made_records import waiver
-from tconv import verdict as ver
-from tconv.answers import Opened
 from tconv.cli.atlas_command import command
-from tconv.constraints import CONSTRAINTS
+from tconv.comparison.answers import Opened
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
-from tconv.gate import assess
-from tconv.records import header_line, record_line
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.rules import QUESTIONS, Answer
+from tconv.gate.assessment import assess
+from tconv.gate.waivers import WaiverFile
+from tconv.records.record_file import header_line, record_line
 from tconv.reports import atlas
 from tconv.reports.atlas import words
-from tconv.rules import QUESTIONS, Answer
-from tconv.waivers import WaiverFile
+from tconv.verdict import kinds as ver
 from test_answers import run_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tconv.records import Run
+    from tconv.records.record_file import Run
 
 ONNX, OPENVINO = "onnx/ConvTranspose-22", "openvino/ConvolutionBackpropData-1"
 HOSTILE = "<script>alert(1)</script> | `x` [a](javascript:b)"

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import examples
-from tconv.bound import UNIT_ROUNDOFF, Bound, Terms, bound, derivation, gamma, is_subnormal
-from tconv.case import Data, Operand
-from tconv.geometry import Geometry
-from tconv.judge import Comparison, Truth, compare
-from tconv.operands import NUMPY_TYPES, make
+from tconv.cases.case import Data, Operand
+from tconv.cases.operands import NUMPY_TYPES, make
+from tconv.dialects.geometry import Geometry
+from tconv.expectation.bound import UNIT_ROUNDOFF, Bound, Terms, bound, derivation, gamma, is_subnormal
+from tconv.expectation.truth import Truth
+from tconv.verdict.judge import Comparison, compare
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:

@@ -11,21 +11,20 @@ from hypothesis import strategies as st
 
 from strategies import axes, examples
 from tconv.backends import onnx_model
-from tconv.call import say, signature
-from tconv.constraints import CONSTRAINTS
+from tconv.cases.call import in_layouts, say, signature
+from tconv.cases.operands import make
 from tconv.corpus.building import LARGEST_TENSOR, ImpossibleCase, build, merged
 from tconv.corpus.case_file import OperandSettings, Settings
 from tconv.dialects import DIALECTS
-from tconv.execution.arrays import in_layouts
-from tconv.expectation import Inexpressible, Values, expectation
-from tconv.geometry import Geometry, reach, resolve
-from tconv.operands import make
-from tconv.readings import told_apart
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.geometry import Geometry, reach, resolve
+from tconv.dialects.readings import told_apart
+from tconv.expectation.owed import Inexpressible, Values, expectation
 from tconv.reports import account
 from tconv.vocabulary import ATTRIBUTES, DType
 
 if TYPE_CHECKING:
-    from tconv.case import Case
+    from tconv.cases.case import Case
 
 
 def built(**settings: Any) -> Case:  # noqa: ANN401 - settings by their names

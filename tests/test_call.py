@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX, case
-from tconv.bound import Bound, Terms
-from tconv.call import Call, Input, say, signature
-from tconv.case import Case, Operand
-from tconv.constraints import Constraint, Violation
+from tconv.backends.outcome import Produced, ShapeOnly
+from tconv.cases.call import Call, Input, say, signature
+from tconv.cases.case import Case, Operand
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Spelling, Stated
-from tconv.expectation import Broken, Candidate, Inexpressible, Refuse, Values
-from tconv.geometry import Geometry, NoGeometry
-from tconv.judge import Comparison
-from tconv.outcome import Produced, ShapeOnly
-from tconv.readings import AnswerOtherwise, Reading, Resolved
-from tconv.rules import Rules
+from tconv.dialects.constraints import Constraint, Violation
+from tconv.dialects.geometry import Geometry, NoGeometry
+from tconv.dialects.readings import AnswerOtherwise, Reading, Resolved
+from tconv.dialects.rules import Rules
+from tconv.expectation.bound import Bound, Terms
+from tconv.expectation.owed import Broken, Candidate, Inexpressible, Refuse, Values
+from tconv.verdict.judge import Comparison
 from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX

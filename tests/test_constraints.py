@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import examples
-from tconv.constraints import CONSTRAINTS, Violation
 from tconv.dialects import DIALECTS, Stated
-from tconv.expectation import Inexpressible, Refuse, Values, owed
+from tconv.dialects.constraints import CONSTRAINTS, Violation
+from tconv.expectation.owed import Inexpressible, Refuse, Values, owed
 from tconv.vocabulary import Attributes, AutoPad, DataFormat, DType, FilterFormat, Ints, Signature, TensorType
 
 PLAIN = Signature(

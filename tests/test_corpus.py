@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from tconv.cases.operands import make
+from tconv.cases.patterns import facts_of, parse
 from tconv.cli.list_command import command as list_command
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import TIERS, case_files
 from tconv.datafiles import data_folder
 from tconv.errors import FileError, UsageError
-from tconv.operands import make
-from tconv.patterns import facts_of, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.corpus import Tier
 
 IDS = {

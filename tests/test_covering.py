@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from strategies import examples
 from tconv.corpus.covering import cover, tuple_numbers
-from tconv.corpus.sweep import Mask, Rows
+from tconv.corpus.sweep import Rows
+from tconv.vocabulary import Mask
 
 Problem = tuple[Rows, tuple[int, ...], int, list[Mask]]
 Tuples = set[tuple[tuple[int, int], ...]]

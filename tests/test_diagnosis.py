@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tconv import outcome as out
-from tconv import verdict as ver
-from tconv.call import signature
+from tconv.backends import outcome as out
+from tconv.cases.call import signature
+from tconv.cases.operands import NUMPY_TYPES, make
 from tconv.corpus import Corpus
 from tconv.diagnosis import Diagnosis, described, diagnose, shared
+from tconv.diagnosis.misreadings import imagined, of
+from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
-from tconv.expectation import Values, expectation
-from tconv.geometry import Geometry
+from tconv.dialects.geometry import Geometry
+from tconv.expectation.owed import Values, expectation
+from tconv.expectation.truth import Truth
 from tconv.investigation.mutants import produced
-from tconv.judge import Truth, judge
-from tconv.misreadings import imagined, of
-from tconv.misreadings.row import KeptOtherwise
-from tconv.operands import NUMPY_TYPES, make
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import judge
 from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
-    from tconv.case import Case
+    from tconv.cases.case import Case
 
 ONNX = DIALECTS["onnx/ConvTranspose-22"]
 GEOMETRY = Geometry((3,), (3,), (2,), (1,), (0,), (7,), 1)
@@ -66,7 +67,7 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
             if not isinstance(verdict, ver.Differed | ver.WrongShape):
                 continue
             # One or two elements that have lost bits are no evidence of it.
-            if isinstance(one.change, KeptOtherwise) and isinstance(verdict, ver.Differed) and verdict.wrong < 3:
+            if isinstance(one.change, PrecisionOtherwise) and isinstance(verdict, ver.Differed) and verdict.wrong < 3:
                 continue
             explained = asked(case, array).explained
             failed[one.name, case.topic] += 1

@@ -8,10 +8,10 @@ import onnx.defs
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX
-from tconv.constraints import CONSTRAINTS
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Stated, dialect
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
 from tconv.errors import UsageError
-from tconv.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, FilterFormat
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tconv import verdict as ver
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
-from tconv.expectation import Values, expectation
+from tconv.expectation.owed import Values, expectation
 from tconv.investigation.differing import differ
-from tconv.records import Record
+from tconv.records.record_file import Record
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from tconv.case import Case
+    from tconv.cases.case import Case
 
 ONNX, GEOMETRY = DIALECTS["onnx/ConvTranspose-22"], DIALECTS["geometry/1"]
 AGREED = ver.Agreed("exact")

@@ -15,9 +15,9 @@ from tconv.backends import onnx_model
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
 from tconv.dialects import DIALECTS
-from tconv.gate import Status
-from tconv.verdict import KINDS
-from tconv.waivers import load
+from tconv.gate.assessment import Status
+from tconv.gate.waivers import load
+from tconv.verdict.kinds import KINDS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -13,14 +13,14 @@ from hypothesis import settings as configured
 
 from tconv.corpus.writing import settings
 from tconv.dialects import DIALECTS
-from tconv.expectation import Inexpressible, expectation, sees
+from tconv.expectation.owed import Inexpressible, expectation, sees
 from tconv.investigation import drawing, strategies
 from tconv.investigation.drawing import drawn
 from tconv.investigation.faults import FAULTS, faults_of
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DType
 
 if TYPE_CHECKING:
-    from tconv.case import Case
+    from tconv.cases.case import Case
 
 ONNX = "onnx/ConvTranspose-22"
 

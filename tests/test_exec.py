@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from small_corpus import NAMES, TIMEOUT, written
-from tconv import verdict as ver
 from tconv.backends import create
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
 from tconv.execution.run import Selection, Settings, run
-from tconv.records import read
+from tconv.records.record_file import read
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from tconv.records import Run
+    from tconv.records.record_file import Run
 
 RUNNER = Path(__file__).with_name("runner.py")
 

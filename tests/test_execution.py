@@ -22,13 +22,13 @@ from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.pool import CHUNK, Pool
 from tconv.execution.run import Selection, Settings, run
 from tconv.execution.worker import Assignment
-from tconv.records import RECORD, read
+from tconv.records.record_file import RECORD, read
 from wrong_backends import LOG, SPOKEN, TROUBLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
 
 SIZES = range(2, 26)
 STRIDES = range(1, 13)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX, case
-from tconv.call import signature
-from tconv.case import Operand
+from tconv.cases.call import signature
+from tconv.cases.case import Operand
 from tconv.dialects import DIALECTS
-from tconv.expectation import Expectation, Inexpressible, Refuse, Values, expectation, owed, violations
+from tconv.expectation.owed import Expectation, Inexpressible, Refuse, Values, expectation, owed, violations
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:

@@ -17,19 +17,21 @@ from small_corpus import CASES, HEAD, TIMEOUT, environment, tconv, told, written
 from strategies import ONNX
 from tconv import conv_transpose
 from tconv.backends.onnxruntime import OnnxRuntime
+from tconv.backends.outcome import Produced
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, UsageError
 from tconv.execution.evaluation import Evaluator
-from tconv.investigation.export import export, folder_name, said, snippet
-from tconv.outcome import Produced
-from tconv.reports.issue import _call, _code, _fenced
-from tconv.verdict import Agreed
+from tconv.expectation.problem import said
+from tconv.export.folder import export, folder_name
+from tconv.export.issue import _call, _code, _fenced
+from tconv.export.snippet import snippet
+from tconv.verdict.kinds import Agreed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
 
 ONNX_22 = DIALECTS[ONNX[-1]]
 

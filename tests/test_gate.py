@@ -9,16 +9,16 @@ import pytest
 
 from made_records import AGREED, CASES, DIALECT, DIFFERED, EVERY_VERDICT, facts, header, run_of, waiver, waiver_file
 from small_corpus import told, written
-from tconv import verdict as ver
 from tconv.corpus import Corpus
-from tconv.gate import Assessment, Status, assess
-from tconv.records import Record, header_line, record_line
-from tconv.verdict import KINDS
+from tconv.gate.assessment import Assessment, Status, assess
+from tconv.records.record_file import Record, header_line, record_line
+from tconv.verdict import kinds as ver
+from tconv.verdict.kinds import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tconv.waivers import WaiverFile
+    from tconv.gate.waivers import WaiverFile
 
 FIRST, SECOND, THIRD, OTHER = CASES
 STATUSES = {

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from strategies import BACKPROP, ONEDNN, ONNX, examples, signatures, written
 from tconv.dialects import DIALECTS
-from tconv.geometry import Geometry, NoGeometry, reach, resolve
-from tconv.rules import Negative, Odd, Rules, Same, Sized
+from tconv.dialects.geometry import Geometry, NoGeometry, reach, resolve
+from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
 from tconv.vocabulary import Attributes, AutoPad, Signature
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX

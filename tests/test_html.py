@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tconv import verdict as ver
-from tconv.gate import assess
-from tconv.patterns import facts_of
-from tconv.records import BackendHeader, CallSummary, Record, Run, RunHeader
+from tconv.cases.patterns import facts_of
+from tconv.gate.assessment import assess
+from tconv.gate.waivers import WaiverFile
+from tconv.records import artifacts
+from tconv.records.record_file import BackendHeader, CallSummary, Record, Run, RunHeader
 from tconv.reports import html
-from tconv.reports.page import artifacts
-from tconv.waivers import WaiverFile
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tconv.gate import Assessment
+    from tconv.gate.assessment import Assessment
 
 DIALECT = "onnx/ConvTranspose-22"
 HOSTILE = "</script><img src=x onerror=alert(1)><!--\u2028&amp;'\""
@@ -405,7 +405,7 @@ def test_arrays_of_other_shapes_have_no_difference(page: Callable[..., _Page], s
     assert blocks["arrays-0"]["wrong"] is None
 
 
-@pytest.mark.parametrize(("size", "carried"), [(artifacts.ELEMENTS, True), (artifacts.ELEMENTS + 1, False)])
+@pytest.mark.parametrize(("size", "carried"), [(artifacts.LARGEST_READ, True), (artifacts.LARGEST_READ + 1, False)])
 def test_large_arrays_stay_in_the_artifact(
     page: Callable[..., _Page],
     save: Callable[..., str],

@@ -12,15 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import ONNX, case, examples, geometries
-from tconv import outcome as out
-from tconv import verdict as ver
-from tconv.case import Case, Data, Operand
+from tconv.backends import outcome as out
+from tconv.cases.case import Case, Data, Operand
+from tconv.cases.layouts import from_ncx
+from tconv.cases.operands import NUMPY_TYPES, make
 from tconv.dialects import DIALECTS
-from tconv.expectation import Candidate, Expectation, Inexpressible, Refuse, Values, expectation
-from tconv.geometry import Geometry
-from tconv.judge import Truth, compare, judge
-from tconv.layouts import from_ncx
-from tconv.operands import NUMPY_TYPES, make
+from tconv.dialects.geometry import Geometry
+from tconv.expectation.owed import Candidate, Expectation, Inexpressible, Refuse, Values, expectation
+from tconv.expectation.truth import Truth
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import compare, judge
 from tconv.vocabulary import Attributes, DataFormat, DType
 
 Array = np.ndarray[Any, np.dtype[Any]]

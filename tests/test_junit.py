@@ -19,11 +19,11 @@ from made_records import (
     waiver,
     waiver_file,
 )
-from tconv import verdict as ver
 from tconv.errors import FileError
-from tconv.gate import Assessment, assess
-from tconv.records import Run
+from tconv.gate.assessment import Assessment, assess
+from tconv.records.record_file import Run
 from tconv.reports import junit
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import case, examples
-from tconv.call import say
+from tconv.cases.call import say
+from tconv.cases.layouts import data_shape, from_iox, from_ncx, inverse, permutation, to_iox, to_ncx
+from tconv.cases.operands import make
 from tconv.dialects import DIALECTS
-from tconv.layouts import data_shape, from_iox, from_ncx, inverse, permutation, to_iox, to_ncx
-from tconv.operands import make
 from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from tconv.cli.check_command import command as check_command
-from tconv.constraints import CONSTRAINTS
 from tconv.corpus import Corpus, tiers
 from tconv.corpus.lint import lint
 from tconv.dialects import DIALECTS, Absent
+from tconv.dialects.constraints import CONSTRAINTS
 from tconv.errors import FileError
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tconv.call import signature
+from tconv.cases.call import signature
+from tconv.cases.operands import make
 from tconv.corpus import Corpus
+from tconv.diagnosis.misreadings import CATALOGUE, Imagined, Misreading, imagined, of, pairs
 from tconv.dialects import DIALECTS
-from tconv.expectation import Values, expectation
+from tconv.expectation.owed import Values, expectation
+from tconv.expectation.truth import Truth
 from tconv.investigation.mutants import measure
-from tconv.judge import Truth
-from tconv.misreadings import CATALOGUE, Imagined, Misreading, imagined, of, pairs
-from tconv.operands import make
 from tconv.vocabulary import Attributes, DType, Signature, TensorType
 
 ONNX = DIALECTS["onnx/ConvTranspose-22"]

@@ -13,20 +13,19 @@ from onnx import AttributeProto, TensorProto, numpy_helper
 from strategies import ONNX, case
 from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
 from tconv.backends.onnxruntime import OnnxRuntime
-from tconv.call import say
-from tconv.case import Case, Operand
+from tconv.backends.outcome import Produced
+from tconv.cases.call import in_layouts, say
+from tconv.cases.case import Case, Operand
+from tconv.cases.layouts import from_ncx, to_ncx
+from tconv.cases.operands import NUMPY_TYPES, make
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
-from tconv.execution.arrays import in_layouts
-from tconv.expectation import Inexpressible, Values, expectation
-from tconv.judge import Truth
-from tconv.layouts import from_ncx, to_ncx
-from tconv.operands import NUMPY_TYPES, make
-from tconv.outcome import Produced
+from tconv.expectation.owed import Inexpressible, Values, expectation
+from tconv.expectation.truth import Truth
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:
-    from tconv.call import Call
+    from tconv.cases.call import Call
 
 ONNX_22 = ONNX[-1]
 

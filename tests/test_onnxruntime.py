@@ -13,16 +13,15 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 from strategies import ONNX, case
 from tconv.backends import create, names
 from tconv.backends.onnxruntime import OnnxRuntime
-from tconv.call import say
+from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.cases.call import in_layouts, say
+from tconv.cases.operands import make
 from tconv.dialects import DIALECTS
-from tconv.execution.arrays import in_layouts
-from tconv.operands import make
-from tconv.outcome import Broke, Produced, Refused, Unsupported
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from tconv.case import Case
-    from tconv.outcome import Outcome
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.case import Case
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import axes, examples
-from tconv.case import Data, Operand
-from tconv.layouts import from_iox, from_ncx, to_iox, to_ncx
-from tconv.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST, made_operand, make
+from tconv.cases.case import Data, Operand
+from tconv.cases.layouts import from_iox, from_ncx, to_iox, to_ncx
+from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST, made_operand, make
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:

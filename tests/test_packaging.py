@@ -27,8 +27,8 @@ ROOT = Path(__file__).parent.parent
 PAGE = {"tconv/reports/page/page.html.j2", "tconv/reports/page/page.css", "tconv/reports/page/page.js"}
 SCHEMAS = {
     "tconv/corpus/case-file.schema.json",
-    "tconv/waiver-file.schema.json",
-    "tconv/record-line.schema.json",
+    "tconv/gate/waiver-file.schema.json",
+    "tconv/records/record-line.schema.json",
 }
 
 
@@ -82,7 +82,7 @@ def test_the_wheel_holds_the_modules_and_what_they_read(names: set[str]) -> None
 
 @pytest.mark.parametrize(
     ("source", "target"),
-    [("cases", "tconv/cases"), ("conformance/waivers", "tconv/waivers_data")],
+    [("cases", "tconv/data/cases"), ("conformance/waivers", "tconv/data/waivers")],
     ids=["cases", "waivers"],
 )
 def test_the_wheel_holds_the_data(names: set[str], source: str, target: str) -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tconv.cases.patterns import facts_of, label, parse
 from tconv.errors import UsageError
-from tconv.patterns import facts_of, label, parse
 
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9.+-]{0,6}", fullmatch=True)
 PATHS = st.lists(NAMES, min_size=2, max_size=5, unique=True).map("/".join)

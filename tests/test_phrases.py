@@ -7,9 +7,9 @@ import shlex
 import pytest
 
 from made_records import EVERY_VERDICT
-from tconv import verdict as ver
-from tconv.records import Record
+from tconv.records.record_file import Record
 from tconv.reports.phrases import phrase, reproduce
+from tconv.verdict import kinds as ver
 
 MESSAGE = "first\n\tsecond \x1b[31mred\x1b[0m\x07\n"
 SAID = r"first second \x1b[31mred\x1b[0m\x07"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tconv import conv_transpose
+from tconv.cases.operands import make
+from tconv.comparison.porting import Catalogue, Change, alike, rewritten
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
-from tconv.expectation import Values, expectation
-from tconv.operands import make
-from tconv.porting import Catalogue, Change, alike, rewritten
+from tconv.expectation.owed import Values, expectation
 
 NAMES = [name for name in DIALECTS if name != "geometry/1"]
 ONNX, OPENVINO, ONEDNN = "onnx/ConvTranspose-22", "openvino/ConvolutionBackpropData-1", "onednn/ConvTranspose-1"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from strategies import BACKPROP, ONEDNN, ONNX, examples, signatures, written
 from tconv.dialects import DIALECTS
-from tconv.geometry import Geometry, NoGeometry, resolve
-from tconv.readings import Reading, applied, told_apart
-from tconv.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
+from tconv.dialects.geometry import Geometry, NoGeometry, resolve
+from tconv.dialects.readings import Reading, applied, told_apart
+from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
 from tconv.vocabulary import Attributes, Signature
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_records import EVERY_VERDICT, header
-from tconv import verdict as ver
 from tconv.errors import FileError
-from tconv.records import RECORD, CallSummary, Record, header_line, read, record_line
-from tconv.verdict import KINDS
+from tconv.records.record_file import RECORD, CallSummary, Record, header_line, read, record_line
+from tconv.verdict import kinds as ver
+from tconv.verdict.kinds import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from strategies import examples, geometries
 from tconv import conv_transpose, resolve
-from tconv.geometry import Geometry
-from tconv.reference import definition, products
+from tconv.dialects.geometry import Geometry
+from tconv.expectation.reference import definition, products
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import axes, examples
-from tconv.geometry import Geometry
-from tconv.reference import definition
+from tconv.dialects.geometry import Geometry
+from tconv.expectation.reference import definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

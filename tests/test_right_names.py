@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 
 import wrong_backends
-from tconv import verdict as ver
-from tconv.call import signature
+from tconv.cases.call import signature
 from tconv.corpus import Corpus
 from tconv.diagnosis import diagnose, shared
 from tconv.dialects import DIALECTS
 from tconv.execution import evaluation
 from tconv.execution.evaluation import Evaluator
-from tconv.expectation import Values, expectation
+from tconv.expectation.owed import Values, expectation
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tconv.case import Case
-    from tconv.records import Record
+    from tconv.cases.case import Case
+    from tconv.records.record_file import Record
 
 ROW = DIALECTS["onnx/ConvTranspose-22"]
 NAMES = {

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from tconv import schemas, yaml_file
-from tconv import verdict as ver
+from tconv import schemas
 from tconv.datafiles import data_folder
-from tconv.records import BackendHeader, CallSummary, Record, RunHeader, header_line, record_line
+from tconv.documents import document as yaml_file
+from tconv.records.record_file import BackendHeader, CallSummary, Record, RunHeader, header_line, record_line
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,14 +11,14 @@ import pytest
 from onnx.backend.test.case.node import convtranspose
 
 from strategies import BACKPROP, ONEDNN, ONNX
-from tconv.call import say, signature
-from tconv.constraints import CONSTRAINTS
+from tconv.cases.call import say, signature
+from tconv.cases.operands import make
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS, Absent
-from tconv.expectation import Inexpressible, Refuse, Values, expectation
-from tconv.geometry import reach
-from tconv.judge import Truth
-from tconv.operands import make
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.geometry import reach
+from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.truth import Truth
 from tconv.vocabulary import AutoPad, DType
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from tconv.case import Case
-    from tconv.expectation import Candidate, Expectation
+    from tconv.cases.case import Case
+    from tconv.expectation.owed import Candidate, Expectation
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
 

@@ -10,13 +10,14 @@ from hypothesis import given
 
 from small_corpus import HEAD, told, written
 from strategies import case, examples, signatures
-from tconv import verdict as ver
-from tconv.case import Case, Operand
+from tconv.cases.case import Case, Operand
 from tconv.corpus import Corpus
 from tconv.corpus.writing import settings
 from tconv.dialects import dialect
-from tconv.investigation.shrinking import Failure, failure, shrunk, simpler, without_numbers
-from tconv.records import Record
+from tconv.investigation.shrinking import shrunk, simpler
+from tconv.records.failure import Failure, failure, without_numbers
+from tconv.records.record_file import Record
+from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType, Signature
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import examples
+from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
 from tconv.corpus.sweep import LARGEST_SWEEP, MOST_AXES
 from tconv.errors import FileError
-from tconv.patterns import facts_of
 
 if TYPE_CHECKING:
     from pathlib import Path

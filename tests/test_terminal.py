@@ -11,10 +11,10 @@ import pytest
 from rich.console import Console
 
 from made_records import AGREED, CASES, DIFFERED, EVERY_VERDICT, facts, run_of, waiver, waiver_file
-from tconv import verdict as ver
-from tconv.gate import Assessment, assess
+from tconv.gate.assessment import Assessment, assess
 from tconv.reports import terminal
 from tconv.reports.phrases import phrase
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

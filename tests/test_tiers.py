@@ -12,7 +12,7 @@ from tconv.corpus import Corpus, tiers
 from tconv.corpus.covering import tuple_numbers
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError
-from tconv.expectation import Inexpressible, expectation
+from tconv.expectation.owed import Inexpressible, expectation
 
 if TYPE_CHECKING:
     from pathlib import Path

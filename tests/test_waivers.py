@@ -10,12 +10,12 @@ from made_records import DIALECT, waiver, waiver_file
 from tconv.corpus import Corpus
 from tconv.datafiles import data_folder
 from tconv.errors import FileError
-from tconv.waivers import chosen, load
+from tconv.gate.waivers import chosen, load
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tconv.waivers import Waiver
+    from tconv.gate.waivers import Waiver
 
 GOOD = f"""\
 format: 1
@@ -151,7 +151,7 @@ def test_which_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """A path, none, or what ships for the backend; a backend for which nothing ships has no waivers."""
     path = tmp_path / "acme.yaml"
     path.write_text(GOOD, encoding="utf-8")
-    monkeypatch.setattr("tconv.waivers.data_folder", lambda _: tmp_path)
+    monkeypatch.setattr("tconv.gate.waivers.data_folder", lambda _: tmp_path)
     assert chosen("none", "acme") is None
     assert chosen(None, "other") is None
     for option, backend in [(str(path), "acme"), (str(path), "module:Not_known_yet"), (None, "acme")]:

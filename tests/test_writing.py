@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import attributes, axes, case, examples
-from tconv.case import Case, Cite, Expected, Operand
-from tconv.constraints import CONSTRAINTS
+from tconv.cases.case import Case, Cite, Expected, Operand
 from tconv.corpus import Corpus
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.writing import case_file, flow, settings
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.documents.scalars import KINDS, kind_of
 from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, DType, FilterFormat
-from tconv.yaml_core import KINDS, kind_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from small_corpus import CASES, NAMES, VALID, assessed, records, tconv, told, written
-from tconv import verdict as ver
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
-from tconv.gate import Status, assess
-from tconv.records import read
+from tconv.gate.assessment import Status, assess
+from tconv.records.record_file import read
+from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tconv.gate import Assessment
+    from tconv.gate.assessment import Assessment
 
 VERDICTS = {
     "Right": {},

@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from tconv import yaml_tree
+from tconv.documents import tree as yaml_tree
+from tconv.documents.document import Document, error_at, load, read
 from tconv.errors import FileError
-from tconv.yaml_file import Document, error_at, load, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable

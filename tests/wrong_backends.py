@@ -18,15 +18,15 @@ import numpy as np
 
 from tconv import conv_transpose
 from tconv.backends import BackendInfo
+from tconv.backends.outcome import Outcome, Produced, Refused, Unsupported
 from tconv.errors import Invalid, UsageError
 from tconv.execution import worker
-from tconv.outcome import Outcome, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from multiprocessing.connection import Connection
 
-    from tconv.call import Call
+    from tconv.cases.call import Call
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from tconv.cases.layouts import from_ncx, to_iox, to_ncx
 from tconv.dialects import dialect as dialect_of
+from tconv.dialects.geometry import Geometry, NoGeometry
+from tconv.dialects.geometry import resolve as resolve_geometry
+from tconv.dialects.readings import Reading, applied
 from tconv.errors import Invalid, UsageError, nearest
-from tconv.expectation import Broken, Inexpressible, Refuse, owed
-from tconv.geometry import Geometry, NoGeometry
-from tconv.geometry import resolve as resolve_geometry
-from tconv.layouts import from_ncx, to_iox, to_ncx
-from tconv.readings import Reading, applied
-from tconv.reference import definition
+from tconv.expectation.owed import Broken, Inexpressible, Refuse, owed
+from tconv.expectation.reference import definition
 from tconv.vocabulary import Attributes, AutoPad, DataFormat, DType, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tconv.dialects import Dialect
-    from tconv.layouts import Array
+    from tconv.vocabulary import Array
 
 DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 

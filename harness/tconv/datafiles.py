@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
-_SOURCE = {
-    "cases": ("cases", _PACKAGE.parent.parent / "cases"),
-    "waivers": ("waivers_data", _PACKAGE.parent.parent / "conformance" / "waivers"),
-}
+_CHECKOUT = _PACKAGE.parent.parent
+_IN_CHECKOUT = {"cases": _CHECKOUT / "cases", "waivers": _CHECKOUT / "conformance" / "waivers"}
 
 
 def data_folder(name: str) -> Path:
     """Return the folder of `cases` or `waivers`: in an installed package beside the code, else in the checkout."""
-    packaged, checkout = _SOURCE[name]
-    installed = _PACKAGE / packaged
-    return installed if installed.is_dir() else checkout
+    installed = _PACKAGE / "data" / name
+    return installed if installed.is_dir() else _IN_CHECKOUT[name]

@@ -80,3 +80,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """Return '; did you mean X?' for the known word nearest to `word`, or an empty text where none is near."""
     match = get_close_matches(word, map(str, known), n=1, cutoff=0.6)
     return f"; did you mean {match[0]!r}?" if match else ""
+
+
+def one_line(text: str) -> str:
+    """Return the text in one line, its control characters escaped."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
+
+
+def shown(value: object, width: int = 60) -> str:
+    """Return how a message shows a value: its repr, which escapes control characters, cut to `width`."""
+    text = repr(value)
+    return text if len(text) <= width else f"{text[: width - 3]}..."

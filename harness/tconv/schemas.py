@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pydantic import TypeAdapter
 
-from tconv.constraints import CONSTRAINTS
 from tconv.corpus.case_file import CaseFile
 from tconv.dialects import DIALECTS
-from tconv.records import HeaderLine, Record
-from tconv.verdict import Verdict
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.gate.waivers import WaiverFile
+from tconv.records.record_file import HeaderLine, Record
+from tconv.verdict.kinds import Verdict
 from tconv.vocabulary import ATTRIBUTES
-from tconv.waivers import WaiverFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -87,8 +87,8 @@ def record_line() -> Schema:
 
 SCHEMAS: Final[dict[Path, Callable[[], Schema]]] = {
     _PACKAGE / "corpus" / "case-file.schema.json": case_file,
-    _PACKAGE / "waiver-file.schema.json": waiver_file,
-    _PACKAGE / "record-line.schema.json": record_line,
+    _PACKAGE / "gate" / "waiver-file.schema.json": waiver_file,
+    _PACKAGE / "records" / "record-line.schema.json": record_line,
 }
 """Where each schema ships, and what makes it."""
 

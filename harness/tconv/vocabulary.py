@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class AutoPad(StrEnum):
@@ -40,6 +44,11 @@ class DType(StrEnum):
 
 
 Ints = tuple[int, ...]
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+"""An array of any element type."""
+Float64s: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+Mask: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
+"""Where something holds, element by element."""
 
 
 @dataclass(frozen=True, slots=True)

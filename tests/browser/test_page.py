@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from tconv import verdict as ver
-from tconv.answers import Answers, Told
+from tconv.cases.patterns import facts_of
+from tconv.comparison.answers import Answers, Told
 from tconv.corpus import Corpus
-from tconv.gate import assess
-from tconv.patterns import facts_of
-from tconv.records import BackendHeader, CallSummary, Record, Run, RunHeader
+from tconv.gate.assessment import assess
+from tconv.gate.waivers import WaiverFile
+from tconv.records.record_file import BackendHeader, CallSummary, Record, Run, RunHeader
 from tconv.reports import html
 from tconv.reports.phrases import reproduce
-from tconv.waivers import WaiverFile
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import BrowserContext, Page, ViewportSize
 
-    from tconv.gate import Assessment
+    from tconv.gate.assessment import Assessment
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = [

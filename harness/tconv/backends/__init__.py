@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tconv.call import Call
-    from tconv.outcome import Outcome
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
 
 GROUP = "tconv.backends"
 """The entry-point group in which a distribution names its backends."""

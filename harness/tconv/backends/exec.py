@@ -22,18 +22,17 @@ import numpy as np
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import OPSETS, build
+from tconv.backends.outcome import Broke, Died, Produced, Refused, Unsupported, ending
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing
-from tconv.outcome import Broke, Died, Produced, Refused, Unsupported, ending
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.call import Call
-    from tconv.outcome import Outcome
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
+    from tconv.vocabulary import Array
 
 PREFIX = "exec:"
 PROTOCOL = 1

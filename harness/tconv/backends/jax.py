@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -12,20 +12,19 @@ import numpy as np
 from jax import lax
 
 from tconv.backends import BackendInfo
+from tconv.backends.outcome import Produced, Refused
 from tconv.backends.resolved import SPOKEN, geometry_of
-from tconv.layouts import to_iox, to_ncx
-from tconv.outcome import Produced, Refused
-from tconv.rules import QUESTIONS
+from tconv.cases.layouts import to_iox, to_ncx
+from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.call import Call
-    from tconv.geometry import Geometry
-    from tconv.outcome import Outcome
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array
 
 
 class Jax:

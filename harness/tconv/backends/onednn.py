@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.backends import BackendInfo
 from tconv.backends.onednn_graph import Graph, Refusal, Tensor
+from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved import geometry_of
-from tconv.geometry import Geometry
-from tconv.layouts import data_shape
-from tconv.outcome import Produced, Refused, Unsupported
+from tconv.cases.layouts import data_shape
+from tconv.dialects.geometry import Geometry
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.call import Call
-    from tconv.outcome import Outcome
-    from tconv.vocabulary import Ints
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
+    from tconv.vocabulary import Array, Ints
 
 _DATA_TYPES = {DType.F16: 1, DType.BF16: 2, DType.F32: 3, DType.F64: 7}
 _NO_KERNEL = ("unimplemented",)

@@ -22,9 +22,7 @@ from tconv.errors import BackendMissing
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.vocabulary import Ints
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.vocabulary import Array, Ints
 
 LIBRARY_VARIABLE = "TCONV_ONEDNN"
 """The environment variable that chooses libdnnl: its file, or the folder of an environment that has it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from onnx import AttributeProto, TensorProto, helper
 
-from tconv.layouts import inverse, permutation
+from tconv.cases.layouts import inverse, permutation
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tconv.call import Call, Input, Value
+    from tconv.cases.call import Call, Input, Value
 
 ELEMENT_TYPES = {
     DType.F32: TensorProto.FLOAT,

@@ -10,15 +10,14 @@ from onnx.reference import ReferenceEvaluator
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import OPSETS, build
-from tconv.outcome import Broke, Produced, Refused
+from tconv.backends.outcome import Broke, Produced, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.call import Call
-    from tconv.outcome import Outcome
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
+    from tconv.vocabulary import Array
 
 
 class OnnxReference:

@@ -8,15 +8,15 @@ import onnx
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
-from tconv.outcome import Refused, ShapeOnly, Unsupported
+from tconv.backends.outcome import Refused, ShapeOnly, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
 
-    from tconv.call import Call
-    from tconv.outcome import Outcome
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
 
 _WORDS = {number: str(word) for word, number in ELEMENT_TYPES.items()}
 

@@ -9,15 +9,15 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import OPSETS, build
-from tconv.outcome import Broke, Produced, Refused, Unsupported
+from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
 
-    from tconv.call import Call
-    from tconv.outcome import Outcome
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
 
 _FATAL = 4
 _REFUSALS = (state.InvalidGraph, state.InvalidArgument, state.InvalidProtobuf, state.Fail)

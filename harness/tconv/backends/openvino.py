@@ -10,17 +10,16 @@ import openvino as ov
 from openvino import opset1
 
 from tconv.backends import BackendInfo
-from tconv.layouts import inverse, permutation
-from tconv.outcome import Broke, Produced, Refused, Unsupported
+from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.cases.layouts import inverse, permutation
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.call import Call, Input
-    from tconv.outcome import Outcome
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call, Input
+    from tconv.vocabulary import Array
 
 _PLAIN = "openvino/ConvolutionBackpropData-1"
 _GROUPED = "openvino/GroupConvolutionBackpropData-1"

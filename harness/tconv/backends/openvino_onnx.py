@@ -9,15 +9,15 @@ import openvino as ov
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import OPSETS, build
 from tconv.backends.openvino import compiled, environment, inferred, one_line, version
-from tconv.outcome import Refused
+from tconv.backends.outcome import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
 
-    from tconv.call import Call
-    from tconv.outcome import Outcome
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
 
 
 _TIMES = 64

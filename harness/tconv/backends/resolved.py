@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tconv.backends.outcome import Refused
 from tconv.dialects import DIALECTS
-from tconv.expectation import Values, owed
-from tconv.outcome import Refused
+from tconv.expectation.owed import Values, owed
 
 if TYPE_CHECKING:
-    from tconv.call import Call
-    from tconv.geometry import Geometry
+    from tconv.cases.call import Call
+    from tconv.dialects.geometry import Geometry
 
 SPOKEN = ("geometry/1", *(name for name in DIALECTS if name != "geometry/1"))
 """Every dialect: what is resolved first can be said in any."""

@@ -5,7 +5,7 @@ Asymmetric pads are beyond its interface: it runs without pads, and the output i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ml_dtypes
 import numpy as np
@@ -13,20 +13,19 @@ import torch
 from torch.nn import functional
 
 from tconv.backends import BackendInfo
+from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved import SPOKEN, geometry_of
-from tconv.layouts import permutation
-from tconv.outcome import Produced, Refused, Unsupported
-from tconv.rules import QUESTIONS
+from tconv.cases.layouts import permutation
+from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.call import Call
-    from tconv.geometry import Geometry
-    from tconv.outcome import Outcome
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array
 
 _OPERATORS = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
 

@@ -15,8 +15,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from tconv import __version__
-from tconv.errors import FileError, Invalid, TconvError, nearest
-from tconv.yaml_tree import one_line
+from tconv.errors import FileError, Invalid, TconvError, nearest, one_line
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from tconv.cli import options
-from tconv.cli.judging import assessed_files
 from tconv.errors import FileError
-from tconv.reports import atlas, whole
+from tconv.gate.judging import assessed_files
+from tconv.reports import atlas, atomic
 
 
 @click.command(name="atlas")
@@ -44,6 +44,6 @@ def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
 
 def _write(path: Path, text: str) -> None:
     try:
-        whole.write(path, text)
+        atomic.write(path, text)
     except OSError as error:
         raise FileError(path, f"must be a file that can be written ({error.strerror})") from None

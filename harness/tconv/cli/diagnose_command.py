@@ -8,9 +8,9 @@ import click
 
 from tconv.cli import options
 from tconv.corpus import Corpus
+from tconv.diagnosis.misreadings import of
 from tconv.dialects import dialect as dialect_of
 from tconv.investigation.separating import REPEAT, separate
-from tconv.misreadings import of
 from tconv.reports.phrases import phrase
 
 if TYPE_CHECKING:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
-from tconv import verdict as ver
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.dialects import dialect as dialect_of
 from tconv.errors import UsageError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
-from tconv.investigation.export import export, said
-from tconv.records import RECORD
-from tconv.reports.issue import issue as report
+from tconv.expectation.problem import said
+from tconv.export.folder import export
+from tconv.export.issue import issue as report
+from tconv.records import artifacts
+from tconv.records.record_file import RECORD
 from tconv.reports.phrases import phrase
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from tconv.case import Case
-    from tconv.records import BackendHeader, Record
-
-Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.cases.case import Case
+    from tconv.records.record_file import BackendHeader, Record
+    from tconv.vocabulary import Array
 
 _FIRST = "onnx/ConvTranspose-22"
 
@@ -88,7 +88,4 @@ def _run(case: Case, backend: str, dialect: str | None, timeout: float) -> tuple
     ):
         (line,) = pool.run([case])
         record = RECORD.validate_json(line.text)
-        if record.artifact is None:
-            return record, pool.backend, None
-        with np.load(Path(folder) / record.artifact, allow_pickle=False) as arrays:
-            return record, pool.backend, arrays["actual"]
+        return record, pool.backend, artifacts.array(Path(folder), record.artifact, "actual")

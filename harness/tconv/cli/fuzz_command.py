@@ -21,27 +21,27 @@ from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.dialects import dialect as dialect_of
 from tconv.errors import FileError, UsageError
-from tconv.execution.pool import Pool
+from tconv.execution.pool import Pool, answered
 from tconv.execution.worker import Assignment
-from tconv.gate import Status, judged
+from tconv.gate.assessment import Status, judged
+from tconv.gate.waivers import chosen
 from tconv.investigation.choices import LARGEST_SEED
 from tconv.investigation.differing import side_by_side
 from tconv.investigation.drawing import drawn
 from tconv.investigation.fuzzing import findings, fuzz, looking
-from tconv.investigation.shrinking import answered, failure
+from tconv.records.failure import failure
 from tconv.reports.terminal import console
-from tconv.waivers import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.gate.waivers import WaiverFile
     from tconv.investigation.fuzzing import Deviation, Finding
-    from tconv.investigation.shrinking import Failure
-    from tconv.records import Record
-    from tconv.waivers import WaiverFile
+    from tconv.records.failure import Failure
+    from tconv.records.record_file import Record
 
 _SECONDS = 60.0
 _SECONDS_BETWEEN_LINES = 5.0

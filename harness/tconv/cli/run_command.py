@@ -9,14 +9,14 @@ import click
 
 from tconv.backends import names
 from tconv.cli import options
-from tconv.cli.judging import assessed
 from tconv.cli.progress import showing
 from tconv.corpus import Corpus, Tier
 from tconv.errors import BackendLost, BackendMissing, DialectError, UsageError
 from tconv.execution.run import Selection, Settings, run
-from tconv.records import read
+from tconv.gate.judging import assessed
+from tconv.gate.waivers import chosen
+from tconv.records.record_file import read
 from tconv.reports import html, junit, terminal
-from tconv.waivers import chosen
 
 _ALL = "all"
 

@@ -13,19 +13,19 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file
 from tconv.dialects import dialect as dialect_of
-from tconv.errors import FileError
-from tconv.execution.pool import Pool
+from tconv.errors import FileError, one_line
+from tconv.execution.pool import Pool, asking
 from tconv.execution.worker import Assignment
-from tconv.investigation.shrinking import asking, failure, shrunk
+from tconv.investigation.shrinking import shrunk
+from tconv.records.failure import failure
 from tconv.reports.phrases import explanation, phrase
-from tconv.yaml_tree import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tconv.case import Case
-    from tconv.investigation.shrinking import Failure
-    from tconv.records import Record
+    from tconv.cases.case import Case
+    from tconv.records.failure import Failure
+    from tconv.records.record_file import Record
 
 _NAME = "minimal"
 _ASKED_BETWEEN_LINES = 100

@@ -5,16 +5,16 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from tconv.case import Case, Operand
-from tconv.constraints import CONSTRAINTS
-from tconv.geometry import reach
-from tconv.patterns import label
+from tconv.cases.case import Case, Operand
+from tconv.cases.patterns import label
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.geometry import reach
 from tconv.vocabulary import Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tconv.case import Cite, Expected
+    from tconv.cases.case import Cite, Expected
     from tconv.vocabulary import Ints
 
 LARGEST_TENSOR = 2**25

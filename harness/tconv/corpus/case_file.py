@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from tconv.constraints import CONSTRAINTS
 from tconv.dialects import DIALECTS
+from tconv.dialects.constraints import CONSTRAINTS
 from tconv.errors import nearest
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, DType, FilterFormat
 

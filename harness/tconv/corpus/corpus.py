@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
-from tconv import yaml_file
-from tconv.case import Cite, Expected
+from tconv.cases.case import Cite, Expected
+from tconv.cases.patterns import facts_of, parse
 from tconv.corpus import tiers
 from tconv.corpus.building import ImpossibleCase, build, merged
 from tconv.corpus.case_file import CaseFile
 from tconv.corpus.sweep import Sweep, read_sweep
 from tconv.datafiles import data_folder
+from tconv.documents import document as yaml_file
 from tconv.errors import FileError, UsageError, nearest
-from tconv.patterns import facts_of, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.corpus.case_file import Single
-    from tconv.yaml_file import Document
+    from tconv.documents.document import Document
 
 Tier = Literal["smoke", "gate", "full"]
 TIERS: tuple[Tier, ...] = ("smoke", "gate", "full")

@@ -11,13 +11,14 @@ import numpy as np
 from tconv.corpus.covering import tuple_numbers
 from tconv.corpus.tiers import sayable
 from tconv.dialects import DIALECTS
-from tconv.expectation import Inexpressible, expectation
+from tconv.expectation.owed import Inexpressible, expectation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.corpus.corpus import Corpus, Tier
-    from tconv.corpus.sweep import Mask, Rows, Sweep
+    from tconv.corpus.sweep import Rows, Sweep
+    from tconv.vocabulary import Mask
 
 STRENGTHS = (1, 2, 3, 4)
 

@@ -16,7 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tconv.corpus.sweep import Mask, Rows
+    from tconv.corpus.sweep import Rows
+    from tconv.vocabulary import Mask
 
 _CANDIDATES = 512
 Numbers = np.ndarray[Any, np.dtype[np.int64]]

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.cases.operands import make
 from tconv.corpus.tiers import FILE_NAME, lacks
 from tconv.dialects import DIALECTS, Absent
-from tconv.expectation import Inexpressible, Values, expectation, sees
-from tconv.judge import Truth
-from tconv.operands import make
+from tconv.expectation.owed import Inexpressible, Values, expectation, sees
+from tconv.expectation.truth import Truth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tconv.case import Case, Expected
+    from tconv.cases.case import Case, Expected
     from tconv.corpus.corpus import Corpus
     from tconv.corpus.sweep import Sweep
     from tconv.corpus.tiers import Tiers

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
+from tconv.cases.patterns import label
 from tconv.corpus.building import ImpossibleCase, build, merged
 from tconv.corpus.case_file import Settings
+from tconv.documents.document import error_at
 from tconv.errors import FileError, nearest
-from tconv.patterns import label
-from tconv.yaml_file import error_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.case import Case, Cite
+    from tconv.cases.case import Case, Cite
     from tconv.corpus import case_file
-    from tconv.yaml_file import Document
+    from tconv.documents.document import Document
+    from tconv.vocabulary import Mask
 
 LARGEST_SWEEP = 500_000
 """Combinations; refused before any is made."""
@@ -31,7 +32,6 @@ MOST_AXES = 32
 """Fewer than an array of numpy can have dimensions."""
 
 Rows = np.ndarray[Any, np.dtype[np.int32]]
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from tconv.corpus.covering import cover, uncovered
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError
-from tconv.expectation import Inexpressible, expectation
+from tconv.expectation.owed import Inexpressible, expectation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from tconv.corpus.sweep import Axis, Mask, Rows, Sweep
+    from tconv.corpus.sweep import Axis, Rows, Sweep
+    from tconv.vocabulary import Mask
 
 FILE_NAME = "tiers.json"
 STRENGTH = {"gate": 4, "smoke": 2}

@@ -6,13 +6,13 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tconv.documents.scalars import kind_of
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
-from tconv.yaml_core import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tconv.case import Case, Cite, Operand
+    from tconv.cases.case import Case, Cite, Operand
     from tconv.vocabulary import Attributes, Ints
 
 T = TypeVar("T")

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.judge import Truth, compare
+from tconv.expectation.truth import Truth
+from tconv.verdict.judge import compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tconv.geometry import Geometry
-    from tconv.vocabulary import DType, Ints
-
-Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array, DType, Ints
 
 _MOST_TRIED = 4
 """Suspects for which the whole output is computed anew."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from tconv.geometry import Geometry
-
-Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array
 
 
 def described(actual: Array, expected: Array, geometry: Geometry, wrong: Array | None = None) -> str:

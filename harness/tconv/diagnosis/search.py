@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from time import thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.bound import bound
 from tconv.diagnosis.accounting import accounted
 from tconv.diagnosis.description import described
-from tconv.judge import Truth, compare, near
-from tconv.misreadings import imagined, of, pairs
+from tconv.diagnosis.misreadings import imagined, of, pairs
+from tconv.expectation.bound import bound
+from tconv.expectation.truth import Truth
+from tconv.verdict.judge import compare, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tconv.diagnosis.misreadings import Imagined, Misreading
     from tconv.dialects import Dialect
-    from tconv.geometry import Geometry
-    from tconv.misreadings import Imagined, Misreading
-    from tconv.vocabulary import DType, Signature
-
-Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array, DType, Signature
 
 GIVEN_UP = "undiagnosed, the search took too long"
 """What the description of an output begins with for which there was no time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tconv.dialects.dialect import Absent, Dialect, Open, Spelling, Stated
 from tconv.dialects.geometry1 import GEOMETRY_1
 from tconv.dialects.onednn import CONV_TRANSPOSE_1, CONVOLUTION_BACKPROP_DATA_1
 from tconv.dialects.onnx import CONV_TRANSPOSE_1 as ONNX_1
@@ -9,7 +10,6 @@ from tconv.dialects.onnx import CONV_TRANSPOSE_11 as ONNX_11
 from tconv.dialects.onnx import CONV_TRANSPOSE_22 as ONNX_22
 from tconv.dialects.openvino import CONVOLUTION_BACKPROP_DATA_1 as OPENVINO_1
 from tconv.dialects.openvino import GROUP_CONVOLUTION_BACKPROP_DATA_1 as OPENVINO_GROUPED_1
-from tconv.dialects.row import Absent, Dialect, Open, Spelling, Stated
 from tconv.errors import UsageError, nearest
 
 DIALECTS: dict[str, Dialect] = {

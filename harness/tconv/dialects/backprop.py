@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from tconv.dialects.row import Absent, ConstraintAnswer, Open, Stated
-from tconv.readings import AnswerOtherwise, Reading
-from tconv.rules import Negative, Odd, Rules, Same, Sized
+from tconv.dialects.dialect import Absent, ConstraintAnswer, Open, Stated
+from tconv.dialects.readings import AnswerOtherwise, Reading
+from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
 
 _SIZE = "detailed description, first formula 'Y_i = stride[i] * (X_i - 1) + ...'"
 _NO_PADS = "detailed description, first formula 'if auto_pads != None: pads_begin[i] = 0; pads_end[i] = 0'"

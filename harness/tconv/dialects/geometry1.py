@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tconv.dialects.dialect import Absent, ConstraintAnswer, Spelling, Stated
 from tconv.dialects.onnx import CONV_TRANSPOSE_22
-from tconv.dialects.row import Absent, ConstraintAnswer, Spelling, Stated
 
 _TEXT = "Geometry"
 
@@ -25,7 +25,7 @@ def _answer(name: str, onnx: ConstraintAnswer) -> ConstraintAnswer:
 GEOMETRY_1 = replace(
     CONV_TRANSPOSE_22,
     name="geometry/1",
-    text="tconv.geometry.Geometry",
+    text="tconv.dialects.geometry.Geometry",
     disputed=(),
     constraints={name: _answer(name, onnx) for name, onnx in CONV_TRANSPOSE_22.constraints.items()}
     | {name: Stated(f"{_TEXT}: {name}") for name in ("strides-positive", "dilations-positive")},

@@ -8,9 +8,9 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from tconv.dialects.backprop import BACKPROP_CITES, BACKPROP_CONSTRAINTS, BACKPROP_DISPUTED, BACKPROP_RULES
-from tconv.dialects.row import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
-from tconv.readings import AnswerOtherwise, Reading
-from tconv.rules import Negative, Odd, Rules, Same, Sized
+from tconv.dialects.dialect import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
+from tconv.dialects.readings import AnswerOtherwise, Reading
+from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
 from tconv.vocabulary import DataFormat, FilterFormat
 
 _SIZE = "detailed description, first equation 'output_shape[i] = stride[i] * (input_shape[i] - 1) + ...'"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from tconv.dialects.row import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
-from tconv.readings import AnswerOtherwise, Reading
-from tconv.rules import Negative, Odd, Rules, Same, Sized
+from tconv.dialects.dialect import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
+from tconv.dialects.readings import AnswerOtherwise, Reading
+from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
 
 _SIZE = "doc, the equation 'output_shape[i] = stride[i] * (input_size[i] - 1) + ...'"
 _TOTAL = "doc, the equation 'total_padding[i] = stride[i] * (input_size[i] - 1) + output_padding[i] + ...'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tconv.dialects.backprop import BACKPROP_CITES, BACKPROP_CONSTRAINTS, BACKPROP_DISPUTED, BACKPROP_RULES
-from tconv.dialects.row import Absent, Dialect, Spelling, Stated
+from tconv.dialects.dialect import Absent, Dialect, Spelling, Stated
 from tconv.vocabulary import FilterFormat
 
 _ONE_LAYOUT = {

@@ -4,41 +4,37 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from hashlib import blake2b
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv import outcome as out
-from tconv import verdict as ver
-from tconv.bound import derivation
-from tconv.call import say
+from tconv.backends import outcome as out
+from tconv.cases.call import in_layouts, say
+from tconv.cases.layouts import to_ncx
+from tconv.cases.operands import NUMPY_TYPES, make
 from tconv.diagnosis import Diagnosis, diagnose
-from tconv.execution.arrays import in_layouts
-from tconv.expectation import Inexpressible, Values, expectation
-from tconv.judge import Truth, judge
-from tconv.layouts import to_ncx
-from tconv.operands import NUMPY_TYPES, make
-from tconv.records import CallSummary, Record
+from tconv.expectation.bound import derivation
+from tconv.expectation.owed import Inexpressible, Values, expectation
+from tconv.expectation.truth import Truth
+from tconv.records import artifacts
+from tconv.records.record_file import CallSummary, Record
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tconv.backends import Backend
-    from tconv.call import Call
-    from tconv.case import Case, Operand
+    from tconv.cases.call import Call
+    from tconv.cases.case import Case, Operand
     from tconv.dialects import Dialect
-    from tconv.expectation import Expectation
-    from tconv.vocabulary import DType
-
-Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.expectation.owed import Expectation
+    from tconv.vocabulary import Array, DType
 
 MOST_ARTIFACTS = 1000
 """Files a worker; past them failures are recorded without their arrays."""
-LARGEST_ARTIFACT = 2**22
-"""Elements of all arrays of one artifact."""
 
 
 class Evaluator:
@@ -169,19 +165,13 @@ class Evaluator:
             return None
         assert isinstance(expected, Values)  # noqa: S101 - `produced` says so
         assert isinstance(outcome, out.Produced)  # noqa: S101
-        arrays = dict(operands) | {"expected": truth.values(expected.primary.geometry)}
-        # An output of another rank has no layout; it is kept as it is.
+        # An output of another rank has no layout; it is written as it is.
         ranked = outcome.array.ndim == call.rank + 2
-        arrays["actual"] = to_ncx(outcome.array, call.data_format) if ranked else outcome.array
-        if sum(array.size for array in arrays.values()) > LARGEST_ARTIFACT:
-            return None
-        digest = blake2b(f"{self._name}|{self._dialect.name}|{case.id}".encode(), digest_size=8).hexdigest()
-        path = self._folder / "artifacts" / f"{digest}.npz"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with np.errstate(invalid="ignore"):
-            np.savez_compressed(path, allow_pickle=False, **{name: a.astype(np.float64) for name, a in arrays.items()})
-        self._written += 1
-        return f"artifacts/{path.name}"
+        actual = to_ncx(outcome.array, call.data_format) if ranked else outcome.array
+        arrays = dict(operands) | {"expected": truth.values(expected.primary.geometry), "actual": actual}
+        path = artifacts.write(self._folder, (self._name, self._dialect.name, case.id), arrays)
+        self._written += path is not None
+        return path
 
 
 def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend of anyone's may return anything

@@ -18,19 +18,18 @@ from threading import current_thread, main_thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
-from tconv import verdict as ver
-from tconv.errors import BackendLost, BackendMissing, DialectError, TconvError
+from tconv.backends.outcome import ending
+from tconv.errors import BackendLost, BackendMissing, DialectError, TconvError, one_line
 from tconv.execution.probe import PROBED
 from tconv.execution.worker import CASES, HELD_BACK, Assignment, serve
-from tconv.outcome import ending
-from tconv.records import RECORD, BackendHeader, Record, record_line
-from tconv.yaml_tree import one_line
+from tconv.records.record_file import RECORD, BackendHeader, Record, record_line
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from multiprocessing.context import SpawnProcess
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
 
 CHUNK = 32
 """Cases a message; few enough that the last chunks of several workers end together."""
@@ -393,3 +392,13 @@ def _noted(came: list[int]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def asking(pool: Pool) -> Callable[[Case], Record]:
+    """Return what runs one case in a pool and returns its record."""
+    return lambda case: answered(pool, [case])[case.id]
+
+
+def answered(pool: Pool, cases: Sequence[Case]) -> dict[str, Record]:
+    """Return the records of cases that a pool runs, by id."""
+    return {line.case: RECORD.validate_json(line.text) for line in pool.run(list(cases))}

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tconv import verdict as ver
-from tconv.call import say
-from tconv.case import Case, Operand
-from tconv.execution.arrays import in_layouts
-from tconv.expectation import Values, expectation
-from tconv.judge import Truth, judge
-from tconv.operands import make
-from tconv.outcome import Produced
+from tconv.backends.outcome import Produced
+from tconv.cases.call import in_layouts, say
+from tconv.cases.case import Case, Operand
+from tconv.cases.operands import make
+from tconv.expectation.owed import Values, expectation
+from tconv.expectation.truth import Truth
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import judge
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Literal, TextIO
 import numpy as np
 
 from tconv import __version__
+from tconv.cases.patterns import parse
 from tconv.dialects import dialect
 from tconv.errors import FileError, UsageError
 from tconv.execution.pool import Line, Pool
 from tconv.execution.worker import Assignment
-from tconv.patterns import parse
-from tconv.records import RunHeader, header_line, read
+from tconv.records.record_file import RunHeader, header_line, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
 
 

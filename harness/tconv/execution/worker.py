@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from tconv.backends import create
-from tconv.case import Case
+from tconv.cases.case import Case
 from tconv.dialects import dialect
-from tconv.errors import BackendMissing, TconvError
+from tconv.errors import BackendMissing, TconvError, one_line
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.probe import PROBED, accumulates
-from tconv.records import record_line
-from tconv.yaml_tree import one_line
+from tconv.records.record_file import record_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

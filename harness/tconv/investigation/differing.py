@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv import verdict as ver
-from tconv.expectation import Values, expectation
-from tconv.geometry import Geometry
+from tconv.cases.operands import make
+from tconv.dialects.geometry import Geometry
+from tconv.execution.pool import answered
+from tconv.expectation.owed import Values, expectation
+from tconv.expectation.truth import Truth
 from tconv.investigation.fuzzing import Deviation
-from tconv.investigation.shrinking import Failure, answered, failure
-from tconv.judge import Truth
-from tconv.operands import make
+from tconv.records.failure import Failure, failure
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.execution.pool import Pool
-    from tconv.records import Record
+    from tconv.records.record_file import Record
 
 Known = Callable[["Case", "Record"], bool]
 _FIELDS = tuple(field.name for field in fields(Geometry))

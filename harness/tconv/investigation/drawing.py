@@ -6,17 +6,17 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from tconv.case import Cite
+from tconv.cases.case import Cite
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.dialects import DIALECTS, Stated
-from tconv.expectation import Inexpressible, expectation, sees
+from tconv.expectation.owed import Inexpressible, expectation, sees
 from tconv.investigation.choices import Seeded
 from tconv.investigation.faults import FAULTS, faults_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.investigation.choices import Choices
 

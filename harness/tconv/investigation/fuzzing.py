@@ -8,15 +8,17 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
-from tconv.investigation.shrinking import Failure, answered, failure, shrunk
+from tconv.execution.pool import answered
+from tconv.investigation.shrinking import shrunk
+from tconv.records.failure import Failure, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.execution.pool import Pool
-    from tconv.records import Record
+    from tconv.records.record_file import Record
 
 BATCH = 64
 """Cases that are run between two looks at the clock."""

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv import outcome as out
-from tconv import verdict as ver
-from tconv.call import signature
-from tconv.expectation import Values, expectation
-from tconv.judge import Truth, judge
-from tconv.misreadings import imagined, of
-from tconv.operands import NUMPY_TYPES, make
+from tconv.backends import outcome as out
+from tconv.cases.call import signature
+from tconv.cases.operands import NUMPY_TYPES, make
+from tconv.diagnosis.misreadings import imagined, of
+from tconv.expectation.owed import Values, expectation
+from tconv.expectation.truth import Truth
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import judge
 from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
+    from tconv.diagnosis.misreadings import Imagined, Misreading
     from tconv.dialects import Dialect
-    from tconv.misreadings import Imagined, Misreading
-
-Array = np.ndarray[Any, np.dtype[Any]]
+    from tconv.vocabulary import Array
 
 
 @dataclass(frozen=True, slots=True)

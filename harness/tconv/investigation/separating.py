@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv import verdict as ver
-from tconv.call import signature
-from tconv.execution.pool import Pool
+from tconv.cases.call import signature
+from tconv.cases.operands import make
+from tconv.diagnosis.misreadings import imagined, of
+from tconv.execution.pool import Pool, asking
 from tconv.execution.worker import Assignment
-from tconv.expectation import Values, expectation
+from tconv.expectation.owed import Values, expectation
+from tconv.expectation.truth import Truth
 from tconv.investigation.mutants import produced
-from tconv.investigation.shrinking import asking
-from tconv.judge import Truth
-from tconv.misreadings import imagined, of
-from tconv.operands import make
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
+    from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
-    from tconv.misreadings import Misreading
-    from tconv.records import Record
+    from tconv.records.record_file import Record
 
 REPEAT = 3
 """How often each case is asked: an answer that changes has no explanation."""

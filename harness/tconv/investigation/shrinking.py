@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from tconv import verdict as ver
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.writing import settings
-from tconv.expectation import Inexpressible, expectation
-from tconv.geometry import reach
-from tconv.records import RECORD
+from tconv.dialects.geometry import reach
+from tconv.expectation.owed import Inexpressible, expectation
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from tconv.case import Case, Operand
+    from tconv.cases.case import Case, Operand
     from tconv.dialects import Dialect
-    from tconv.execution.pool import Pool
-    from tconv.records import Record
     from tconv.vocabulary import Ints
 
 T = TypeVar("T")
@@ -36,33 +31,6 @@ _LISTS = (*_PER_AXIS, "output_shape", "kernel_shape")
 _SPATIAL = 2
 """Where the spatial axes of a shape begin."""
 _NEAREST = 4
-_COUNTER = re.compile(r"(?<=[A-Za-z]_)\d+\b")
-"""What a runtime appends to the names of its nodes."""
-_NUMBER = r"(?<![\w.])(?:nan|inf|0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)(?!\w)"
-_NUMBERS = re.compile(rf"(?:[-+*(\[{{<,:/ ]*{_NUMBER}[)\]}}>,]*)+")
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What makes two failures one.
-
-    Attributes:
-        kind: the verdict's.
-        explained: misreadings that give the output, any of which suffices; none where it was not diagnosed.
-        words: what the verdict says, without the numbers in it; empty where it says numbers alone.
-    """
-
-    kind: str
-    explained: tuple[str, ...]
-    words: str
-
-    def alike(self, other: Failure | None) -> bool:
-        """Return whether another failure is this one: a diagnosis in common, or the same words."""
-        if other is None or self.kind != other.kind:
-            return False
-        if self.explained:
-            return not set(self.explained).isdisjoint(other.explained)
-        return self.words == other.words
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,40 +46,6 @@ class Shrunk(Generic[T]):
     case: Case
     answer: T
     tried: int
-
-
-def failure(record: Record) -> Failure | None:
-    """Return the failure that a record tells of; None where the backend agreed, or was not asked."""
-    verdict = record.verdict
-    match verdict:
-        case ver.Agreed() | ver.Inexpressible():
-            return None
-        case ver.RefusedValid(words) | ver.Broke(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
-            pass
-        case ver.Died(words, _) | ver.WrongDtype(_, words):
-            pass
-        case ver.Disputed(readings):
-            words = " + ".join(readings)
-        case ver.Differed() | ver.WrongShape() | ver.TimedOut() | ver.Unstable():
-            words = ""
-        case _:
-            assert_never(verdict)
-    return Failure(verdict.kind, record.diagnosis, without_numbers(words))
-
-
-def without_numbers(text: str) -> str:
-    """Return a text with every number, and every list of numbers, replaced by `#`; those in names are none."""
-    return " ".join(_NUMBERS.sub(" # ", _COUNTER.sub("#", text)).split())
-
-
-def asking(pool: Pool) -> Callable[[Case], Record]:
-    """Return what runs one case in a pool and returns its record."""
-    return lambda case: answered(pool, [case])[case.id]
-
-
-def answered(pool: Pool, cases: Sequence[Case]) -> dict[str, Record]:
-    """Return the records of cases that a pool runs, by id."""
-    return {line.case: RECORD.validate_json(line.text) for line in pool.run(list(cases))}
 
 
 def shrunk(

@@ -13,7 +13,7 @@ from tconv.investigation.drawing import chosen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
 
 
 class _Hypothesis(Choices):

@@ -8,19 +8,19 @@ import pytest
 
 from tconv.corpus.corpus import case_files
 from tconv.errors import TconvError
-from tconv.gate import Status
+from tconv.gate.assessment import Status
 from tconv.pytest_plugin import explanation
 from tconv.pytest_plugin.settings import folder_of
-from tconv.records import record_line
+from tconv.records.record_file import record_line
 from tconv.reports.phrases import phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tconv.case import Case
-    from tconv.gate import Judged
-    from tconv.pytest_plugin.gatekeeper import Gatekeeper
+    from tconv.cases.case import Case
+    from tconv.gate.assessment import Judged
+    from tconv.pytest_plugin.session import Session
 
 RECORD = "tconv_record"
 VERSION = "tconv_version"
@@ -43,13 +43,13 @@ class Elsewhere(pytest.File):
     """The case files that lie outside of the ini file's folder; the ini file stands for them.
 
     Args:
-        gatekeeper: the plugin.
+        judging: what the items share.
         kwargs: pytest's.
     """
 
-    def __init__(self, *, gatekeeper: Gatekeeper, **kwargs: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, judging: Session, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(**kwargs)
-        self._gatekeeper = gatekeeper
+        self._judging = judging
 
     def collect(self) -> Iterator[pytest.Collector]:
         """Yield the case files, named as the ids of their cases begin.
@@ -57,27 +57,27 @@ class Elsewhere(pytest.File):
         Raises:
             CollectError: a folder has none.
         """
-        for root in self._gatekeeper.settings.elsewhere:
+        for root in self._judging.settings.elsewhere:
             try:
                 files = case_files(root)
             except TconvError as error:
                 raise self.CollectError(str(error)) from None
             for file in files:
                 name = file.relative_to(folder_of(root)).as_posix()
-                yield CaseFile.from_parent(self, path=file, name=name, gatekeeper=self._gatekeeper)
+                yield CaseFile.from_parent(self, path=file, name=name, judging=self._judging)
 
 
 class CaseFile(pytest.File):
     """A case file.
 
     Args:
-        gatekeeper: the plugin.
+        judging: what the items share.
         kwargs: pytest's.
     """
 
-    def __init__(self, *, gatekeeper: Gatekeeper, **kwargs: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, judging: Session, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(**kwargs)
-        self._gatekeeper = gatekeeper
+        self._judging = judging
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the cases of the tier, named as their ids end.
@@ -86,10 +86,10 @@ class CaseFile(pytest.File):
             CollectError: something in the file is not as it must be.
         """
         try:
-            for case in self._gatekeeper.corpus(self.path).cases(self._gatekeeper.settings.tier):
+            for case in self._judging.corpus(self.path).cases(self._judging.settings.tier):
                 path, bracket, labels = case.id.partition("[")
                 name = f"{path.rpartition('/')[2]}{bracket}{labels}"
-                yield CaseItem.from_parent(self, name=name, case=case, gatekeeper=self._gatekeeper)
+                yield CaseItem.from_parent(self, name=name, case=case, judging=self._judging)
         except TconvError as error:
             raise self.CollectError(str(error)) from None
 
@@ -98,14 +98,14 @@ class CaseItem(pytest.Item):
     """A case.
 
     Args:
-        gatekeeper: the plugin.
+        judging: what the items share.
         case: the case.
         kwargs: pytest's.
     """
 
-    def __init__(self, *, gatekeeper: Gatekeeper, case: Case, **kwargs: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, judging: Session, case: Case, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(**kwargs)
-        self._gatekeeper = gatekeeper
+        self._judging = judging
         self.case = case
 
     def runtest(self) -> None:
@@ -116,7 +116,7 @@ class CaseItem(pytest.Item):
         """
         judged = self._judged()
         self.user_properties.append((RECORD, record_line(judged.record)))
-        self.user_properties.append((VERSION, self._gatekeeper.pool.backend.version))
+        self.user_properties.append((VERSION, self._judging.pool.backend.version))
         self.add_report_section("call", "tconv", f"{judged.status}: {phrase(judged.record.verdict)}")
         match judged.status:
             case Status.WAIVED if not self.config.getoption("runxfail"):
@@ -130,7 +130,7 @@ class CaseItem(pytest.Item):
 
     def _judged(self) -> Judged:
         try:
-            return self._gatekeeper.judged(self.case)
+            return self._judging.judged(self.case)
         except TconvError as error:
             # There is no backend, and so no answer to any other case either.
             self.session.shouldfail = str(error)
@@ -140,7 +140,7 @@ class CaseItem(pytest.Item):
         """Return what a person needs, without a traceback through tconv."""
         match excinfo.value:
             case Deviation(judged=judged):
-                settings = self._gatekeeper.settings
+                settings = self._judging.settings
                 return "\n".join(explanation.of(judged, settings.backend, settings.root_of(self.path) or self.path))
             case TconvError() | pytest.xfail.Exception():
                 return str(excinfo.value)

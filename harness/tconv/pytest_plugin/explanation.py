@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tconv import verdict as ver
-from tconv.gate import Status
+from tconv.errors import one_line
+from tconv.gate.assessment import Status
 from tconv.reports.phrases import explanation as explained
 from tconv.reports.phrases import phrase, reproduce
-from tconv.yaml_tree import one_line
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tconv.gate import Judged
+    from tconv.gate.assessment import Judged
 
 _MOST_LINES = 20
 

@@ -7,27 +7,23 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tconv import __version__
-from tconv.corpus import Corpus
 from tconv.corpus.corpus import SUFFIXES
 from tconv.datafiles import data_folder
-from tconv.errors import FileError, TconvError
-from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
-from tconv.gate import assess, judged, told_by_no_case
+from tconv.errors import TconvError
+from tconv.gate.assessment import assess, told_by_no_case
 from tconv.pytest_plugin import settings as ini
 from tconv.pytest_plugin.collection import RECORD, VERSION, CaseFile, CaseItem, Elsewhere
-from tconv.records import RECORD as RECORD_ADAPTER
-from tconv.records import BackendHeader, Run, RunHeader
+from tconv.pytest_plugin.session import Session
+from tconv.records.record_file import RECORD as RECORD_ADAPTER
+from tconv.records.record_file import BackendHeader, Run, RunHeader
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator
     from pathlib import Path
 
-    from tconv.case import Case
-    from tconv.gate import Assessment, Judged
+    from tconv.gate.assessment import Assessment
     from tconv.pytest_plugin.settings import Settings
-    from tconv.records import Record
-    from tconv.waivers import WaiverFile
+    from tconv.records.record_file import Record
 
 _GATE = "tconv::gate"
 """The report that fails for what no case tells."""
@@ -53,90 +49,27 @@ class Gatekeeper:
     Args:
         config: pytest's.
         settings: what the ini file asks.
-
-    Attributes:
-        settings: what the ini file asks.
     """
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
-        self.settings = settings
+        self._session = Session(settings)
+        self._settings = settings
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
-        self._pool: Pool | None = None
-        self._waivers: dict[str, WaiverFile | None] = {}
-        self._corpora: dict[Path, Corpus] = {}
-        self._stems: dict[str, Path] = {}
         self._records: dict[str, Record] = {}
         self._version = ""
         self._assessment: Assessment | None = None
 
-    @property
-    def pool(self) -> Pool:
-        """The worker; it starts when it is first asked for.
-
-        Raises:
-            BackendMissing: the backend is not there or does not start.
-            UsageError: it does not speak the dialect.
-        """
-        if self._pool is None:
-            assignment = Assignment(self.settings.backend, self.settings.dialect, None, "")
-            self._pool = Pool(assignment, 1, self.settings.timeout)
-        return self._pool
-
-    def corpus(self, path: Path) -> Corpus:
-        """Return the cases of one file, their ids as those of its root.
-
-        Raises:
-            FileError: something in the file is not as it must be, or another file's cases have the same ids.
-        """
-        file = path.resolve()
-        if file not in self._corpora:
-            folder = ini.folder_of(self.settings.root_of(file) or file)
-            stem = file.relative_to(folder).with_suffix("").as_posix()
-            if (other := self._stems.setdefault(stem, file)) != file:
-                raise FileError(file, f"a case file must have a name of its own in tconv_cases (got that of {other})")
-            self._corpora[file] = Corpus.load(file, folder)
-        return self._corpora[file]
-
-    def judged(self, case: Case) -> Judged:
-        """Run a case and return what the gate says of it.
-
-        Raises:
-            BackendMissing: the backend is not there or does not start.
-        """
-        (line,) = self.pool.run([case])
-        record = RECORD_ADAPTER.validate_json(line.text)
-        backend = self.pool.backend
-        waivers = self._waivers_for(backend.name)
-        return judged(record, case.facts, waivers, backend.version, strict=self.settings.strict)
-
-    def _waivers_for(self, backend: str) -> WaiverFile | None:
-        if backend not in self._waivers:
-            # A backend that is no installed one is known by the name that it gives itself.
-            asked = self.settings.backend
-            self._waivers[backend] = self.settings.waiver_file(backend if ":" in asked else asked)
-        return self._waivers[backend]
-
-    def _facts(self, case_id: str) -> Mapping[str, str] | None:
-        """Return the facts of the case of that id, or None where there is none."""
-        stem = case_id.partition("[")[0].rpartition("/")[0]
-        for root in self.settings.roots:
-            for suffix in SUFFIXES:
-                file = ini.folder_of(root) / f"{stem}{suffix}"
-                if file.is_file() and file.is_relative_to(root):
-                    return self.corpus(file).facts(case_id)
-        return None
-
     def pytest_report_header(self) -> str:
         """Say what is judged."""
-        return f"tconv: {self.settings.backend}, {self.settings.tier} tier"
+        return f"tconv: {self._settings.backend}, {self._settings.tier} tier"
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Take case files below the roots; take the ini file for those that are elsewhere."""
-        if file_path.suffix in SUFFIXES and self.settings.root_of(file_path):
-            return CaseFile.from_parent(parent, path=file_path, gatekeeper=self)
-        if file_path == self._config.inipath and self.settings.elsewhere:
-            return Elsewhere.from_parent(parent, path=file_path, gatekeeper=self)
+        if file_path.suffix in SUFFIXES and self._settings.root_of(file_path):
+            return CaseFile.from_parent(parent, path=file_path, judging=self._session)
+        if file_path == self._config.inipath and self._settings.elsewhere:
+            return Elsewhere.from_parent(parent, path=file_path, judging=self._session)
         return None
 
     @pytest.hookimpl(wrapper=True)
@@ -158,8 +91,7 @@ class Gatekeeper:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """End the worker; judge what all cases came to, unless the run was broken off."""
-        if self._pool is not None:
-            self._pool.close()
+        self._session.close()
         if not self._records or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return
         if session.shouldstop or session.shouldfail:
@@ -178,22 +110,22 @@ class Gatekeeper:
             tconv=__version__,
             backend=BackendHeader(name=records[0].backend, version=self._version),
             dialect=records[0].dialect,
-            tier=self.settings.tier,
+            tier=self._settings.tier,
             corpus="",
             cases=len(records),
-            timeout=self.settings.timeout,
+            timeout=self._settings.timeout,
             started="",
         )
-        waivers = self._waivers_for(header.backend.name)
+        waivers = self._session.waivers(header.backend.name)
         if waivers is not None:
             # Some cases may have been deselected: a waiver of those has nothing to answer for.
-            facts = {record.case: self._facts(record.case) or {} for record in records}
+            facts = {record.case: self._session.facts(record.case) or {} for record in records}
             met = [one for one in waivers.waivers if any(one.covers(*pair) for pair in facts.items())]
             waivers = waivers.model_copy(update={"waivers": met})
-        run = Run(self.settings.base, header, records)
-        ships = data_folder("cases").resolve() in self.settings.roots
-        own = ships or self.settings.waivers is not None
-        return assess(run, waivers, self._facts, strict=self.settings.strict, own=own)
+        run = Run(self._settings.base, header, records)
+        ships = data_folder("cases").resolve() in self._settings.roots
+        own = ships or self._settings.waivers is not None
+        return assess(run, waivers, self._session.facts, strict=self._settings.strict, own=own)
 
     def _fail(self, session: pytest.Session, reasons: list[str]) -> None:
         """Report a failure of no case, so that every report of pytest's has it."""

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tconv import waivers
 from tconv.corpus.corpus import TIERS
 from tconv.dialects import dialect
 from tconv.errors import FileError, UsageError, nearest
+from tconv.gate import waivers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.corpus import Tier
-    from tconv.waivers import WaiverFile
+    from tconv.gate.waivers import WaiverFile
 
 _LEAST_SECONDS = 0.05
 

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.bound import bound, derivation
-from tconv.call import say
+from tconv.cases.call import say
+from tconv.cases.layouts import data_shape
+from tconv.cases.operands import EXACT_BITS, make
 from tconv.dialects import dialect as dialect_of
-from tconv.expectation import Candidate, Inexpressible, Refuse, Values, expectation
-from tconv.judge import Truth
-from tconv.layouts import data_shape
-from tconv.operands import EXACT_BITS, make
+from tconv.expectation.bound import bound, derivation
+from tconv.expectation.owed import Candidate, Inexpressible, Refuse, Values, expectation
+from tconv.expectation.truth import Truth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tconv.call import Call, Input
-    from tconv.case import Case, Operand
+    from tconv.cases.call import Call, Input
+    from tconv.cases.case import Case, Operand
     from tconv.dialects import Dialect
-    from tconv.geometry import Geometry
+    from tconv.dialects.geometry import Geometry
 
 _SHOWN = 24
 

@@ -14,17 +14,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tconv.dialects import DIALECTS
-from tconv.reports import whole
+from tconv.reports import atomic
 from tconv.reports.page import figures, overview
 from tconv.reports.page.artifacts import OPERANDS, VALUES, Shown, shown
 from tconv.reports.phrases import explanation, inconsistency, phrase
-from tconv.verdict import KINDS, Agreed
+from tconv.verdict.kinds import KINDS, Agreed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tconv.gate import Assessment, Judged
+    from tconv.gate.assessment import Assessment, Judged
     from tconv.reports.page.overview import Overview
 
 PAGE_LIMIT = 24 * 2**20
@@ -44,7 +44,7 @@ def write(assessments: Sequence[Assessment], destination: Path) -> None:
         assessments: the runs, in the order in which the page shows them.
         destination: the file.
     """
-    whole.write(destination, _page(assessments))
+    atomic.write(destination, _page(assessments))
 
 
 def _page(assessments: Sequence[Assessment]) -> str:

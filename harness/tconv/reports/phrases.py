@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, assert_never
 
-from tconv import verdict as ver
-from tconv.yaml_tree import one_line
+from tconv.errors import one_line
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from tconv.answers import Answers
-    from tconv.records import Record
+    from tconv.comparison.answers import Answers
+    from tconv.records.record_file import Record
 
 
 def phrase(verdict: ver.Verdict) -> str:

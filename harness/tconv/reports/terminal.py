@@ -12,14 +12,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tconv.gate import Status
+from tconv.gate.assessment import Status
 from tconv.reports.causes import causes
 from tconv.reports.phrases import inconsistency
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tconv.gate import Assessment
+    from tconv.gate.assessment import Assessment
 
 _PIPED_WIDTH = 400
 _MOST_GROUPS = 20

@@ -6,15 +6,15 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.constraints import CONSTRAINTS
 from tconv.diagnosis import shared
 from tconv.dialects import DIALECTS, Open
+from tconv.dialects.constraints import CONSTRAINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tconv.gate.waivers import Waiver
     from tconv.reports.atlas.source import Source
-    from tconv.waivers import Waiver
 
 
 _NAMED = 3

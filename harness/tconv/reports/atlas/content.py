@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tconv.comparison.porting import alike
 from tconv.dialects import DIALECTS
-from tconv.porting import alike
 from tconv.reports.atlas.conflicts import Contradiction, Deviation, contradictions, deviations
 from tconv.reports.atlas.matrix import NO_TEXT, Clause, clauses
 from tconv.reports.atlas.ports import Pair, pairs
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.corpus import Corpus
-    from tconv.gate import Assessment
+    from tconv.gate.assessment import Assessment
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv import verdict as ver
-from tconv.answers import Answers, Opened, Told, answers, every_reading
-from tconv.constraints import CONSTRAINTS
+from tconv.comparison.answers import Answers, Opened, Told, answers, every_reading
 from tconv.dialects import DIALECTS, Absent, Open
-from tconv.expectation import expectation
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.rules import QUESTIONS
+from tconv.expectation.owed import expectation
+from tconv.records import artifacts
 from tconv.reports.atlas import words
 from tconv.reports.atlas.source import Example, Source, called, followed, listed, values
-from tconv.reports.page.artifacts import kept
-from tconv.rules import QUESTIONS
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tconv.answers import Array
     from tconv.corpus import Corpus
     from tconv.dialects import Dialect
-    from tconv.readings import Reading
-    from tconv.records import Record
+    from tconv.dialects.readings import Reading
+    from tconv.records.record_file import Record
+    from tconv.vocabulary import Array
 
 
 NO_TEXT = "geometry/1"
@@ -95,7 +95,7 @@ def _told(source: Source, corpus: Corpus) -> dict[str, Answers]:
         return {}
 
     def actual(record: Record) -> Array | None:
-        return kept(run.path.parent, record.artifact, "actual")
+        return artifacts.array(run.path.parent, record.artifact, "actual")
 
     found = answers(run, corpus.find, every_reading(DIALECTS[source.dialect]), actual, source.assessment.waived)
     return {one.question: one for one in found}
@@ -141,7 +141,7 @@ def _example(source: Source, row: Dialect, told: Told) -> Example:
     verdict = record.verdict
     if told.answer == Opened.REFUSED or (isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"):
         return Example(case.id, called(case, row), "refused")
-    array = kept(source.assessment.run.path.parent, record.artifact, "actual")
+    array = artifacts.array(source.assessment.run.path.parent, record.artifact, "actual")
     if array is None and (geometry := followed(verdict, expected)) is not None:
         array = values(case, geometry)
     returned = "a value" if array is None else listed(array)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv import verdict as ver
-from tconv.call import say
+from tconv.cases.call import say
+from tconv.comparison.porting import Catalogue, Change
 from tconv.dialects import DIALECTS
-from tconv.expectation import expectation
-from tconv.porting import Catalogue, Change
+from tconv.expectation.owed import expectation
 from tconv.reports.atlas import words
 from tconv.reports.atlas.source import Example, Source, called, followed, listed, values
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.dialects import Dialect
-    from tconv.records import Record
+    from tconv.records.record_file import Record
 
 
 @dataclass(frozen=True, slots=True)

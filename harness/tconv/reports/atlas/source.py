@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv import verdict as ver
-from tconv.call import say
-from tconv.expectation import Values
-from tconv.judge import Truth
-from tconv.operands import make
+from tconv.cases.call import say
+from tconv.cases.operands import make
+from tconv.expectation.owed import Values
+from tconv.expectation.truth import Truth
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.answers import Array
-    from tconv.case import Case
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.expectation import Expectation
-    from tconv.gate import Assessment, Status
-    from tconv.geometry import Geometry
+    from tconv.dialects.geometry import Geometry
+    from tconv.expectation.owed import Expectation
+    from tconv.gate.assessment import Assessment, Status
+    from tconv.vocabulary import Array
 
 
 _SHOWN = 24

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tconv.answers import Opened
-from tconv.rules import Negative, Odd, Same, Sized
+from tconv.comparison.answers import Opened
+from tconv.dialects.rules import Negative, Odd, Same, Sized
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

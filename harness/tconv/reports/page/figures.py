@@ -6,7 +6,7 @@ import math
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from tconv import verdict as ver
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from tconv.gate import Status
+from tconv.gate.assessment import Status
 from tconv.reports.causes import causes
 from tconv.reports.page import figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tconv.gate import Assessment, WaiverUse
+    from tconv.gate.assessment import Assessment, WaiverUse
+    from tconv.gate.waivers import Waiver
     from tconv.reports.causes import Cause
-    from tconv.waivers import Waiver
 
 STATUSES = (
     Status.FAILED,

@@ -1,0 +1,176 @@
+"""A case said in a dialect: its own words, only the attributes that are written, inputs in its layouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tconv.cases.layouts import data_shape, from_iox, from_ncx
+from tconv.vocabulary import DataFormat, DType, FilterFormat, Signature, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.cases.case import Case, Operand
+    from tconv.dialects import Dialect
+    from tconv.vocabulary import Array, Attributes, Ints
+
+Value = str | int | tuple[int, ...]
+_Format = TypeVar("_Format", DataFormat, FilterFormat)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of a call.
+
+    Attributes:
+        role: x, w, b or output_shape.
+        name: the dialect's name for it.
+        shape: its shape in the call's layout.
+        dtype: its element type; None for output_shape, which is integers.
+        constant: whether it is part of the model rather than fed.
+        values: the integers of output_shape.
+    """
+
+    role: str
+    name: str
+    shape: Ints
+    dtype: DType | None
+    constant: bool = False
+    values: Ints = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a backend is asked to run.
+
+    Attributes:
+        dialect: the dialect's name.
+        attributes: in the dialect's spelling.
+        inputs: in the dialect's order; arrays come in `data_format` and `filter_format`.
+        data_format: the layout of data and output, also where the operator has no such attribute.
+        filter_format: the layout of the filter, likewise.
+        groups: for backends that need the number apart from attributes.
+        symbolic: whether sizes are to be declared as symbols.
+        written: the same in the canonical vocabulary, for backends that have no text of their own.
+    """
+
+    dialect: str
+    attributes: Mapping[str, Value]
+    inputs: tuple[Input, ...]
+    data_format: DataFormat
+    filter_format: FilterFormat
+    groups: int
+    symbolic: bool
+    written: Signature
+
+    @property
+    def dtype(self) -> DType:
+        """The element type of the data, and so of the output."""
+        return self.inputs[0].dtype or DType.F32
+
+    @property
+    def rank(self) -> int:
+        """The number of spatial axes of the data."""
+        return len(self.inputs[0].shape) - 2
+
+
+def signature(case: Case, dialect: Dialect) -> Signature:
+    """Return what the case writes in the dialect: what it mentions, and neutral values where the dialect wants one."""
+    mentioned = case.attributes
+    rank = len(case.x.shape) - 2
+    neutral: dict[str, Any] = {
+        name: ((1 if name in {"strides", "dilations"} else 0),) * rank
+        for name in dialect.spelling.written
+        if getattr(mentioned, name) is None and name not in case.omit
+    }
+    attributes = replace(mentioned, **neutral) if neutral else mentioned
+    return Signature(attributes, _type(case.x), _type(case.w), None if case.b is None else _type(case.b))
+
+
+def say(case: Case, dialect: Dialect) -> Call:
+    """Return the case in the dialect's words. Whether it can be said is for `expectation` to judge."""
+    written = signature(case, dialect)
+    attributes = written.attributes
+    data_format = _layout(attributes.data_format, dialect.data_format)
+    filter_format = _layout(attributes.filter_format, dialect.filter_format)
+    return Call(
+        dialect.name,
+        _written(attributes, dialect),
+        _inputs(case, dialect, data_format, filter_format),
+        data_format,
+        filter_format,
+        1 if attributes.groups is None else attributes.groups,
+        case.shapes == "symbolic",
+        written,
+    )
+
+
+def _type(operand: Operand) -> TensorType:
+    return TensorType(operand.shape, operand.dtype)
+
+
+def _layout(word: str | None, default: _Format) -> _Format:
+    return type(default)(word) if word in set(type(default)) else default
+
+
+def _written(attributes: Attributes, dialect: Dialect) -> dict[str, Value]:
+    """Return the attributes in the dialect's spelling."""
+    spelling = dialect.spelling
+    meanings = {
+        "auto_pad": spelling.auto_pad,
+        "data_format": spelling.data_formats,
+        "filter_format": spelling.filter_formats,
+    }
+    words: dict[str, Value] = {}
+    for name, value in attributes.given().items():
+        word = spelling.attributes.get(name)
+        if word is None:
+            continue
+        if word == "pads":
+            words[word] = _pads(attributes)
+        else:
+            words[word] = meanings[name].get(str(value), value) if name in meanings else value
+    return words
+
+
+def _pads(attributes: Attributes) -> Ints:
+    """Return ONNX's single list; the side that is not written is 0 as often as the other has entries."""
+    begin, end = attributes.pads_begin, attributes.pads_end
+    return (begin if begin is not None else (0,) * len(end or ())) + (
+        end if end is not None else (0,) * len(begin or ())
+    )
+
+
+def _inputs(case: Case, dialect: Dialect, data_format: DataFormat, filter_format: FilterFormat) -> tuple[Input, ...]:
+    names, constant = dialect.spelling.inputs, case.filter_source == "initializer"
+    groups = case.attributes.groups or 1
+    inputs = [
+        Input("x", names["x"], data_shape(case.x.shape, data_format), case.x.dtype),
+        Input("w", names["w"], _filter_shape(case.w.shape, filter_format, groups), case.w.dtype, constant),
+    ]
+    if case.b is not None and "b" in names:
+        inputs.append(Input("b", names["b"], case.b.shape, case.b.dtype, constant))
+    size = case.attributes.output_shape
+    if size is not None and "output_shape" in names:
+        inputs.append(Input("output_shape", names["output_shape"], (len(size),), None, constant=True, values=size))
+    return tuple(inputs)
+
+
+def _filter_shape(shape: Ints, filter_format: FilterFormat, groups: int) -> Ints:
+    """Return an IOX shape in `filter_format`."""
+    match filter_format:
+        case FilterFormat.XOI:
+            return (*shape[2:], *shape[1::-1])
+        case FilterFormat.GIOX:
+            return (groups, shape[0] // groups, *shape[1:])
+        case _:
+            return shape
+
+
+def in_layouts(operands: Mapping[str, Array], call: Call) -> dict[str, Array]:
+    """Return the operands, in NCX and IOX, in the call's layouts."""
+    arrays = dict(operands)
+    arrays["x"] = from_ncx(operands["x"], call.data_format)
+    arrays["w"] = from_iox(operands["w"], call.filter_format, call.groups)
+    return arrays

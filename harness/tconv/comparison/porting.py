@@ -1,0 +1,198 @@
+"""What changes when a call is taken from one text to another, and which rewriting keeps it.
+
+Explicit pads and output_padding are read alike by every text, so an answer of one text is kept in another by writing
+what the first resolves to. Where a pad would be negative, or output_padding too large, nothing that can be written
+keeps it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from tconv.dialects import DIALECTS
+from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
+from tconv.vocabulary import Attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tconv.cases.case import Case, Operand
+    from tconv.dialects import Dialect
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Ints
+
+Key = tuple["Operand", "Operand", "Operand | None", "Geometry"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A combination of attributes that another text answers otherwise, or cannot say.
+
+    Attributes:
+        combination: the padding mode, and which of output_shape and output_padding are written.
+        what: what differs, `output size` or `pads`; where the target cannot say it, the constraint that forbids it.
+        count: how many cases of the corpus are such.
+        kept: how many of them can be rewritten.
+        asked: how many cases with this combination the source answers; all that it answers where it is any.
+        example: the smallest of them, among those that can be rewritten where there are some.
+        before: what the source makes of the example.
+        after: what the target makes of the same attributes; None where it cannot say them.
+        reason: why the target cannot say it; empty where it can.
+        rewriting: what keeps the source's answer in the target; None where nothing that can be written does.
+    """
+
+    combination: str
+    what: str
+    count: int
+    kept: int
+    asked: int
+    example: Case
+    before: Geometry
+    after: Geometry | None
+    reason: str
+    rewriting: Case | None
+
+
+class Catalogue:
+    """A corpus as porting sees it: what every dialect owes to its cases, and those with explicit pads alone.
+
+    Args:
+        cases: of the corpus; those that break something, or that say the same in another presentation, are left out.
+    """
+
+    def __init__(self, cases: Iterable[Case]) -> None:
+        self._cases = [
+            case
+            for case in cases
+            if case.breaks is None
+            and not case.omit
+            and (case.shapes, case.filter_source) == ("static", "initializer")
+            and prod(case.x.shape) * prod(case.w.shape) > 0
+        ]
+        self._owed = {name: [expectation(case, row) for case in self._cases] for name, row in DIALECTS.items()}
+        self._plain: dict[Key, Case] = {}
+        for case, owed in zip(self._cases, self._owed["geometry/1"], strict=True):
+            if isinstance(owed, Values) and case.attributes.data_format is case.attributes.filter_format is None:
+                self._plain.setdefault((case.x, case.w, case.b, owed.primary.geometry), case)
+
+    def asked_plainly(self, case: Case, geometry: Geometry) -> Case | None:
+        """Return a case with explicit pads alone that has the same operands and this geometry, if there is one."""
+        return self._plain.get((case.x, case.w, case.b, geometry))
+
+    def changes(self, source: str, target: str) -> list[Change]:
+        """Return what changes on the way from one dialect to another, combination by combination."""
+        groups: dict[tuple[str, str], list[_Parted]] = defaultdict(list)
+        asked: Counter[str] = Counter()
+        for case, ours, theirs in zip(self._cases, self._owed[source], self._owed[target], strict=True):
+            if isinstance(ours, Values):
+                asked.update((_ANY, _combination(case)))
+                if parted := _parted(case, ours.primary.geometry, theirs):
+                    groups[parted.combination, parted.what].append(parted)
+        return [self._change(members, asked, DIALECTS[target]) for _, members in sorted(groups.items())]
+
+    def _change(self, members: list[_Parted], asked: Counter[str], target: Dialect) -> Change:
+        kept = {id(member): rewritten(member.case, member.before, target) for member in members}
+        one = min(members, key=lambda member: (kept[id(member)] is None, *self._simplicity(member)))
+        return Change(
+            one.combination,
+            one.what,
+            len(members),
+            sum(rewriting is not None for rewriting in kept.values()),
+            asked[one.combination],
+            one.case,
+            one.before,
+            one.after,
+            one.reason,
+            kept[id(one)],
+        )
+
+    def _simplicity(self, member: _Parted) -> tuple[bool, int, int, int]:
+        """Return what orders examples: first those whose rewriting is a case too, then the smallest."""
+        case = member.case
+        known = self.asked_plainly(case, member.before) is not None
+        return not known, len(case.x.shape), prod(case.x.shape) + prod(case.w.shape), len(case.id)
+
+
+def rewritten(case: Case, geometry: Geometry, target: Dialect) -> Case | None:
+    """Return the case with explicit pads and output_padding that give `geometry` in `target`.
+
+    Returns:
+        The case under the same id, without padding mode and output_shape; None where the target cannot say it.
+    """
+    if any(pad < 0 for pad in geometry.pads_begin):
+        return None
+    added = tuple(max(-end, 0) for end in geometry.pads_end)
+    attributes = Attributes(
+        strides=_unless(geometry.strides, 1),
+        dilations=_unless(geometry.dilations, 1),
+        pads_begin=_unless(geometry.pads_begin, 0),
+        pads_end=_unless(tuple(max(end, 0) for end in geometry.pads_end), 0),
+        output_padding=_unless(added, 0),
+        groups=case.attributes.groups,
+        data_format=case.attributes.data_format,
+        filter_format=case.attributes.filter_format,
+    )
+    plain = replace(case, attributes=attributes, expected=())
+    owed = expectation(plain, target)
+    return plain if isinstance(owed, Values) and owed.primary.geometry == geometry else None
+
+
+def alike(names: Sequence[str]) -> Mapping[str, list[str]]:
+    """Return the dialects that say the same but for types, under the last of them."""
+    groups: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    for name in names:
+        row = DIALECTS[name]
+        others = tuple((key, answer) for key, answer in row.constraints.items() if key not in _OF_TYPES)
+        spelling = (tuple(row.spelling.attributes.items()), tuple(row.spelling.inputs.items()))
+        groups[row.rules, row.disputed, others, spelling, row.data_format, row.filter_format].append(name)
+    return {members[-1]: members[:-1] for members in groups.values()}
+
+
+_OF_TYPES = {"without-bf16", "without-f64"}
+_ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class _Parted:
+    """A case on which two texts part."""
+
+    case: Case
+    combination: str
+    what: str
+    before: Geometry
+    after: Geometry | None = None
+    reason: str = ""
+
+
+def _parted(case: Case, before: Geometry, theirs: Values | Refuse | Inexpressible) -> _Parted | None:
+    """Return how the target's answer differs from the source's; None where it does not, or in types alone."""
+    if isinstance(theirs, Inexpressible | Refuse):
+        broken = theirs.broken
+        if broken.constraint in _OF_TYPES:
+            return None
+        return _Parted(case, _ANY, broken.constraint, before, reason=f"{broken.attribute} {broken.must}")
+    after = theirs.primary.geometry
+    if after == before:
+        return None
+    what = "output size" if after.output != before.output else "pads"
+    return _Parted(case, _combination(case), what, before, after)
+
+
+def _combination(case: Case) -> str:
+    return " with ".join(_words(case))
+
+
+def _words(case: Case) -> Iterator[str]:
+    attributes = case.attributes
+    yield str(attributes.auto_pad or "explicit")
+    if attributes.output_shape is not None:
+        yield "output_shape"
+    if any(attributes.output_padding or ()):
+        yield "output_padding"
+
+
+def _unless(values: Ints, neutral: int) -> Ints | None:
+    return None if all(value == neutral for value in values) else values

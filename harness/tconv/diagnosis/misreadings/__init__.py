@@ -1,0 +1,69 @@
+"""The catalogue of misreadings: the distinct ways to get a transposed convolution wrong that no text allows.
+
+Each is a row: a name, one sentence, where it was seen, and a change of what is written, of the geometry, of the
+operands, of the result, or of how numbers are kept. The reference evaluated under a misreading is the same reference:
+no transposed convolution is computed here. A foreign answer to a question of `rules`, one that only another text gives,
+is a misreading too; see `of`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+from tconv.diagnosis.misreadings import attributes, geometry, operands, output, precision
+from tconv.diagnosis.misreadings.applied import Imagined, imagined
+from tconv.diagnosis.misreadings.misreading import Misreading
+from tconv.dialects import DIALECTS
+from tconv.dialects.readings import AnswerOtherwise
+from tconv.dialects.rules import QUESTIONS
+
+__all__ = ["CATALOGUE", "Imagined", "Misreading", "imagined", "of", "pairs"]
+
+CATALOGUE = (
+    *attributes.MISREADINGS,
+    *geometry.MISREADINGS,
+    *operands.MISREADINGS,
+    *output.MISREADINGS,
+    *precision.MISREADINGS,
+)
+"""All of them, those of attributes first; the simplest that explains an output is named first."""
+_OVERLOOKED = (
+    "output-shape-ignored",
+    "auto-pad-ignored",
+    "pads-ignored",
+    "bias-ignored",
+    "output-padding-ignored",
+    "filter-flipped",
+)
+"""What a runtime overlooks it overlooks in company."""
+_SEEN_TOGETHER = (
+    # Tencent/TNN#205, all three in one kernel
+    ("filter-channels-exchanged", "groups-share-the-first-filter"),
+    ("filter-channels-exchanged", "bias-of-the-first-group"),
+    ("groups-share-the-first-filter", "bias-of-the-first-group"),
+    # robertknight/rten#1399 and #1408, in one version
+    ("pads-interleaved", "bias-of-the-first-group"),
+)
+
+
+@cache
+def of(dialect_name: str) -> tuple[Misreading, ...]:
+    """Return the misreadings of a dialect: answers that its text does not allow, and those of the catalogue."""
+    row = DIALECTS[dialect_name]
+    allowed = {(reading.change.question, reading.change.answer) for reading in row.disputed}
+    foreign = [
+        Misreading(f"{question}={answer}", f"{question} is answered by {answer}", AnswerOtherwise(question, answer))
+        for question in QUESTIONS
+        for answer in type(getattr(row.rules, question))
+        if answer != getattr(row.rules, question) and (question, answer) not in allowed
+    ]
+    return (*foreign, *CATALOGUE)
+
+
+@cache
+def pairs() -> tuple[tuple[Misreading, Misreading], ...]:
+    """Return misreadings that are made together: where they were seen so, and what is overlooked with other things."""
+    by_name = {one.name: one for one in CATALOGUE}
+    named = (*combinations(_OVERLOOKED, 2), *_SEEN_TOGETHER)
+    return tuple((by_name[one], by_name[other]) for one, other in named)

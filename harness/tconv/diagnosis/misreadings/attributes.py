@@ -1,0 +1,166 @@
+"""Attributes taken for others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tconv.diagnosis.misreadings.misreading import AttributesOtherwise, Misreading
+from tconv.vocabulary import AutoPad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.vocabulary import Attributes, Ints
+
+
+def _first(name: str) -> Callable[[Attributes], Attributes]:
+    """Return what takes the first axis's value for all."""
+
+    def change(attributes: Attributes) -> Attributes:
+        value: Ints | None = getattr(attributes, name)
+        first: dict[str, Any] = {name: (value[0],) * len(value)} if value else {}
+        return replace(attributes, **first)
+
+    return change
+
+
+def _reversed(*names: str) -> Callable[[Attributes], Attributes]:
+    """Return what takes axes in the other order."""
+
+    def change(attributes: Attributes) -> Attributes:
+        values: dict[str, Any] = {
+            name: value[::-1] for name in names if (value := getattr(attributes, name)) is not None
+        }
+        return replace(attributes, **values)
+
+    return change
+
+
+def _without(*names: str) -> Callable[[Attributes], Attributes]:
+    """Return what overlooks attributes."""
+    return lambda attributes: replace(attributes, **dict.fromkeys(names))
+
+
+def _exchanged(one: str, two: str) -> Callable[[Attributes], Attributes]:
+    """Return what takes two attributes for each other."""
+    return lambda a: replace(a, **{one: getattr(a, two), two: getattr(a, one)})
+
+
+def _upper_for_lower(attributes: Attributes) -> Attributes:
+    mode = attributes.auto_pad
+    return attributes if mode is None else replace(attributes, auto_pad=_OTHER_MODE.get(mode, mode))
+
+
+_OTHER_MODE: dict[str, str] = {
+    AutoPad.SAME_UPPER: AutoPad.SAME_LOWER,
+    AutoPad.SAME_LOWER: AutoPad.SAME_UPPER,
+}
+
+
+def _pads(attributes: Attributes) -> tuple[Ints, Ints] | None:
+    begin, end = attributes.pads_begin, attributes.pads_end
+    if begin is None and end is None:
+        return None
+    zeros = (0,) * len(begin or end or ())
+    return begin or zeros, end or zeros
+
+
+def _interleaved(attributes: Attributes) -> Attributes:
+    if (pads := _pads(attributes)) is None:
+        return attributes
+    flat = (*pads[0], *pads[1])
+    return replace(attributes, pads_begin=flat[::2], pads_end=flat[1::2])
+
+
+def _symmetric(attributes: Attributes) -> Attributes:
+    if (pads := _pads(attributes)) is None:
+        return attributes
+    return replace(attributes, pads_begin=pads[0], pads_end=pads[0])
+
+
+MISREADINGS: tuple[Misreading, ...] = (
+    Misreading("pads-ignored", "pads are overlooked", AttributesOtherwise(_without("pads_begin", "pads_end"))),
+    Misreading(
+        "pads-exchanged",
+        "pads of begin and end are exchanged",
+        AttributesOtherwise(_exchanged("pads_begin", "pads_end")),
+    ),
+    Misreading(
+        "pads-interleaved",
+        "the list of pads is read as begin and end of each axis in turn",
+        AttributesOtherwise(_interleaved),
+        "PaddlePaddle/X2Paddle#792, robertknight/rten#1399",
+    ),
+    Misreading("pads-symmetric", "the pads of the beginning are used on both sides", AttributesOtherwise(_symmetric)),
+    Misreading(
+        "pads-axes-reversed",
+        "pads are taken for the axes in the other order",
+        AttributesOtherwise(_reversed("pads_begin", "pads_end")),
+        "tensorflow/tensorflow#24151",
+    ),
+    Misreading(
+        "output-padding-ignored",
+        "output_padding is overlooked",
+        AttributesOtherwise(_without("output_padding")),
+        "apache/tvm#18635, openvinotoolkit/openvino#202, opencv/opencv#28264, pytorch/pytorch#169176",
+    ),
+    Misreading(
+        "output-padding-axes-reversed",
+        "output_padding is taken for the axes in the other order",
+        AttributesOtherwise(_reversed("output_padding")),
+        "ARM-software/ComputeLibrary#482",
+    ),
+    Misreading("strides-ignored", "every stride is 1", AttributesOtherwise(_without("strides"))),
+    Misreading(
+        "strides-of-the-first-axis",
+        "the first stride is used on every axis",
+        AttributesOtherwise(_first("strides")),
+        "PaddlePaddle/Paddle#20997, deepjavalibrary/djl#384",
+    ),
+    Misreading(
+        "strides-axes-reversed",
+        "strides are taken for the axes in the other order",
+        AttributesOtherwise(_reversed("strides")),
+    ),
+    Misreading(
+        "dilations-ignored",
+        "every dilation is 1",
+        AttributesOtherwise(_without("dilations")),
+        "keras-team/keras#8159, tensorflow/tensorflow#21598",
+    ),
+    Misreading(
+        "dilations-of-the-first-axis",
+        "the first dilation is used on every axis",
+        AttributesOtherwise(_first("dilations")),
+    ),
+    Misreading(
+        "dilations-axes-reversed",
+        "dilations are taken for the axes in the other order",
+        AttributesOtherwise(_reversed("dilations")),
+    ),
+    Misreading(
+        "strides-for-dilations",
+        "strides and dilations are exchanged",
+        AttributesOtherwise(_exchanged("strides", "dilations")),
+        "huggingface/candle#2337",
+    ),
+    Misreading(
+        "auto-pad-ignored",
+        "the padding mode is overlooked",
+        AttributesOtherwise(_without("auto_pad")),
+        "microsoft/onnxruntime#4086, apache/tvm#19450, openvinotoolkit/openvino#32608",
+    ),
+    Misreading(
+        "upper-for-lower",
+        "SAME_UPPER and SAME_LOWER are exchanged",
+        AttributesOtherwise(_upper_for_lower),
+        "microsoft/onnxruntime#9370",
+    ),
+    Misreading(
+        "output-shape-ignored",
+        "output_shape is overlooked",
+        AttributesOtherwise(_without("output_shape")),
+        "pytorch/pytorch#75889",
+    ),
+)

@@ -1,0 +1,98 @@
+"""Another geometry than the rules give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tconv.diagnosis.misreadings.misreading import GeometryOtherwise, Misreading
+from tconv.vocabulary import AutoPad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Ints, Signature
+
+
+def _op(signature: Signature) -> Ints:
+    return signature.per_axis("output_padding", 0)
+
+
+def _op_at_the_beginning(geometry: Geometry, signature: Signature) -> Geometry:
+    return replace(geometry, pads_begin=_minus(geometry.pads_begin, _op(signature)))
+
+
+def _minus(one: Ints, two: Ints) -> Ints:
+    return tuple(a - b for a, b in zip(one, two, strict=True))
+
+
+def _pads_added(geometry: Geometry, signature: Signature) -> Geometry:
+    begin, end = signature.per_axis("pads_begin", 0), signature.per_axis("pads_end", 0)
+    if signature.auto_pad != AutoPad.EXPLICIT or signature.attributes.output_shape is not None:
+        return geometry
+    output = tuple(o + 2 * (p + q) for o, p, q in zip(geometry.output, begin, end, strict=True))
+    return replace(geometry, pads_begin=tuple(-p for p in begin), output=output)
+
+
+def _shifted(by: int) -> Callable[[Geometry, Signature], Geometry]:
+    return lambda geometry, _: replace(geometry, pads_begin=tuple(p + by for p in geometry.pads_begin))
+
+
+def _op_times_stride(geometry: Geometry, signature: Signature) -> Geometry:
+    more = (op * (s - 1) for op, s in zip(_op(signature), geometry.strides, strict=True))
+    return replace(geometry, output=tuple(o + one for o, one in zip(geometry.output, more, strict=True)))
+
+
+def _kernel_plus_dilation(geometry: Geometry, signature: Signature) -> Geometry:
+    if signature.attributes.output_shape is not None or signature.auto_pad not in {AutoPad.EXPLICIT, AutoPad.VALID}:
+        return geometry
+    less = ((k - 2) * (d - 1) for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
+    return replace(geometry, output=tuple(o - one for o, one in zip(geometry.output, less, strict=True)))
+
+
+def _sized_without_pads(geometry: Geometry, signature: Signature) -> Geometry:
+    if signature.attributes.output_shape is None:
+        return geometry
+    return replace(geometry, pads_begin=(0,) * len(geometry.pads_begin))
+
+
+MISREADINGS: tuple[Misreading, ...] = (
+    Misreading(
+        "pads-added",
+        "pads enlarge the output, as those of a convolution do",
+        GeometryOtherwise(_pads_added),
+        "apache/mxnet#20639, Samsung/TICO#420",
+    ),
+    Misreading(
+        "output-padding-at-the-beginning",
+        "output_padding is added at the beginning",
+        GeometryOtherwise(_op_at_the_beginning),
+        "llvm/torch-mlir#4650",
+    ),
+    Misreading("one-too-early", "the output begins one element too early", GeometryOtherwise(_shifted(-1))),
+    Misreading(
+        "one-too-late",
+        "the output begins one element too late",
+        GeometryOtherwise(_shifted(1)),
+        "keras-team/keras#22876",
+    ),
+    Misreading(
+        "output-padding-times-stride",
+        "output_padding is multiplied by the stride",
+        GeometryOtherwise(_op_times_stride),
+        "apple/coreai-torch#57",
+    ),
+    Misreading(
+        "kernel-plus-dilation",
+        "the size of a dilated kernel is taken for kernel + dilation - 1",
+        GeometryOtherwise(_kernel_plus_dilation),
+        "microsoft/onnxruntime#2518, microsoft/onnxruntime#2688",
+    ),
+    Misreading(
+        "output-shape-pads-nothing",
+        "beside output_shape the output begins at the first point that the taps reach",
+        GeometryOtherwise(_sized_without_pads),
+        "microsoft/onnxruntime#26665, openvino 2026.4 reading ONNX models with groups",
+    ),
+)

@@ -1,0 +1,82 @@
+"""A row of the catalogue, and the kinds of changes that it may make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tconv.dialects.readings import AnswerOtherwise
+from tconv.vocabulary import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.dialects.geometry import Geometry
+    from tconv.expectation.bound import Terms
+    from tconv.vocabulary import Attributes, DType, Signature
+
+Operands = dict[str, Array]
+"""x, w and perhaps b, in float64, NCX and IOX."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttributesOtherwise:
+    """Attributes are taken for others."""
+
+    change: Callable[[Attributes], Attributes]
+
+
+@dataclass(frozen=True, slots=True)
+class GeometryOtherwise:
+    """The geometry is another one than the rules give."""
+
+    change: Callable[[Geometry, Signature], Geometry]
+
+
+@dataclass(frozen=True, slots=True)
+class OperandsOtherwise:
+    """Operands are taken for others of the same shapes."""
+
+    change: Callable[[Operands, Geometry, Signature], Operands]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOtherwise:
+    """The output is another one of the same shape: elements are moved, repeated or left out."""
+
+    change: Callable[[Array, Geometry, Signature], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionOtherwise:
+    """Numbers are kept with fewer bits than they must have, so that no order of the sum gives what is owed.
+
+    Attributes:
+        at_best: what it makes of the exact values of a type, where nothing but the last number is kept so.
+        accounts: whether an output may come from the terms of a sum that is kept so.
+    """
+
+    at_best: Callable[[Array, DType], Array]
+    accounts: Callable[[Array, Terms, DType], bool]
+
+
+Change = (
+    AnswerOtherwise | AttributesOtherwise | GeometryOtherwise | OperandsOtherwise | OutputOtherwise | PrecisionOtherwise
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Misreading:
+    """A way to get it wrong.
+
+    Attributes:
+        name: stable, readable; it stands in records.
+        says: the misreading in one sentence, as something that the runtime does.
+        seen: where it was seen in the wild; empty where that is not known.
+        change: what it changes.
+    """
+
+    name: str
+    says: str
+    change: Change
+    seen: str = ""

@@ -1,0 +1,268 @@
+"""Operands taken for others of the same shapes."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.diagnosis.misreadings.misreading import Misreading, OperandsOtherwise
+from tconv.expectation.bound import is_subnormal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.diagnosis.misreadings.misreading import Operands
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array, Signature
+
+
+def _filter(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherwise:
+    def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
+        w = change(operands["w"], geometry)
+        return operands if w is None or w is operands["w"] else operands | {"w": w}
+
+    return OperandsOtherwise(changed)
+
+
+def _data(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherwise:
+    def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
+        x = change(operands["x"], geometry)
+        return operands if x is None else operands | {"x": x}
+
+    return OperandsOtherwise(changed)
+
+
+def _bias(change: Callable[[Array, Geometry], Array]) -> OperandsOtherwise:
+    def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
+        return operands if "b" not in operands else operands | {"b": change(operands["b"], geometry)}
+
+    return OperandsOtherwise(changed)
+
+
+def _flipped(w: Array, geometry: Geometry) -> Array | None:
+    return None if prod(geometry.kernel) < _SEVERAL else np.flip(w, axis=tuple(range(2, w.ndim)))
+
+
+_SEVERAL = 2
+
+
+def _axes_turned(w: Array, _: Geometry) -> Array | None:
+    turned = w.transpose(0, 1, *range(w.ndim - 1, 1, -1))
+    return turned if w.ndim > _PLAIN + 1 and turned.shape == w.shape else None
+
+
+_PLAIN = 2
+
+
+def _channels_exchanged(w: Array, geometry: Geometry) -> Array | None:
+    groups, inputs = geometry.groups, w.shape[0] // geometry.groups
+    if inputs != w.shape[1] or inputs < _SEVERAL:
+        return None
+    return w.reshape(groups, inputs, *w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
+
+
+def _read_as_xoi(w: Array, geometry: Geometry) -> Array | None:
+    if prod(geometry.kernel) < _SEVERAL or prod(w.shape[:2]) < _SEVERAL:
+        return None
+    memory = np.ascontiguousarray(w).reshape(*geometry.kernel, w.shape[1], w.shape[0])
+    return np.moveaxis(memory, (-1, -2), (0, 1))
+
+
+def _read_as_nxc(x: Array, geometry: Geometry) -> Array | None:
+    if x.shape[1] < _SEVERAL or prod(geometry.spatial) < _SEVERAL:
+        return None
+    return np.moveaxis(np.ascontiguousarray(x).reshape(x.shape[0], *x.shape[2:], x.shape[1]), -1, 1)
+
+
+def _of_groups(order: Callable[[int], list[int]]) -> Callable[[Array, Geometry], Array | None]:
+    """Return what takes the filters of groups in another order."""
+
+    def change(w: Array, geometry: Geometry) -> Array | None:
+        if geometry.groups < _SEVERAL:
+            return None
+        parts = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
+        return parts[order(geometry.groups)].reshape(w.shape)
+
+    return change
+
+
+def channels_dealt(array: Array, geometry: Geometry, axis: int) -> Array | None:
+    """Return channels dealt to groups one by one, as cards are."""
+    count = array.shape[axis]
+    if geometry.groups in {1, count}:
+        return None
+    return np.take(array, np.arange(count).reshape(-1, geometry.groups).T.ravel(), axis=axis)
+
+
+def _tap_dropped(at: int) -> Callable[[Array, Geometry], Array | None]:
+    def change(w: Array, geometry: Geometry) -> Array | None:
+        if not prod(geometry.kernel):
+            return None
+        dropped = w.copy()
+        dropped.reshape(*w.shape[:2], prod(geometry.kernel))[:, :, at] = 0
+        return dropped
+
+    return change
+
+
+def _last_column_dropped(w: Array, geometry: Geometry) -> Array | None:
+    if not prod(geometry.kernel):
+        return None
+    dropped = w.copy()
+    dropped[..., -1] = 0
+    return dropped
+
+
+def _groups_turned(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
+    """Return data and filter with the groups in the other order, so that their outputs are; the bias stays."""
+    if geometry.groups < _SEVERAL:
+        return operands
+    x, w, share = operands["x"], operands["w"], operands["w"].shape[0] // geometry.groups
+    in_groups = (
+        x.reshape(x.shape[0], geometry.groups, share, *x.shape[2:]),
+        w.reshape(geometry.groups, share, *w.shape[1:]),
+    )
+    x, w = np.flip(in_groups[0], 1).reshape(x.shape), np.flip(in_groups[1], 0).reshape(w.shape)
+    return operands | {"x": x, "w": w}
+
+
+def _last_inputs_dropped(w: Array, geometry: Geometry) -> Array | None:
+    inputs = w.shape[0] // geometry.groups
+    if inputs < _SEVERAL:
+        return None
+    dropped = w.copy().reshape(geometry.groups, inputs, *w.shape[1:])
+    dropped[:, -1] = 0
+    return dropped.reshape(w.shape)
+
+
+def _without_bias(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
+    return {role: array for role, array in operands.items() if role != "b"} if "b" in operands else operands
+
+
+def _significand(bits: int, towards: Callable[[Array], Array]) -> OperandsOtherwise:
+    """Return what takes data and filter with so many bits of significand, rounded by `towards`."""
+
+    def change(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
+        return operands | {role: with_bits(operands[role], bits, towards) for role in ("x", "w")}
+
+    return OperandsOtherwise(change)
+
+
+def with_bits(array: Array, bits: int, towards: Callable[[Array], Array]) -> Array:
+    """Return numbers with so many bits of significand; exponents are not limited."""
+    mantissa, exponent = np.frexp(array)
+    rounded: Array = np.ldexp(towards(np.ldexp(mantissa, bits)), exponent - bits)
+    return rounded
+
+
+def _in_half(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
+    """Return data and filter as half precision has them, infinite where they are too large for it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return operands | {role: operands[role].astype(np.float16).astype(np.float64) for role in ("x", "w")}
+
+
+def _subnormals_zeroed(operands: Operands, _: Geometry, signature: Signature) -> Operands:
+    """Return operands without their subnormal numbers; the same ones where there are none."""
+    small = {role: is_subnormal(array, signature.x.dtype) for role, array in operands.items()}
+    if not any(where.any() for where in small.values()):
+        return operands
+    return {role: np.where(small[role], 0.0, array) for role, array in operands.items()}
+
+
+MISREADINGS: tuple[Misreading, ...] = (
+    Misreading(
+        "filter-flipped",
+        "the filter's taps are taken in the other order, as a correlation takes them",
+        _filter(_flipped),
+        "llvm/torch-mlir#4437",
+    ),
+    Misreading(
+        "filter-axes-exchanged", "the filter's spatial axes are taken in the other order", _filter(_axes_turned)
+    ),
+    Misreading(
+        "filter-channels-exchanged",
+        "the filter's input and output channels are exchanged",
+        _filter(_channels_exchanged),
+        "Tencent/TNN#205, apache/tvm#9336",
+    ),
+    Misreading("filter-read-as-xoi", "the memory of an IOX filter is read as XOI", _filter(_read_as_xoi)),
+    Misreading("data-read-as-nxc", "the memory of NCX data is read as NXC", _data(_read_as_nxc)),
+    Misreading(
+        "groups-reversed",
+        "the filters of groups are taken in the other order",
+        _filter(_of_groups(lambda n: list(range(n))[::-1])),
+    ),
+    Misreading(
+        "group-outputs-reversed",
+        "the outputs of groups are in the other order, the bias is not",
+        OperandsOtherwise(_groups_turned),
+    ),
+    Misreading(
+        "groups-share-the-first-filter",
+        "every group uses the first one's filter",
+        _filter(_of_groups(lambda n: [0] * n)),
+        "Tencent/TNN#205",
+    ),
+    Misreading(
+        "input-channels-dealt",
+        "input channels are dealt to the groups one by one",
+        _data(lambda x, g: channels_dealt(x, g, 1)),
+    ),
+    Misreading(
+        "bias-ignored",
+        "the bias is overlooked",
+        OperandsOtherwise(_without_bias),
+        "openvinotoolkit/openvino#34101, XiaoMi/mace#220",
+    ),
+    Misreading(
+        "bias-doubled",
+        "the bias is added twice",
+        _bias(lambda b, _: 2 * b),
+        "kraiskil/onnx2c#40",
+    ),
+    Misreading(
+        "bias-of-the-first-channel",
+        "every channel has the first one's bias",
+        _bias(lambda b, _: np.broadcast_to(b[:1], b.shape)),
+    ),
+    Misreading(
+        "bias-of-the-next-channel", "every channel has its neighbour's bias", _bias(lambda b, _: np.roll(b, -1))
+    ),
+    Misreading(
+        "bias-of-the-first-group",
+        "every group has the first one's bias",
+        _bias(lambda b, g: np.tile(b[: len(b) // g.groups], g.groups)),
+        "robertknight/rten#1408, Tencent/TNN#205, onnx ReferenceEvaluator 1.23",
+    ),
+    Misreading("first-tap-dropped", "the first tap is left out", _filter(_tap_dropped(0))),
+    Misreading("last-tap-dropped", "the last tap is left out", _filter(_tap_dropped(-1))),
+    Misreading("last-column-dropped", "the last taps along the last axis are left out", _filter(_last_column_dropped)),
+    Misreading(
+        "last-input-channel-dropped", "the last input channel of a group is left out", _filter(_last_inputs_dropped)
+    ),
+    Misreading(
+        "operands-rounded-to-tf32",
+        "data and filter are rounded to the 11 bits of TF32",
+        _significand(11, np.rint),
+        "microsoft/onnxruntime#21752, pytorch/functorch#1050",
+    ),
+    Misreading("operands-rounded-to-f16", "data and filter are rounded to half precision", OperandsOtherwise(_in_half)),
+    Misreading(
+        "operands-rounded-to-bf16",
+        "data and filter are rounded to the 8 bits of bfloat16",
+        _significand(8, np.rint),
+    ),
+    Misreading(
+        "operands-truncated-to-bf16",
+        "data and filter lose their bits beyond the 8 of bfloat16, and are not rounded",
+        _significand(8, np.trunc),
+    ),
+    Misreading(
+        "subnormal-operands-are-zero",
+        "subnormal operands are taken for 0",
+        OperandsOtherwise(_subnormals_zeroed),
+        "jax 0.10 on the CPU",
+    ),
+)

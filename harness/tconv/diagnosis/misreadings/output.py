@@ -1,0 +1,119 @@
+"""The output made another one, of the same shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.diagnosis.misreadings.misreading import Misreading, OutputOtherwise
+from tconv.diagnosis.misreadings.operands import channels_dealt
+from tconv.expectation.bound import is_subnormal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array, Signature
+
+
+def _channels_dealt(y: Array, geometry: Geometry, _: Signature) -> Array:
+    dealt = channels_dealt(y, geometry, 1)
+    return y if dealt is None else dealt
+
+
+def _first_item_repeated(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
+    return np.broadcast_to(y[:1], y.shape)
+
+
+def _added_points_are_zero(y: Array, _: Geometry, signature: Signature) -> Array:
+    cut = y.copy()
+    for axis, points in enumerate(signature.attributes.output_padding or (), start=2):
+        cut[(slice(None),) * axis + (slice(max(y.shape[axis] - points, 0), None),)] = 0
+    return cut
+
+
+def _later_items_are_zero(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
+    cut = y.copy()
+    cut[1:] = 0
+    return cut
+
+
+def _tail_of_channels(width: int) -> Callable[[Array, Geometry, Signature], Array]:
+    """Return what leaves the channels beyond the last full block at zero, where there is a full one."""
+
+    def change(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
+        if y.shape[1] < width or y.shape[1] % width == 0:
+            return y
+        cut = y.copy()
+        cut[:, y.shape[1] - y.shape[1] % width :] = 0
+        return cut
+
+    return change
+
+
+def _tail_of_a_long_axis(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
+    cut = y.copy()
+    cut[..., _LONG:] = 0
+    return cut
+
+
+_LONG = 2048
+
+
+def _turned(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
+    turned = y.transpose(0, 1, *range(y.ndim - 1, 1, -1))
+    return turned if turned.shape == y.shape else y
+
+
+def _subnormals_zeroed(y: Array, _: Geometry, signature: Signature) -> Array:
+    zeroed: Array = np.where(is_subnormal(y, signature.x.dtype), 0.0, y)
+    return zeroed
+
+
+MISREADINGS: tuple[Misreading, ...] = (
+    Misreading(
+        "output-channels-dealt",
+        "output channels of groups are dealt one by one",
+        OutputOtherwise(_channels_dealt),
+        "uxlfoundation/oneDNN#352",
+    ),
+    Misreading(
+        "batch-repeats-the-first", "every item of the batch is the first one's", OutputOtherwise(_first_item_repeated)
+    ),
+    Misreading(
+        "channels-beyond-eight-are-zero",
+        "channels beyond the last full block of 8 stay zero",
+        OutputOtherwise(_tail_of_channels(8)),
+    ),
+    Misreading(
+        "channels-beyond-sixteen-are-zero",
+        "channels beyond the last full block of 16 stay zero",
+        OutputOtherwise(_tail_of_channels(16)),
+    ),
+    Misreading(
+        "long-axis-ends-at-2048",
+        "elements beyond 2048 of the last axis stay zero",
+        OutputOtherwise(_tail_of_a_long_axis),
+        "microsoft/onnxruntime#28976, where elements beyond 2048 are wrong, not zero",
+    ),
+    Misreading("output-axes-exchanged", "the output's spatial axes are in the other order", OutputOtherwise(_turned)),
+    Misreading(
+        "subnormal-results-are-zero",
+        "a sum that is subnormal comes out as 0",
+        OutputOtherwise(_subnormals_zeroed),
+        "jax 0.10 on the CPU",
+    ),
+    Misreading(
+        "output-padding-is-zero",
+        "the points that output_padding adds are 0, and not computed",
+        OutputOtherwise(_added_points_are_zero),
+        "llvm/torch-mlir#2026, apache/tvm#5758, Tencent/ncnn#1122",
+    ),
+    Misreading(
+        "batch-after-the-first-is-zero",
+        "items of the batch after the first stay zero",
+        OutputOtherwise(_later_items_are_zero),
+        "ggml-org/ggml#1448",
+    ),
+)

@@ -1,0 +1,86 @@
+"""The shape of a row: what a dialect has to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tconv.vocabulary import DataFormat, FilterFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.dialects.readings import Reading
+    from tconv.dialects.rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The text states the constraint there: a call that breaks it is owed a refusal."""
+
+    clause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The text allows what the constraint forbids: the call is owed its value. The clause says why, where one does."""
+
+    clause: str = "nothing in the text forbids it"
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """The text is silent, or speaks on both sides: the value is primary, a refusal is a disputed reading."""
+
+    clause: str
+
+
+ConstraintAnswer = Stated | Absent | Open
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a dialect writes what the vocabulary names.
+
+    Attributes:
+        attributes: the dialect's name for each attribute that it has. ONNX writes both pads in one list, `pads`.
+        auto_pad: the dialect's word for each padding mode.
+        data_formats: the word for each data layout that the operator itself takes; empty where it has no attribute.
+        filter_formats: the same for the filter.
+        inputs: the names of data, filter, and bias or output_shape where they are inputs.
+        written: attributes written at their neutral value where a case does not mention them.
+    """
+
+    attributes: Mapping[str, str]
+    auto_pad: Mapping[str, str] = field(default_factory=dict)
+    data_formats: Mapping[str, str] = field(default_factory=dict)
+    filter_formats: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    written: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One operator of one specification at one version.
+
+    Attributes:
+        name: `text/Operator-version`.
+        text: where its words are.
+        rules: the primary answer to each question.
+        cites: the clause that each answer rests on, by question.
+        disputed: readings that the same text also allows.
+        constraints: an answer for every constraint there is.
+        spelling: how it writes the vocabulary.
+        data_format: the data layout where none is written.
+        filter_format: the filter layout where none is written.
+    """
+
+    name: str
+    text: str
+    rules: Rules
+    cites: Mapping[str, str]
+    disputed: tuple[Reading, ...]
+    constraints: Mapping[str, ConstraintAnswer]
+    spelling: Spelling
+    data_format: DataFormat = DataFormat.NCX
+    filter_format: FilterFormat = FilterFormat.IOX

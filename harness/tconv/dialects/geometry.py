@@ -1,0 +1,200 @@
+"""One resolver from what is written to plain integers, for every dialect and every reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+from tconv.dialects.rules import Negative, Odd, Same, Sized
+from tconv.vocabulary import AutoPad, Ints
+
+if TYPE_CHECKING:
+    from tconv.dialects.rules import Rules
+    from tconv.vocabulary import Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """A transposed convolution after all rules: o = i*stride + k*dilation - pads_begin, for 0 <= o < output.
+
+    Every field but `groups` has one entry for each spatial axis. `pads_begin` may be negative: then the output begins
+    with points that no tap reaches.
+    """
+
+    spatial: Ints
+    kernel: Ints
+    strides: Ints
+    dilations: Ints
+    pads_begin: Ints
+    output: Ints
+    groups: int
+
+    @property
+    def full(self) -> Ints:
+        """What the taps reach when nothing is cropped: (X-1)*s + (K-1)*d + 1."""
+        return tuple(map(reach, self.spatial, self.kernel, self.strides, self.dilations))
+
+    @property
+    def pads_end(self) -> Ints:
+        """What is cropped at the end; output_padding counts against it, so it may be negative."""
+        return tuple(f - begin - out for f, begin, out in zip(self.full, self.pads_begin, self.output, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class NoGeometry:
+    """There is no output under these rules: the constraint that stands in the way, and why."""
+
+    constraint: str
+    attribute: str
+    must: str
+    got: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """One spatial axis as it is written, with defaults filled in."""
+
+    full: int
+    spatial: int
+    stride: int
+    pad_begin: int
+    pad_end: int
+    output_padding: int
+    output_shape: int | None
+
+    @property
+    def reachable(self) -> int:
+        """The size with nothing cropped, output_padding included."""
+        return self.full + self.output_padding
+
+
+def reach(spatial: int, kernel: int, stride: int, dilation: int) -> int:
+    """Return (X-1)*s + (K-1)*d + 1, the size that the taps reach.
+
+    Source: ONNX ConvTranspose-11, oneDNN and OpenVINO, the equation for output_shape[i] without pads. It is taken at
+    its word for X = 0 too, where it may be anything and no element is reached.
+    """
+    return (spatial - 1) * stride + (kernel - 1) * dilation + 1
+
+
+def resolve(signature: Signature, rules: Rules) -> Geometry | NoGeometry:
+    """Return the geometry of `signature` under `rules`.
+
+    Args:
+        signature: attributes and operand types whose lists fit the rank, with positive strides and dilations.
+        rules: an answer for each question. An object with the same attributes will do (see `readings.told_apart`).
+
+    Returns:
+        The geometry, or why there is none: a refusing rule, or an output size below zero.
+    """
+    strides, dilations = signature.per_axis("strides", 1), signature.per_axis("dilations", 1)
+    written = zip(
+        signature.spatial,
+        signature.kernel,
+        strides,
+        dilations,
+        signature.per_axis("pads_begin", 0),
+        signature.per_axis("pads_end", 0),
+        signature.per_axis("output_padding", 0),
+        signature.attributes.output_shape or (None,) * signature.rank,
+        strict=True,
+    )
+    begins, sizes = [], []
+    for x, k, s, d, begin, end, op, size in written:
+        axis = _Axis(reach(x, k, s, d), x, s, begin, end, op, size)
+        placed = _place(axis, AutoPad(signature.auto_pad), rules)
+        if isinstance(placed, NoGeometry):
+            return placed
+        if placed[1] < 0:
+            return NoGeometry("output-size-non-negative", "output", "must have no size below 0", str(placed[1]))
+        begins.append(placed[0])
+        sizes.append(placed[1])
+    return Geometry(
+        signature.spatial, signature.kernel, strides, dilations, tuple(begins), tuple(sizes), signature.groups
+    )
+
+
+def _place(axis: _Axis, auto_pad: AutoPad, rules: Rules) -> tuple[int, int] | NoGeometry:
+    """Return (pads_begin, output size) of one axis."""
+    if axis.output_shape is not None:
+        return _sized(axis, axis.output_shape, auto_pad, rules)
+    match auto_pad:
+        case AutoPad.EXPLICIT:
+            return axis.pad_begin, axis.reachable - axis.pad_begin - axis.pad_end
+        case AutoPad.VALID:
+            return 0, axis.reachable
+        case AutoPad.SAME_UPPER | AutoPad.SAME_LOWER:
+            return _same(axis, auto_pad, rules)
+        case _:
+            assert_never(auto_pad)
+
+
+def _sized(axis: _Axis, size: int, auto_pad: AutoPad, rules: Rules) -> tuple[int, int] | NoGeometry:
+    """Return (pads_begin, output size) where output_shape is written."""
+    if auto_pad is AutoPad.VALID and rules.sized_valid is Sized.KEPT:
+        return 0, size
+    if auto_pad is AutoPad.EXPLICIT and rules.sized_explicit is Sized.KEPT:
+        return axis.pad_begin, size
+    return _distributed(axis, size, _ODD_SIZED[auto_pad], "negative_sized", rules)
+
+
+def _same(axis: _Axis, auto_pad: AutoPad, rules: Rules) -> tuple[int, int] | NoGeometry:
+    """Return (pads_begin, output size) under SAME_* where no output_shape is written."""
+    match rules.same:
+        case Same.INPUT_TIMES_STRIDE:
+            size = axis.spatial * axis.stride
+        case Same.KERNEL_LESS_STRIDE:
+            size = axis.spatial * axis.stride + axis.output_padding
+        case Same.INPUT_SIZE:
+            size = axis.spatial
+        case Same.NO_PADDING:
+            return 0, axis.reachable
+        case _ as never:
+            assert_never(never)
+    return _distributed(axis, size, _ODD_SAME[auto_pad], "negative_same", rules)
+
+
+_ODD_SAME = {AutoPad.SAME_UPPER: "odd_upper", AutoPad.SAME_LOWER: "odd_lower"}
+_ODD_SIZED = {
+    AutoPad.EXPLICIT: "odd_sized",
+    AutoPad.VALID: "odd_sized",
+    AutoPad.SAME_UPPER: "odd_sized_upper",
+    AutoPad.SAME_LOWER: "odd_sized_lower",
+}
+
+
+def _distributed(
+    axis: _Axis, size: int, odd_question: str, negative_question: str, rules: Rules
+) -> tuple[int, int] | NoGeometry:
+    """Return (pads_begin, output size) when what exceeds `size` is distributed over both sides.
+
+    A question is put only where its answer matters: that is how `readings` knows what a case can tell apart.
+    """
+    total = axis.reachable - size
+    if total >= 0:
+        return _begin(total, odd_question, rules), size
+    negative: Negative = getattr(rules, negative_question)
+    match negative:
+        case Negative.FLOOR:
+            return _begin(total, odd_question, rules), size
+        case Negative.TRUNCATE:
+            return -_begin(-total, odd_question, rules), size
+        case Negative.APPEND:
+            return 0, size
+        case Negative.SHRINK:
+            return 0, axis.reachable
+        case Negative.REFUSE:
+            return NoGeometry(
+                "total-padding-non-negative", "output", "must need no padding below 0", f"a total padding of {total}"
+            )
+        case _:
+            assert_never(negative)
+
+
+def _begin(total: int, odd_question: str, rules: Rules) -> int:
+    """Return the beginning's share: the half, rounded down, unless the odd unit is the beginning's."""
+    half = total // 2
+    if total == 2 * half:
+        return half
+    odd: Odd = getattr(rules, odd_question)
+    return half if odd is Odd.END else total - half

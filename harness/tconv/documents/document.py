@@ -1,0 +1,130 @@
+"""A YAML file as plain values or as a model, with every error at its line and column."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from tconv.documents.complaints import first_complaint
+from tconv.documents.tree import MAX_CHARACTERS, Node, Place, Plain, compose, place_after
+from tconv.errors import FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["Document", "error_at", "load", "read"]
+
+M = TypeVar("M", bound=BaseModel)
+
+MAX_BYTES: Final = MAX_CHARACTERS
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a YAML file says, and where.
+
+    Attributes:
+        path: the file.
+        value: plain dicts with text as keys, lists, str, int, float, bool and None; aliases share their value.
+        root: the tree that knows the places; ask `mark`.
+    """
+
+    path: Path
+    value: Plain
+    root: Node = field(repr=False, compare=False)
+
+    def mark(self, location: Sequence[str | int], *, key: bool = False) -> Place:
+        """Return the place of a value.
+
+        Args:
+            location: the keys and indices that lead to the value.
+            key: the place of its key is wanted; in a list, that is the place of the value.
+
+        Returns:
+            1-based line and column; those of the nearest enclosing value where the location does not exist.
+        """
+        node, place = self.root, self.root.place
+        for segment in location:
+            if segment not in node.parts:
+                return node.place
+            place = node.keys.get(str(segment), node.parts[segment].place)
+            node = node.parts[segment]
+        return place if key else node.place
+
+
+def read(path: Path) -> Document:
+    """Read a YAML file by the core schema of YAML 1.2.
+
+    Keys are text, as written: `on`, `010` and `<<` are keys like others.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Its one document.
+
+    Raises:
+        FileError: the file cannot be read, is not UTF-8 or YAML, repeats a key, has keys that are not scalars, tags of
+            its own, several documents or none, or exceeds a limit.
+    """
+    root = compose(path, _text(path))
+    return Document(path, root.value, root)
+
+
+def load(path: Path, model: type[M]) -> tuple[M, Document]:
+    """Read a YAML file and validate it.
+
+    Validation is strict, as that of JSON is: no text becomes a number, but a list may become a tuple and a word a
+    date or a member of an enumeration. The model's own validators may say more by a ValueError.
+
+    Args:
+        path: the file.
+        model: what it must be.
+
+    Returns:
+        The model, and the document for errors that are found later.
+
+    Raises:
+        FileError: as `read`, or at the first place that the model does not accept. Unknown keys go before missing
+            ones: a misspelt key is both.
+    """
+    document = read(path)
+    try:
+        return model.model_validate_json(json.dumps(document.value), strict=True), document
+    except ValidationError as error:
+        complaint = first_complaint(document.root, model, error.errors(include_url=False))
+        raise error_at(document, complaint.location, complaint.message, key=complaint.key) from error
+
+
+def error_at(document: Document, location: Sequence[str | int], message: str, *, key: bool = False) -> FileError:
+    """Return the error that says `message` at a place of the document.
+
+    Args:
+        document: what was read.
+        location: the keys and indices that lead to the place.
+        message: what must be, what it got, what to do; one line.
+        key: the key is at fault, not the value.
+    """
+    return FileError(document.path, message, *document.mark(location, key=key))
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileError(path, f"must be a file that can be read (got: {reason}); check the path") from error
+    if len(data) > MAX_BYTES:
+        raise FileError(path, f"must be at most {MAX_BYTES} bytes (got more); split the file")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # `error.object` is without the byte order mark, where there was one.
+        place = place_after(error.object[: error.start].decode())
+        message = f"must be UTF-8 (got the byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
+        raise FileError(path, message, *place) from error

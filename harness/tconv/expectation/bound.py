@@ -1,0 +1,146 @@
+"""How far a conforming result may be from the exact one, derived and not chosen.
+
+No text sets an accuracy. A sum of n products computed in any order with unit roundoff u differs from the exact sum by
+at most gamma_n * A, gamma_n = n*u / (1 - n*u), A = sum |x||w| + |b|, plus half the smallest subnormal for every product
+that underflows. Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, sections 3.1, 2.1 and 4.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.vocabulary import Float64s
+
+UNIT_ROUNDOFF = {DType.F32: 2.0**-24, DType.F16: 2.0**-11, DType.BF16: 2.0**-8, DType.F64: 2.0**-53}
+"""u: half the distance from 1 to the next number."""
+
+_SMALLEST = {DType.F16: 2.0**-24, DType.BF16: 2.0**-133, DType.F32: 2.0**-149, DType.F64: 5e-324}
+_SMALLEST_NORMAL = {DType.F16: 2.0**-14, DType.BF16: 2.0**-126, DType.F32: 2.0**-126, DType.F64: 2.0**-1022}
+_OVERFLOW = {
+    DType.F16: 65520.0,
+    DType.BF16: 2.0**128 - 2.0**119,
+    DType.F32: 2.0**128 - 2.0**103,
+    # 2^1024 - 2^970, where rounding to float64 overflows, is no float64: only infinity is beyond it.
+    DType.F64: np.inf,
+}
+_UNDERFLOW_F32 = 2.0**-150
+_F64 = UNIT_ROUNDOFF[DType.F64]
+_WARNING_FACTOR = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the bound is made of, each per output element in NCX.
+
+    Attributes:
+        y: the reference's values, (N, O, Y...).
+        magnitude: A = sum |x||w| + |b|, (N, O, Y...).
+        count: n, the products that reach the element and one more with a bias, (Y...).
+        bias: the bias as (O, 1...), or None.
+    """
+
+    y: Float64s
+    magnitude: Float64s
+    count: Float64s
+    bias: Float64s | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is allowed and where it starts to be remarkable, per output element.
+
+    Attributes:
+        allowed: the largest |actual - y| of a conforming result.
+        warning: above this line precision is reduced.
+        may_overflow: where an infinity of the right sign is conforming.
+    """
+
+    allowed: Float64s
+    warning: Float64s
+    may_overflow: np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def gamma(n: Float64s, u: float) -> Float64s:
+    """Return n*u / (1 - n*u), and infinity from n*u = 1 on, where the bound is vacuous."""
+    nu = n * u
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(nu < 1, nu / (1 - nu), np.inf)
+
+
+def _relative(n: Float64s, u: float, magnitude: Float64s) -> Float64s:
+    """Return gamma_n * A, and 0 where A is 0 even when gamma is vacuous: a sum of zeros is exact."""
+    return np.where(magnitude == 0, 0.0, gamma(n, u) * magnitude)
+
+
+def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
+    """Return the bound for results of type `dtype`.
+
+    Args:
+        terms: the reference's values and what they are made of.
+        dtype: the element type of the output.
+        accumulates: the type that the backend accumulates f16 and bf16 in; f32 where it does not say. f32 itself is
+            never taken from a backend: that would excuse TF32.
+    """
+    working = accumulates.get(dtype, DType.F32) == dtype
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = _relative(terms.count + 1, _F64, terms.magnitude)
+        if dtype in (DType.F32, DType.F64):
+            allowed = before = _plain(terms, dtype) + own
+        elif working:
+            allowed = _relative(terms.count, UNIT_ROUNDOFF[dtype], terms.magnitude)
+            allowed = before = allowed + terms.count * _SMALLEST[dtype] / 2 + own
+        else:
+            allowed, before = (part + own for part in _accumulated_in_f32(terms, dtype))
+        return Bound(allowed, _warning(terms, dtype) + own, np.abs(terms.y) + before >= _OVERFLOW[dtype])
+
+
+def _plain(terms: Terms, dtype: DType) -> Float64s:
+    # 2^-1075 is no float64; the smallest subnormal is twice that and still rigorous.
+    underflow = _UNDERFLOW_F32 if dtype is DType.F32 else _SMALLEST[dtype]
+    return _relative(terms.count, UNIT_ROUNDOFF[dtype], terms.magnitude) + terms.count * underflow
+
+
+def _accumulated_in_f32(terms: Terms, dtype: DType) -> tuple[Float64s, Float64s]:
+    """Return the bound, and its part before the last rounding, which alone decides about overflow."""
+    u, eta = UNIT_ROUNDOFF[dtype], _SMALLEST[dtype]
+    error = _relative(terms.count, UNIT_ROUNDOFF[DType.F32], terms.magnitude)
+    before = error + terms.count * _UNDERFLOW_F32
+    if terms.bias is not None:
+        # A bias may be added after the sum was rounded, which rounds once more.
+        before = before + u * (np.abs(terms.y - terms.bias) + error) + eta / 2
+    return before + u * (np.abs(terms.y) + error) + eta / 2, before
+
+
+def _warning(terms: Terms, dtype: DType) -> Float64s:
+    root = _WARNING_FACTOR * np.sqrt(terms.count)
+    if dtype in (DType.F32, DType.F64):
+        return root * UNIT_ROUNDOFF[dtype] * terms.magnitude + terms.count * _SMALLEST[dtype]
+    rounding = UNIT_ROUNDOFF[dtype] * np.abs(terms.y) * (1 if terms.bias is None else 2)
+    return root * UNIT_ROUNDOFF[DType.F32] * terms.magnitude + rounding + _SMALLEST[dtype]
+
+
+def is_subnormal(values: Float64s, dtype: DType) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return where `values` are subnormal numbers of `dtype`."""
+    where: np.ndarray[Any, np.dtype[np.bool_]] = (values != 0) & (np.abs(values) < _SMALLEST_NORMAL[dtype])
+    return where
+
+
+def derivation(dtype: DType, accumulates: Mapping[str, str]) -> str:
+    """Return the formula of the bound in words, for the reader of a verdict."""
+    if dtype in (DType.F32, DType.F64):
+        u, tiny = ("2^-24", "2^-150") if dtype is DType.F32 else ("2^-53", "2^-1075")
+        return f"gamma_n({u})*A + n*{tiny}, and the reference's own gamma_(n+1)(2^-53)*A"
+    u, eta = ("2^-11", "2^-24") if dtype is DType.F16 else ("2^-8", "2^-133")
+    if accumulates.get(dtype, DType.F32) == dtype:
+        return f"accumulated in {dtype}: gamma_n({u})*A + n*{eta}/2"
+    return (
+        f"accumulated in f32, E = gamma_n(2^-24)*A: E + {u}*(|y|+E) + {eta}/2 + n*2^-150, and a bias rounds once more"
+    )

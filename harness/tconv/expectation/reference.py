@@ -1,0 +1,109 @@
+"""The operator itself, in float64, on a page that can be checked by eye.
+
+No text writes the sum. oneDNN ("the same as computing the gradients of input of Convolution operation") and OpenVINO
+("Computes the gradients of a Convolution operation with respect to the input") define it as the data gradient of
+Convolution; ONNX gives worked examples. All of them come to
+
+    y[n, g*Og + oc, o] = b[g*Og + oc] + sum over ic in group g, i, k with o = i*s + k*d - pads_begin
+                         of x[n, ic, i] * w[ic, oc, k].
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Float64s, Ints
+
+
+def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) -> Float64s:
+    """Return the transposed convolution.
+
+    Each tap adds a matrix product of filter and data to a strided window of everything that the taps reach; the
+    output is cut out of that at pads_begin. A point that no tap reaches is the bias. NaN and infinity are what the
+    sum makes of them: no product with an inserted zero exists.
+
+    Args:
+        x: data, (N, C, X...).
+        w: filter, (C, O/G, K...).
+        b: bias, (O,), or None.
+        geometry: plain integers, see `geometry.resolve`.
+
+    Returns:
+        (N, O, Y...) in float64.
+
+    Source: oneDNN ConvTranspose-1 and OpenVINO ConvolutionBackpropData-1, short and detailed descriptions.
+    """
+    groups, batch = geometry.groups, x.shape[0]
+    in_channels, out_channels = x.shape[1] // groups, w.shape[1]
+    data = x.reshape(batch, groups, in_channels, prod(geometry.spatial))
+    taps = w.reshape(groups, in_channels, out_channels, *geometry.kernel)
+    # Without input the equation may give any number, and nothing is reached.
+    full = tuple(max(size, 0) for size in geometry.full)
+    reached = np.zeros((batch, groups, out_channels, *full))
+    if x.size:
+        with np.errstate(invalid="ignore", over="ignore"):
+            for k in np.ndindex(*geometry.kernel):
+                product = taps[(..., *k)].swapaxes(1, 2) @ data
+                reached[_window(k, geometry)] += product.reshape(*product.shape[:3], *geometry.spatial)
+    y = _cut(reached.reshape(batch, groups * out_channels, *full), geometry)
+    if b is None:
+        return y
+    with np.errstate(invalid="ignore", over="ignore"):
+        return y + b.reshape(-1, *(1,) * len(geometry.spatial))
+
+
+def products(geometry: Geometry, channels: int) -> Float64s:
+    """Return how many products reach each output element, (Y...): the sum's number of terms, bias excluded.
+
+    Args:
+        geometry: plain integers.
+        channels: the input channels of one group, C/G.
+    """
+    count = np.full(geometry.output, float(channels))
+    for axis, (x, k, s, d) in enumerate(
+        zip(geometry.spatial, geometry.kernel, geometry.strides, geometry.dilations, strict=True)
+    ):
+        positions = np.add.outer(np.arange(x) * s, np.arange(k) * d).ravel() - geometry.pads_begin[axis]
+        inside = positions[(positions >= 0) & (positions < geometry.output[axis])]
+        along = np.bincount(inside, minlength=geometry.output[axis])
+        count *= along.reshape([-1 if a == axis else 1 for a in range(len(geometry.output))])
+    return count
+
+
+def met(k: Ints, geometry: Geometry) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return where tap `k` meets an element of the data, (Y...)."""
+    one = replace(
+        geometry,
+        kernel=(1,) * len(k),
+        pads_begin=tuple(
+            begin - tap * d for begin, tap, d in zip(geometry.pads_begin, k, geometry.dilations, strict=True)
+        ),
+    )
+    return products(one, 1) > 0
+
+
+def _window(k: Ints, geometry: Geometry) -> tuple[EllipsisType | slice, ...]:
+    """Return where tap `k` puts the data: every s-th point from k*d on."""
+    axes = zip(k, geometry.spatial, geometry.strides, geometry.dilations, strict=True)
+    return (..., *(slice(tap * d, tap * d + (x - 1) * s + 1, s) for tap, x, s, d in axes))
+
+
+def _cut(reached: Float64s, geometry: Geometry) -> Float64s:
+    """Return the output's part of what is reached, with zeros where the output goes beyond it."""
+    y = np.zeros((*reached.shape[:2], *geometry.output))
+    source: list[EllipsisType | slice] = [...]
+    target: list[EllipsisType | slice] = [...]
+    for full, begin, size in zip(reached.shape[2:], geometry.pads_begin, geometry.output, strict=True):
+        low, high = max(begin, 0), min(begin + size, full)
+        source.append(slice(low, max(high, low)))
+        target.append(slice(low - begin, max(high, low) - begin))
+    y[tuple(target)] = reached[tuple(source)]
+    return y

@@ -1,0 +1,86 @@
+"""The reference's answers for one set of operands."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.cases.operands import EXACT_BITS
+from tconv.expectation.bound import Terms, is_subnormal
+from tconv.expectation.reference import definition, met, products
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array, DType, Mask
+
+
+class Truth:
+    """The reference's answers for one set of operands, each geometry computed once.
+
+    Args:
+        operands: x, w and perhaps b, in NCX and IOX and in their own types.
+        dtype: the element type of the output.
+    """
+
+    def __init__(self, operands: Mapping[str, Array], dtype: DType) -> None:
+        with np.errstate(invalid="ignore"):
+            self._x, self._w = operands["x"].astype(np.float64), operands["w"].astype(np.float64)
+            self._b = operands["b"].astype(np.float64) if "b" in operands else None
+        self.dtype = dtype
+        self.values = lru_cache(maxsize=32)(self._values)
+        self.terms = lru_cache(maxsize=2)(self._terms)
+        self.integral = self._integral()
+        self.subnormal = any(is_subnormal(a, dtype).any() for a in (self._x, self._w, self._b) if a is not None)
+        # More than any element's absolute terms: all products, each as large as can be.
+        terms = self._w.size // max(self._w.shape[1], 1) if self._w.ndim > 1 else 0
+        self._roughly = _largest(self._x) * _largest(self._w) * terms + _largest(self._b)
+
+    def shape(self, geometry: Geometry) -> tuple[int, ...]:
+        """Return the output's shape in NCX."""
+        return (self._x.shape[0], self._w.shape[1] * geometry.groups, *geometry.output)
+
+    def _values(self, geometry: Geometry) -> Array:
+        return definition(self._x, self._w, self._b, geometry)
+
+    def _terms(self, geometry: Geometry) -> Terms:
+        with np.errstate(invalid="ignore"):
+            bias = None if self._b is None else np.abs(self._b)
+            magnitude = definition(np.abs(self._x), np.abs(self._w), bias, geometry)
+        count = products(geometry, self._x.shape[1] // geometry.groups) + (self._b is not None)
+        bias = None if self._b is None else self._b.reshape(-1, *(1,) * len(geometry.output))
+        return Terms(self.values(geometry), magnitude, count, bias)
+
+    def exact(self, geometry: Geometry) -> bool:
+        """Whether every order of summation gives the same bits: integers whose absolute terms stay within 2^p."""
+        if not self.integral:
+            return False
+        limit = 2.0 ** EXACT_BITS[self.dtype]
+        if self._roughly <= limit:
+            return True
+        return _largest(self.terms(geometry).magnitude) <= limit
+
+    def _integral(self) -> bool:
+        return all(np.isfinite(a).all() and not np.any(a % 1) for a in (self._x, self._w, self._b) if a is not None)
+
+    def poisoned(self, geometry: Geometry) -> Mask:
+        """Return where, (O, Y...), a tap that is NaN or infinity meets no element of the data.
+
+        A runtime that inserts zeros between the data's elements, and pads with zeros, multiplies that tap with one.
+        """
+        groups, (inputs, outputs) = geometry.groups, self._w.shape[:2]
+        finite = np.isfinite(self._w).reshape(groups, inputs // groups, outputs, *geometry.kernel)
+        bad: Array = ~finite.all(axis=1).reshape(groups * outputs, *geometry.kernel)
+        mask = np.zeros((len(bad), *geometry.output), dtype=bool)
+        for k in np.ndindex(*geometry.kernel):
+            channels = bad[:, *k]
+            if channels.any():
+                mask |= channels.reshape(-1, *(1,) * len(k)) & ~met(k, geometry)
+        return mask
+
+
+def _largest(array: Array | None) -> float:
+    return 0.0 if array is None or not array.size else float(np.abs(array).max())

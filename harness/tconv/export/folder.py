@@ -1,0 +1,123 @@
+"""A case in ONNX's words, for someone without tconv: the layout of ONNX's backend tests, a script, a snippet."""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import TensorProto
+
+from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
+from tconv.cases.layouts import from_ncx
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.errors import FileError, UsageError
+from tconv.expectation.bound import bound, is_subnormal
+from tconv.expectation.owed import Refuse
+from tconv.expectation.problem import Said, said
+from tconv.export.repro import script
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+    from tconv.vocabulary import Array
+
+OUTPUT = "Y"
+DATA_SET = "test_data_set_0"
+TOLERANCE = "tolerance.npz"
+_WORDS = 100
+
+
+def export(case: Case, row: Dialect, folder: Path) -> Path:
+    """Write a case as a test of ONNX's backends and a script that needs nothing of tconv; return their folder.
+
+    Args:
+        case: the case.
+        row: a dialect of ONNX.
+        folder: below which the case gets a folder of its own, named by `folder_name`.
+
+    Raises:
+        UsageError: the dialect is none of ONNX's, or cannot say the case.
+        FileError: the folder cannot be written.
+    """
+    if row.name not in OPSETS:
+        raise UsageError(f"--dialect must be one of {', '.join(OPSETS)} to be written as a model (got {row.name!r})")
+    one = said(case, row)
+    target = folder / folder_name(case, row)
+    files = dict(_files(one))
+    try:
+        _cleared(target)
+        for name, content in files.items():
+            (target / name).write_bytes(content)
+    except OSError as error:
+        raise FileError(target, f"must be a folder that can be written ({error.strerror})") from None
+    return target
+
+
+def folder_name(case: Case, row: Dialect) -> str:
+    """Return a file name that is safe anywhere and that no other case, or dialect, has."""
+    words = re.sub(r"[^A-Za-z0-9.+-]+", "_", case.id)[:_WORDS].strip("._-")
+    digest = blake2b(f"{row.name}|{case.id}".encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{words}-{digest}" if words else digest
+
+
+def _cleared(target: Path) -> None:
+    """Make the folders, without what an earlier export left in them."""
+    data = target / DATA_SET
+    for path in (target, data):
+        if path.is_symlink():
+            raise FileError(path, "must be a folder of its own (got a link)")
+    data.mkdir(parents=True, exist_ok=True)
+    # What is a link among these would be written elsewhere.
+    for old in (target / "model.onnx", target / "repro.py", target / TOLERANCE, *data.glob("*put_*.pb")):
+        old.unlink(missing_ok=True)
+
+
+def _files(one: Said) -> Iterator[tuple[str, bytes]]:
+    """Yield each file's path below the case's folder, and its content."""
+    yield "model.onnx", build(one.call, one.arrays).SerializeToString()
+    for number, (name, array) in enumerate(one.fed().items()):
+        yield f"{DATA_SET}/input_{number}.pb", _tensor(name, array).SerializeToString()
+    owed = one.owed()
+    if owed is not None:
+        yield f"{DATA_SET}/output_0.pb", _tensor(OUTPUT, owed).SerializeToString()
+    if tolerance := _tolerance(one):
+        held = BytesIO()
+        np.savez_compressed(held, allow_pickle=False, **tolerance)
+        yield TOLERANCE, held.getvalue()
+    yield "repro.py", script(one).encode()
+
+
+_DTYPES = {dtype: word for word, dtype in NUMPY_TYPES.items()}
+
+
+def _tensor(name: str, array: Array) -> TensorProto:
+    kind = ELEMENT_TYPES[_DTYPES[array.dtype]]
+    return TensorProto(name=name, data_type=kind, dims=array.shape, raw_data=array.tobytes())
+
+
+def _tolerance(one: Said) -> dict[str, Array]:
+    """Return what the judge takes for equal, element by element in the call's layout; nothing where bits are owed.
+
+    `reference` are the values before they were rounded. An element may be `allowed` away from them; infinite where it
+    `overflows`, NaN where inserted zeros `poison` it, and zero where a runtime that keeps no `subnormal` flushes it.
+    """
+    if isinstance(one.expected, Refuse):
+        return {}
+    truth, geometry, dtype = one.truth(), one.expected.primary.geometry, one.call.dtype
+    if truth.exact(geometry):
+        return {}
+    limits, values = bound(truth.terms(geometry), dtype, {}), truth.values(geometry)
+    parts = {
+        "reference": values,
+        "allowed": limits.allowed,
+        "overflows": limits.may_overflow,
+        "poisoned": np.broadcast_to(truth.poisoned(geometry), values.shape),
+        "subnormal": is_subnormal(values, dtype) & truth.subnormal,
+    }
+    return {name: from_ncx(part, one.call.data_format) for name, part in parts.items()}

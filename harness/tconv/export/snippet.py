@@ -1,0 +1,127 @@
+"""Python that builds a case's model and asks onnxruntime, in one block: for a bug report."""
+
+from __future__ import annotations
+
+import base64
+import re
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, TensorProto, helper
+
+from tconv.backends.onnx_model import OPSETS, build
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.expectation.problem import Said
+    from tconv.vocabulary import Array
+
+LITERAL = 256
+"""Elements of an array that a snippet spells out; a larger one is packed."""
+LONGEST = 30_000
+"""Characters of a snippet; a forum takes no more beside a report."""
+
+
+def snippet(one: Said) -> str | None:
+    """Return Python that builds a case's model, feeds it to onnxruntime and prints what comes; needs no file.
+
+    None where the arrays are too large for a report, or the dialect is none of ONNX's.
+    """
+    if one.row.name not in OPSETS:
+        return None
+    model = build(one.call, one.arrays)
+    lines = [*_arrays(one), *_graph(one, model)]
+    lines += [
+        'session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])',
+        f"y = session.run(None, {{{', '.join(f'{name!r}: {name}' for name in one.fed())}}})[0]",
+        *_held_against(one),
+    ]
+    text = "\n".join([*_imports("\n".join(lines)), *lines])
+    return text if len(text) <= LONGEST else None
+
+
+def _held_against(one: Said) -> Iterator[str]:
+    """Yield lines that print an output, and where it is farthest from what is owed."""
+    yield "print(y)"
+    if (owed := one.owed()) is None:
+        return
+    yield f"expected = {_literal(owed)}"
+    yield "if y.shape != expected.shape:"
+    yield '    print("shape", y.shape, "expected", expected.shape)'
+    yield "elif y.size:"
+    yield "    distance = np.abs(y.astype(np.float64) - expected.astype(np.float64))"
+    yield "    at = np.unravel_index(distance.argmax(), y.shape)"
+    yield '    print("farthest at", [int(i) for i in at], "expected", expected[at], "got", y[at])'
+
+
+def _imports(body: str) -> Iterator[str]:
+    """Yield the imports of what a snippet mentions."""
+    for module in ("base64", "zlib", "ml_dtypes"):
+        if f"{module}." in body:
+            yield f"import {module}"
+    yield from ("import numpy as np", "import onnxruntime")
+    if re.search(r"\b(inf|nan)\b", body):
+        yield "from numpy import inf, nan"
+    mentioned = (
+        name for name in ("AttributeProto", "TensorProto", "helper", "numpy_helper") if re.search(rf"\b{name}\b", body)
+    )
+    yield f"from onnx import {', '.join(mentioned)}"
+    yield ""
+
+
+def _arrays(one: Said) -> Iterator[str]:
+    """Yield a line for each input, which is named as the dialect names it."""
+    for put in one.call.inputs:
+        yield f"{put.name} = {_literal(one.arrays[put.role])}"
+
+
+def _literal(array: Array) -> str:
+    """Return an expression that gives the array: its numbers, or where they are many its bytes."""
+    kind = f"{'ml_dtypes' if array.dtype == NUMPY_TYPES[DType.BF16] else 'np'}.{array.dtype}"
+    if array.size > LITERAL:
+        packed = base64.b64encode(zlib.compress(array.tobytes(), 9)).decode()
+        values = f'np.frombuffer(zlib.decompress(base64.b64decode("{packed}")), {kind})'
+    else:
+        values = f"np.array({array.astype(np.float64).ravel().tolist()}, {kind})"
+    return f"{values}.reshape({list(array.shape)})"
+
+
+def _graph(one: Said, model: onnx.ModelProto) -> Iterator[str]:
+    yield "nodes = []"
+    for node in model.graph.node:
+        given = {part.name: helper.get_attribute_value(part) for part in node.attribute}
+        words = "".join(f", {name}={_word(value)}" for name, value in given.items() if value != [])
+        yield f"nodes.append(helper.make_node({node.op_type!r}, {list(node.input)}, {list(node.output)}{words}))"
+        for part in node.attribute:
+            # Nothing tells the type of an empty list.
+            if part.type == AttributeProto.INTS and not part.ints:
+                empty = f"AttributeProto(name={part.name!r}, type=AttributeProto.INTS)"
+                yield f"nodes[-1].attribute.append({empty})"
+    yield f"fed = [{', '.join(map(_declared, model.graph.input))}]"
+    yield f"output = {_declared(model.graph.output[0])}"
+    constants = [f"numpy_helper.from_array({put.name}, {put.name!r})" for put in one.call.inputs if put.constant]
+    constants += [_shape(held) for held in model.graph.initializer if held.data_type == TensorProto.INT64]
+    yield f'graph = helper.make_graph(nodes, "tconv", fed, [output], [{", ".join(constants)}])'
+    opset = f'[helper.make_opsetid("", {OPSETS[one.row.name]})]'
+    yield f"model = helper.make_model(graph, opset_imports={opset}, ir_version={model.ir_version})"
+
+
+def _word(value: Any) -> str:  # noqa: ANN401 - an attribute's value: integers, an integer, or bytes
+    return repr(value if isinstance(value, int | bytes) else list(value))
+
+
+def _declared(info: onnx.ValueInfoProto) -> str:
+    kind = TensorProto.DataType.Name(info.type.tensor_type.elem_type)
+    dims = [(dim, dim.WhichOneof("value")) for dim in info.type.tensor_type.shape.dim]
+    sizes = [None if written is None else getattr(dim, written) for dim, written in dims]
+    return f"helper.make_tensor_value_info({info.name!r}, TensorProto.{kind}, {sizes})"
+
+
+def _shape(held: TensorProto) -> str:
+    sizes = list(held.int64_data)
+    return f"helper.make_tensor({held.name!r}, TensorProto.INT64, [{len(sizes)}], {sizes})"

@@ -1,0 +1,218 @@
+"""Waivers: known deviations of a backend, each with its exact verdict, its clause and a minimal example."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from tconv.cases.patterns import label, parse
+from tconv.datafiles import data_folder
+from tconv.diagnosis import GIVEN_UP
+from tconv.diagnosis.misreadings import of
+from tconv.dialects import DIALECTS
+from tconv.documents import document as yaml_file
+from tconv.errors import FileError, TconvError, nearest
+from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
+from tconv.vocabulary import ATTRIBUTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.records.record_file import Record
+
+Scalar = str | int | bool | None
+NonEmpty = Annotated[str, Field(min_length=1)]
+
+
+def _is_pattern(text: str) -> str:
+    try:
+        parse(text)
+    except TconvError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _is_specifier(text: str) -> str:
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier:
+        raise ValueError(f"must be a version specifier such as '>=1.28' (got {text!r})") from None
+    return text
+
+
+def _is_dialect(text: str) -> str:
+    if text not in DIALECTS:
+        raise ValueError(f"must be a dialect (got {text!r}){nearest(text, DIALECTS)}")
+    return text
+
+
+def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
+    kind = verdict.get("kind")
+    if kind not in KINDS:
+        raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r})")
+    known = set(KINDS[kind].__dataclass_fields__)
+    for key, value in verdict.items():
+        if isinstance(value, str) and "*" in value and not value.strip("* "):
+            raise ValueError(f"must say something of {key} (got {value!r}, which is anything)")
+        if key not in known:
+            raise ValueError(f"must have only keys of the verdict {kind!r} (got {key!r}){nearest(key, known)}")
+    return verdict
+
+
+def _is_date(value: object) -> str:
+    try:
+        return date.fromisoformat(str(value)).isoformat()
+    except ValueError:
+        raise ValueError(f"must be a date such as '2026-11-20' (got {value!r})") from None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Scope(_Part):
+    """Which cases are meant: a pattern, and values that facts must have, a list meaning any of them."""
+
+    cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
+    where: dict[str, Scalar | list[Scalar]] = {}
+
+    @model_validator(mode="after")
+    def _means_something(self) -> Self:
+        if self.cases == "**" and not self.where:
+            raise ValueError("must say which cases, with cases or where (got neither)")
+        return self
+
+    def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
+        """Return whether the case is meant."""
+        return parse(self.cases).matches(case_id, facts) and all(
+            facts.get(key, _unsaid(key)) in {label(one) for one in (value if isinstance(value, list) else [value])}
+            for key, value in self.where.items()
+        )
+
+
+class Unsupported(Scope):
+    """Cases that the backend says it does not implement."""
+
+    because: NonEmpty
+
+
+class Waiver(Scope):
+    """A known deviation.
+
+    `diagnosis` names misreadings one of which must give the wrong output; `harms` tells that the process is harmed, so
+    that others may die of it later, and not alone.
+    """
+
+    name: NonEmpty
+    dialects: Annotated[list[Annotated[str, AfterValidator(_is_dialect)]], Field(min_length=1)]
+    verdict: Annotated[dict[str, Any], AfterValidator(_is_verdict)]
+    diagnosis: Annotated[list[NonEmpty], Field(min_length=1)] | None = None
+    versions: Annotated[str, AfterValidator(_is_specifier)]
+    clause: NonEmpty
+    because: NonEmpty
+    example: NonEmpty
+    harms: bool = False
+    link: str | None = None
+    date: Annotated[str, BeforeValidator(_is_date)]
+
+    @model_validator(mode="after")
+    def _names_misreadings(self) -> Self:
+        known = {one.name for dialect in self.dialects for one in of(dialect)}
+        for name in self.diagnosis or ():
+            if any(part not in known for part in name.split(" + ")):
+                raise ValueError(f"diagnosis must name misreadings (got {name!r}){nearest(name, known)}")
+        return self
+
+    def active(self, dialect: str, version: str) -> bool:
+        """Return whether the waiver speaks of this dialect and this version of the backend."""
+        try:
+            return dialect in self.dialects and SpecifierSet(self.versions).contains(Version(version), prereleases=True)
+        except InvalidVersion:
+            return False
+
+    def _explains(self, record: Record) -> bool:
+        """Return whether a misreading of the waiver gives the output, or the search for one took too long."""
+        given_up = (record.described or "").startswith(GIVEN_UP)
+        return self.diagnosis is None or given_up or not set(self.diagnosis).isdisjoint(record.diagnosis)
+
+    def waives(self, record: Record, facts: Mapping[str, str]) -> bool:
+        """Return whether the record is this deviation: the case is meant and the verdict is the same in every key.
+
+        In a text `*` stands for anything. A refusal that is named by its message is this deviation also where a
+        reading of the text would refuse: the runtime gives another reason.
+        """
+        verdict = record.verdict
+        if isinstance(verdict, Disputed):
+            if verdict.message is None or "message" not in self.verdict:
+                return False
+            verdict = RefusedValid(verdict.message)
+        if not self._explains(record):
+            return False
+        return all(
+            _same(value, _json(getattr(verdict, key, None))) for key, value in self.verdict.items()
+        ) and self.covers(record.case, facts)
+
+
+class WaiverFile(_Part):
+    """One backend's known deviations."""
+
+    format: Annotated[int, Field(ge=1, le=1)]
+    backend: NonEmpty
+    unsupported: list[Unsupported] = []
+    waivers: list[Waiver] = []
+
+
+def load(path: Path) -> WaiverFile:
+    """Read a waiver file.
+
+    Raises:
+        FileError: it is not there, or something in it is not as it must be.
+    """
+    file, document = yaml_file.load(path, WaiverFile)
+    names: set[str] = set()
+    for index, waiver in enumerate(file.waivers):
+        if waiver.name in names:
+            raise yaml_file.error_at(
+                document, ("waivers", index, "name"), f"a waiver's name must be unique (got {waiver.name!r} again)"
+            )
+        names.add(waiver.name)
+    return file
+
+
+def chosen(option: str | None, backend: str) -> WaiverFile | None:
+    """Return the waivers that a user asks for: of a file, `none`, or those that ship for the backend of that name.
+
+    Raises:
+        FileError: the file is not there, or something in it is not as it must be.
+    """
+    if option == "none":
+        return None
+    if option is not None:
+        file = load(Path(option))
+        # Before its start a backend that has no installed name is not known by its own.
+        if file.backend != backend and ":" not in backend:
+            raise FileError(Path(option), f"backend must be {backend!r}, which is judged (got {file.backend!r})")
+        return file
+    shipped = data_folder("waivers") / f"{backend}.yaml"
+    return load(shipped) if shipped.is_file() else None
+
+
+def _unsaid(key: str) -> str | None:
+    """Return what a fact is of which the case says nothing: an attribute that is not written is none."""
+    return label(None) if key in ATTRIBUTES else None
+
+
+def _same(wanted: object, got: object) -> bool:
+    if isinstance(wanted, str) and isinstance(got, str) and "*" in wanted:
+        return re.fullmatch(".*".join(map(re.escape, wanted.split("*"))), got, re.DOTALL) is not None
+    return got == wanted
+
+
+def _json(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

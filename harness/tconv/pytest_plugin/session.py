@@ -1,0 +1,104 @@
+"""What all items of a pytest session share: the settings, one worker, the cases of each file, the waivers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tconv.corpus import Corpus
+from tconv.corpus.corpus import SUFFIXES
+from tconv.errors import FileError
+from tconv.execution.pool import Pool
+from tconv.execution.worker import Assignment
+from tconv.gate.assessment import judged
+from tconv.pytest_plugin import settings as ini
+from tconv.records.record_file import RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tconv.cases.case import Case
+    from tconv.gate.assessment import Judged
+    from tconv.gate.waivers import WaiverFile
+    from tconv.pytest_plugin.settings import Settings
+
+
+class Session:
+    """Runs and judges cases for the items of one process.
+
+    Args:
+        settings: what the ini file asks.
+
+    Attributes:
+        settings: what the ini file asks.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._pool: Pool | None = None
+        self._waiver_files: dict[str, WaiverFile | None] = {}
+        self._corpora: dict[Path, Corpus] = {}
+        self._stems: dict[str, Path] = {}
+
+    def close(self) -> None:
+        """End the worker, if it was started."""
+        if self._pool is not None:
+            self._pool.close()
+
+    @property
+    def pool(self) -> Pool:
+        """The worker; it starts when it is first asked for.
+
+        Raises:
+            BackendMissing: the backend is not there or does not start.
+            UsageError: it does not speak the dialect.
+        """
+        if self._pool is None:
+            assignment = Assignment(self.settings.backend, self.settings.dialect, None, "")
+            self._pool = Pool(assignment, 1, self.settings.timeout)
+        return self._pool
+
+    def corpus(self, path: Path) -> Corpus:
+        """Return the cases of one file, their ids as those of its root.
+
+        Raises:
+            FileError: something in the file is not as it must be, or another file's cases have the same ids.
+        """
+        file = path.resolve()
+        if file not in self._corpora:
+            folder = ini.folder_of(self.settings.root_of(file) or file)
+            stem = file.relative_to(folder).with_suffix("").as_posix()
+            if (other := self._stems.setdefault(stem, file)) != file:
+                raise FileError(file, f"a case file must have a name of its own in tconv_cases (got that of {other})")
+            self._corpora[file] = Corpus.load(file, folder)
+        return self._corpora[file]
+
+    def judged(self, case: Case) -> Judged:
+        """Run a case and return what the gate says of it.
+
+        Raises:
+            BackendMissing: the backend is not there or does not start.
+        """
+        (line,) = self.pool.run([case])
+        record = RECORD.validate_json(line.text)
+        backend = self.pool.backend
+        waivers = self.waivers(backend.name)
+        return judged(record, case.facts, waivers, backend.version, strict=self.settings.strict)
+
+    def waivers(self, backend: str) -> WaiverFile | None:
+        """Return the waivers for the backend of that name; None where there are none."""
+        if backend not in self._waiver_files:
+            # A backend that is no installed one is known by the name that it gives itself.
+            asked = self.settings.backend
+            self._waiver_files[backend] = self.settings.waiver_file(backend if ":" in asked else asked)
+        return self._waiver_files[backend]
+
+    def facts(self, case_id: str) -> Mapping[str, str] | None:
+        """Return the facts of the case of that id, or None where there is none."""
+        stem = case_id.partition("[")[0].rpartition("/")[0]
+        for root in self.settings.roots:
+            for suffix in SUFFIXES:
+                file = ini.folder_of(root) / f"{stem}{suffix}"
+                if file.is_file() and file.is_relative_to(root):
+                    return self.corpus(file).facts(case_id)
+        return None

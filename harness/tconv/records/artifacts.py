@@ -1,0 +1,130 @@
+"""Artifacts: the arrays of a wrong output, in a file beside the records. Only this module writes and reads them."""
+
+from __future__ import annotations
+
+import zipfile
+from hashlib import blake2b
+from math import prod
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tconv.vocabulary import Array
+
+FOLDER = "artifacts"
+"""The folder beside the record file."""
+LARGEST_WRITTEN = 2**22
+"""Elements of all arrays of one artifact; one that has more is not written."""
+LARGEST_READ = 16_384
+"""Elements of an array that a report shows; a larger one is not read."""
+
+_NUMBERS = "fiub"
+_LONGEST = 200
+
+
+class Unreadable(Exception):  # noqa: N818 - nothing went wrong with the report
+    """An artifact cannot be read; the message is a sentence for the reader of a report."""
+
+
+def write(folder: Path, identity: Sequence[str], arrays: Mapping[str, Array]) -> str | None:
+    """Write arrays as float64, and return the path relative to `folder`; None where they are too large.
+
+    Args:
+        folder: the folder of the record file.
+        identity: backend, dialect and case id, which no other artifact of the folder has.
+        arrays: operands, expected and actual output by name, in NCX and IOX.
+    """
+    if sum(array.size for array in arrays.values()) > LARGEST_WRITTEN:
+        return None
+    digest = blake2b("|".join(identity).encode(), digest_size=8).hexdigest()
+    path = folder / FOLDER / f"{digest}.npz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with np.errstate(invalid="ignore"):
+        numbers = {name: array.astype(np.float64) for name, array in arrays.items()}
+    np.savez_compressed(path, allow_pickle=False, **numbers)
+    return f"{FOLDER}/{path.name}"
+
+
+def read(folder: Path, artifact: str, names: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
+    """Return the arrays of these names as float64, and why others of them are left out, in sentences.
+
+    Args:
+        folder: what the path is relative to and must not leave.
+        artifact: the path in the record.
+        names: the arrays that are wanted.
+
+    Raises:
+        Unreadable: there is no such file, or it is no artifact.
+    """
+    return _read(_inside(folder, artifact), names)
+
+
+def array(folder: Path, artifact: str | None, name: str) -> Array | None:
+    """Return one array of an artifact, or None where there is none or it cannot be read."""
+    if artifact is None:
+        return None
+    try:
+        found, _ = read(folder, artifact, (name,))
+    except Unreadable:
+        return None
+    return found.get(name)
+
+
+def _inside(folder: Path, artifact: str) -> Path:
+    try:
+        root = folder.resolve()
+        path = (root / artifact).resolve()
+        is_file = path.is_file()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise Unreadable(f"The arrays are not shown: the path cannot be followed ({_clipped(error)}).") from None
+    if not path.is_relative_to(root):
+        raise Unreadable("The arrays are not shown: the path leaves the report's folder.")
+    if not is_file:
+        raise Unreadable("The arrays are not shown: the artifact is missing.")
+    return path
+
+
+def _read(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
+    found: dict[str, Array] = {}
+    told: list[str] = []
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in names:
+                if f"{name}.npy" in archive.NameToInfo:
+                    _member(archive, name, found, told)
+    except Exception as error:  # noqa: BLE001 - a corrupt file makes zipfile and numpy raise almost anything
+        raise Unreadable(f"The arrays are not shown: the artifact cannot be read ({_clipped(error)}).") from None
+    if not found and not told:
+        raise Unreadable(f"The artifact has none of the arrays {', '.join(names)}.")
+    return found, told
+
+
+def _member(archive: zipfile.ZipFile, name: str, found: dict[str, Array], told: list[str]) -> None:
+    """Read one array, its header first: an oversized one is never decompressed."""
+    with archive.open(f"{name}.npy") as stream:
+        shape, dtype = _header(stream)
+    if dtype.kind not in _NUMBERS:
+        told.append(f"{name} is not shown: it has no numbers but {dtype}.")
+    elif prod(shape) > LARGEST_READ:
+        told.append(
+            f"{name} is not shown: {prod(shape):,} elements are more than the page's limit of {LARGEST_READ:,}."
+        )
+    else:
+        with archive.open(f"{name}.npy") as stream:
+            array = np.lib.format.read_array(stream, allow_pickle=False)
+        found[name] = array.astype(np.float64)
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    return shape, dtype
+
+
+def _clipped(error: Exception) -> str:
+    return (str(error) or type(error).__name__)[:_LONGEST]

@@ -1,0 +1,64 @@
+"""What makes two failures alike: the verdict's kind, and what explains it or its words without their numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from tconv.records.record_file import Record
+
+_COUNTER = re.compile(r"(?<=[A-Za-z]_)\d+\b")
+"""What a runtime appends to the names of its nodes."""
+_NUMBER = r"(?<![\w.])(?:nan|inf|0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)(?!\w)"
+_NUMBERS = re.compile(rf"(?:[-+*(\[{{<,:/ ]*{_NUMBER}[)\]}}>,]*)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What makes two failures one.
+
+    Attributes:
+        kind: the verdict's.
+        explained: misreadings that give the output, any of which suffices; none where it was not diagnosed.
+        words: what the verdict says, without the numbers in it; empty where it says numbers alone.
+    """
+
+    kind: str
+    explained: tuple[str, ...]
+    words: str
+
+    def alike(self, other: Failure | None) -> bool:
+        """Return whether another failure is this one: a diagnosis in common, or the same words."""
+        if other is None or self.kind != other.kind:
+            return False
+        if self.explained:
+            return not set(self.explained).isdisjoint(other.explained)
+        return self.words == other.words
+
+
+def failure(record: Record) -> Failure | None:
+    """Return the failure that a record tells of; None where the backend agreed, or was not asked."""
+    verdict = record.verdict
+    match verdict:
+        case ver.Agreed() | ver.Inexpressible():
+            return None
+        case ver.RefusedValid(words) | ver.Broke(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
+            pass
+        case ver.Died(words, _) | ver.WrongDtype(_, words):
+            pass
+        case ver.Disputed(readings):
+            words = " + ".join(readings)
+        case ver.Differed() | ver.WrongShape() | ver.TimedOut() | ver.Unstable():
+            words = ""
+        case _:
+            assert_never(verdict)
+    return Failure(verdict.kind, record.diagnosis, without_numbers(words))
+
+
+def without_numbers(text: str) -> str:
+    """Return a text with every number, and every list of numbers, replaced by `#`; those in names are none."""
+    return " ".join(_NUMBERS.sub(" # ", _COUNTER.sub("#", text)).split())
