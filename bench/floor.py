@@ -22,10 +22,10 @@ from onnx import helper, numpy_helper
 
 from tconv.backends.onnx_model import build
 from tconv.backends.onnxruntime import OnnxRuntime
-from tconv.cases.call import in_layouts, say
-from tconv.cases.operands import make
+from tconv.cases.call import express, in_layouts
+from tconv.cases.operands import make_operands
 from tconv.corpus import Corpus
-from tconv.dialects import dialect
+from tconv.dialects import dialect_named
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.worker import CASES
 from tconv.expectation.owed import Values, expectation
@@ -59,8 +59,8 @@ class Floor:
     @classmethod
     def of(cls, case: Case, row: Dialect) -> Floor:
         """Take the harness's own model of a case apart."""
-        call = say(case, row)
-        arrays = in_layouts(make(case.x, case.w, case.b), call)
+        call = express(case, row)
+        arrays = in_layouts(make_operands(case.x, case.w, case.b), call)
         model = build(call, arrays)
         graph = model.graph
         return cls(
@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=2000, help="how many cases of the gate tier, about")
     arguments = parser.parse_args()
     backend = OnnxRuntime()
-    row = dialect(backend.info().dialects[0])
+    row = dialect_named(backend.info().dialects[0])
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import facts_of
+from tconv.dialects.readings import Together
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record_file import BackendHeader, Record, Run, RunHeader
 from tconv.verdict import kinds as ver
@@ -85,3 +86,8 @@ def waiver_file(*waivers: dict[str, Any], unsupported: tuple[dict[str, Any], ...
     """Return a file of these waivers."""
     content = {"format": 1, "backend": "acme", "waivers": list(waivers), "unsupported": list(unsupported)}
     return WaiverFile.model_validate(content)
+
+
+def named(*texts: str) -> tuple[Together, ...]:
+    """Return a diagnosis: each text names a misreading, or several that are made together."""
+    return tuple(map(Together.parse, texts))

@@ -10,26 +10,23 @@ import pytest
 
 from made_records import header
 from tconv.backends import outcome as out
-from tconv.cases.call import signature
-from tconv.cases.operands import make
-from tconv.comparison.answers import Opened, answers, every_reading, mixed
+from tconv.cases.layouts import from_ncx, to_ncx
+from tconv.comparison.answers import Opened, answers, mixed
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
-from tconv.dialects.geometry import NoGeometry, resolve
+from tconv.dialects.geometry import resolve
 from tconv.dialects.readings import Reading, applied
 from tconv.dialects.rules import QUESTIONS
-from tconv.expectation.owed import Values, expectation
-from tconv.expectation.truth import Truth
+from tconv.errors import Violation
+from tconv.expectation.problem import Problem
 from tconv.records.record_file import Record, Run
 from tconv.reports.phrases import inconsistency
 from tconv.verdict.judge import judge
-from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tconv.cases.case import Case
-    from tconv.dialects import Dialect
     from tconv.vocabulary import Array
 
 READINGS = [(name, reading) for name, row in DIALECTS.items() for reading in row.disputed]
@@ -53,23 +50,22 @@ def telling(corpus: Corpus) -> list[Case]:
     return list(corpus.cases("gate", TELLING))
 
 
-def answered(case: Case, row: Dialect, readings: Sequence[Reading]) -> out.Outcome:
+def answered(problem: Problem, readings: Sequence[Reading]) -> out.Outcome:
     """Return what a runtime does that follows these readings."""
-    geometry = resolve(signature(case, row), applied(row.rules, readings))
-    if isinstance(geometry, NoGeometry):
+    geometry = resolve(problem.signature, applied(problem.dialect.rules, readings))
+    if isinstance(geometry, Violation):
         return out.Refused("no")
-    operands = make(case.x, case.w, case.b)
-    return out.Produced(Truth(operands, case.x.dtype).values(geometry).astype(operands["x"].dtype))
+    y = problem.truth.values(geometry).astype(problem.operands["x"].dtype)
+    return out.Produced(from_ncx(y, problem.call.data_format))
 
 
 def run_of(cases: Sequence[Case], name: str, follows: Callable[[Case], Sequence[Reading]]) -> Run:
     """Return the records of a runtime that follows readings case by case."""
     row, records = DIALECTS[name], []
     for case in cases:
-        expected = expectation(case, row)
-        if isinstance(expected, Values):
-            truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
-            verdict = judge(expected, answered(case, row, follows(case)), truth, DataFormat.NCX, {})
+        problem = Problem(case, row)
+        if problem.values is not None:
+            verdict = judge(problem, answered(problem, follows(case)), {})
             records.append(Record(case.id, "acme", name, verdict))
     made = header(cases=len(records)).model_copy(update={"dialect": name})
     return Run(Path("acme.jsonl"), made, records)
@@ -79,8 +75,8 @@ def run_of(cases: Sequence[Case], name: str, follows: Callable[[Case], Sequence[
 def test_whoever_follows_the_text_is_told_to_do_so(name: str, corpus: Corpus, telling: list[Case]) -> None:
     """Every question that the cases ask has the text's own answer, also where no other reading is allowed."""
     row = DIALECTS[name]
-    found = answers(run_of(telling, name, lambda _: ()), corpus.find, every_reading(row))
-    told = {one.question: [told.answer for told in one.told] for one in found if one.question in QUESTIONS}
+    found = answers(run_of(telling, name, lambda _: ()), corpus.find, row.every_reading())
+    told = {one.question: [told.answer for told in one.given] for one in found if one.question in QUESTIONS}
     assert told == {question: [getattr(row.rules, question)] for question in told}
     assert len(told) >= (0 if name == "geometry/1" else 3)
     assert mixed(run_of(telling, name, lambda _: ()), corpus.find) == []
@@ -99,7 +95,7 @@ def test_whoever_follows_another_reading_is_told_which(
         # Under SAME opset 1 has the input's size, so that the total is never negative where there are data.
         assert reading.change.question not in found
         return
-    assert [told.answer for told in found[reading.change.question].told] == [reading.change.answer]
+    assert [told.answer for told in found[reading.change.question].given] == [reading.change.answer]
     assert mixed(run, corpus.find) == []
 
 
@@ -109,19 +105,21 @@ def test_an_answer_that_no_reading_of_the_text_allows_is_told_from_what_was_prod
     """ONNX's opset 1 has the input's size; a runtime with input * stride deviates, and its arrays say how."""
     name = "onnx/ConvTranspose-1"
     row = DIALECTS[name]
-    other = next(one for one in every_reading(row) if one.change.answer == "input-times-stride")
+    other = next(one for one in row.every_reading() if one.change.answer == "input-times-stride")
     run = run_of(telling, name, lambda _: (other,))
     assert {"wrong-shape"} <= {record.verdict.kind for record in run.records}
 
     def actual(record: Record) -> Array | None:
         case = corpus.find(record.case)
         assert case is not None
-        outcome = answered(case, row, (other,))
-        return outcome.array if isinstance(outcome, out.Produced) else None
+        outcome = answered(Problem(case, row), (other,))
+        if not isinstance(outcome, out.Produced):
+            return None
+        return to_ncx(outcome.array, Problem(case, row).call.data_format)
 
-    (same,) = (one for one in answers(run, corpus.find, every_reading(row), actual) if one.question == "same")
-    assert [told.answer for told in same.told] == ["input-times-stride"]
-    assert not any(one.question == "same" for one in answers(run, corpus.find, every_reading(row)))
+    (same,) = (one for one in answers(run, corpus.find, row.every_reading(), actual) if one.question == "same")
+    assert [told.answer for told in same.given] == ["input-times-stride"]
+    assert not any(one.question == "same" for one in answers(run, corpus.find, row.every_reading()))
 
 
 def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Case]) -> None:
@@ -131,7 +129,7 @@ def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Cas
     run = run_of(telling, name, lambda case: (shrunk,) if case.attributes.auto_pad == "same_upper" else ())
     (one,) = mixed(run, corpus.find)
     assert one.question == "negative_same"
-    told = {told.answer: told for told in one.told}
+    told = {told.answer: told for told in one.given}
     assert set(told) == {"floor", "shrink"}
     assert told["shrink"].example.attributes.auto_pad == "same_upper"
     assert told["floor"].example.attributes.auto_pad == "same_lower"
@@ -145,8 +143,8 @@ def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpu
     name = "onnx/ConvTranspose-22"
     run = run_of(telling, name, lambda _: ())
     shapes = [replace(r, verdict=replace(r.verdict, rule="shape")) for r in run.records if r.verdict.kind == "agreed"]
-    found = answers(replace(run, records=shapes), corpus.find, every_reading(DIALECTS[name]))
-    told = {one.question: [told.answer for told in one.told] for one in found if one.question in QUESTIONS}
+    found = answers(replace(run, records=shapes), corpus.find, DIALECTS[name].every_reading())
+    told = {one.question: [told.answer for told in one.given] for one in found if one.question in QUESTIONS}
     assert told == {"same": ["input-times-stride"]}
 
 
@@ -154,7 +152,7 @@ def test_what_has_no_elements_tells_nothing(corpus: Corpus) -> None:
     """An empty output is the same under every reading of its size."""
     cases = list(corpus.cases("gate", ["empty/empty/batch"]))
     for record in answers(run_of(cases, "onnx/ConvTranspose-22", lambda _: ()), corpus.find):
-        assert {told.answer for told in record.told} == {Opened.ANSWERED}
+        assert {told.answer for told in record.given} == {Opened.ANSWERED}
 
 
 def test_a_case_that_is_there_no_more_tells_nothing(telling: list[Case]) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from strategies import examples
 from tconv.cases.case import Data, Operand
-from tconv.cases.operands import NUMPY_TYPES, make
+from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.bound import UNIT_ROUNDOFF, Bound, Terms, bound, derivation, gamma, is_subnormal
 from tconv.expectation.truth import Truth
@@ -245,7 +245,7 @@ def dotted(
 ) -> tuple[Truth, Geometry, Array, Array]:
     """Return truth, geometry, the products' factors (samples, outputs, terms) and biases (outputs)."""
     x, w = Operand((4, count, 1), dtype, data, seed), Operand((count, 8, 1), dtype, data, seed)
-    arrays = make(x, w, Operand((8,), dtype, data, seed) if bias else None)
+    arrays = make_operands(x, w, Operand((8,), dtype, data, seed) if bias else None)
     factors = np.stack(np.broadcast_arrays(arrays["x"][:, None, :, 0], arrays["w"].T[0][None]))
     return Truth(arrays, dtype), Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1), factors, arrays.get("b", np.zeros(8))
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from strategies import axes, examples
 from tconv.backends import onnx_model
-from tconv.cases.call import in_layouts, say, signature
-from tconv.cases.operands import make
+from tconv.cases.call import express, in_layouts, signature
+from tconv.cases.operands import make_operands
 from tconv.corpus.building import LARGEST_TENSOR, ImpossibleCase, build, merged
 from tconv.corpus.case_file import OperandSettings, Settings
 from tconv.dialects import DIALECTS
@@ -204,7 +204,7 @@ def test_a_raw_word_is_written_as_it_is() -> None:
     case = built(auto_pad={"raw": "Same_Upper"}, breaks="auto-pad-known")
     assert case.attributes.auto_pad == "Same_Upper"
     assert case.facts["auto_pad"] == "Same_Upper"
-    assert say(case, DIALECTS["onnx/ConvTranspose-22"]).attributes["auto_pad"] == "Same_Upper"
+    assert express(case, DIALECTS["onnx/ConvTranspose-22"]).attributes["auto_pad"] == "Same_Upper"
 
 
 @pytest.mark.parametrize("name", ATTRIBUTES)
@@ -400,11 +400,11 @@ def test_every_case_there_is_can_be_said_and_shown(settings: dict[str, Any]) -> 
         case = built(**settings)
     except ImpossibleCase:
         return
-    operands = make(case.x, case.w, case.b)
+    operands = make_operands(case.x, case.w, case.b)
     for row in DIALECTS.values():
         assert len(list(account.in_dialect(case, row))) >= 2
         if row.name.startswith("onnx/") and not isinstance(expectation(case, row), Inexpressible):
-            call = say(case, row)
+            call = express(case, row)
             assert onnx_model.build(call, in_layouts(operands, call)).ByteSize()
 
 

@@ -9,15 +9,16 @@ import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX, case
 from tconv.backends.outcome import Produced, ShapeOnly
-from tconv.cases.call import Call, Input, say, signature
+from tconv.cases.call import Call, Input, express, signature
 from tconv.cases.case import Case, Operand
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Spelling, Stated
-from tconv.dialects.constraints import Constraint, Violation
-from tconv.dialects.geometry import Geometry, NoGeometry
+from tconv.dialects.constraints import Constraint
+from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import AnswerOtherwise, Reading, Resolved
 from tconv.dialects.rules import Rules
+from tconv.errors import Violation
 from tconv.expectation.bound import Bound, Terms
-from tconv.expectation.owed import Broken, Candidate, Inexpressible, Refuse, Values
+from tconv.expectation.owed import Candidate, Inexpressible, Refuse, Values
 from tconv.verdict.judge import Comparison
 from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
 
@@ -27,7 +28,7 @@ ONEDNN_BACKPROP, OPENVINO, GROUPED = BACKPROP
 
 def said(dialect: str, **attributes: Any) -> Call:  # noqa: ANN401 - attributes and fields by their names
     """Return a two-dimensional case said in a dialect."""
-    return say(plane(**attributes), DIALECTS[dialect])
+    return express(plane(**attributes), DIALECTS[dialect])
 
 
 def plane(**attributes: Any) -> Case:  # noqa: ANN401 - as above
@@ -259,7 +260,7 @@ def test_output_shape_is_no_input_elsewhere(dialect: str) -> None:
 
 def test_an_empty_output_shape_input_is_still_there() -> None:
     """A list without entries is mentioned, and the input has no elements."""
-    call = say(case((), (), channels=4, filters=6, output_shape=()), DIALECTS[OPENVINO])
+    call = express(case((), (), channels=4, filters=6, output_shape=()), DIALECTS[OPENVINO])
     assert call.inputs[-1].shape == (0,)
 
 
@@ -276,18 +277,18 @@ def test_the_calls_facts() -> None:
     """A call knows its dialect, rank, groups, whether sizes are symbols, and the data's type, which is the output's."""
     assert said(GROUPED).rank == 2
     mixed = plane(dtype=DType.F16)
-    assert say(replace(mixed, w=replace(mixed.w, dtype=DType.F32)), DIALECTS[ONNX_11]).dtype is DType.F16
+    assert express(replace(mixed, w=replace(mixed.w, dtype=DType.F32)), DIALECTS[ONNX_11]).dtype is DType.F16
     call = said(ONNX_11, shapes="symbolic")
-    assert (call.dialect, call.rank, call.groups, call.symbolic) == (ONNX_11, 2, 1, True)
+    assert (call.dialect.name, call.rank, call.groups, call.symbolic) == (ONNX_11, 2, 1, True)
     assert not said(ONNX_11).symbolic
 
 
 @pytest.mark.parametrize(
     "kind",
     [
-        *(Attributes, TensorType, Signature, Geometry, NoGeometry, Rules, Reading, AnswerOtherwise, Resolved),
+        *(Attributes, TensorType, Signature, Geometry, Violation, Rules, Reading, AnswerOtherwise, Resolved),
         *(Violation, Constraint, Operand, Case, Input, Call, Stated, Absent, Open, Spelling, Dialect),
-        *(Broken, Candidate, Values, Refuse, Inexpressible, Terms, Bound, Comparison, Produced, ShapeOnly),
+        *(Candidate, Values, Refuse, Inexpressible, Terms, Bound, Comparison, Produced, ShapeOnly),
     ],
 )
 def test_what_is_passed_around_is_a_value(kind: Any) -> None:  # noqa: ANN401 - any of the types above

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from tconv.cases.operands import make
+from tconv.cases.operands import make_operands
 from tconv.cases.patterns import facts_of, parse
 from tconv.cli.list_command import command as list_command
 from tconv.corpus import Corpus
@@ -99,7 +99,7 @@ def test_the_tensors_of_the_gate_tier_are_pinned(shipped: Corpus) -> None:
     assert {"bf16", "f16", "f32", "f64"} <= {case.x.dtype for case in sample}
     parts: list[bytes] = []
     for case in sample:
-        for role, array in make(case.x, case.w, case.b).items():
+        for role, array in make_operands(case.x, case.w, case.b).items():
             little = array.astype(array.dtype.newbyteorder("<"), copy=False)
             parts += [f"{case.id} {role} {array.dtype} {array.shape}".encode(), little.tobytes()]
     assert digest(parts) == TENSORS

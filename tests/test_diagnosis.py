@@ -9,20 +9,19 @@ import numpy as np
 import pytest
 
 from tconv.backends import outcome as out
-from tconv.cases.call import signature
-from tconv.cases.operands import NUMPY_TYPES, make
+from tconv.cases.layouts import to_ncx
 from tconv.corpus import Corpus
 from tconv.diagnosis import Diagnosis, described, diagnose, shared
-from tconv.diagnosis.misreadings import imagined, of
+from tconv.diagnosis.misreadings import imagined, misreadings_of
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
-from tconv.expectation.owed import Values, expectation
+from tconv.dialects.readings import Together
+from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
-from tconv.investigation.mutants import produced
+from tconv.investigation.mutants import mutated
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
-from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
@@ -40,10 +39,8 @@ def small() -> list[Case]:
 
 def asked(case: Case, array: np.ndarray) -> Diagnosis:
     """Return the diagnosis of an output."""
-    expected = expectation(case, ONNX)
-    assert isinstance(expected, Values)
-    own = make(case.x, case.w, case.b)
-    return diagnose(array, signature(case, ONNX), ONNX, own, expected.primary.geometry, {}, budget=5)
+    problem = Problem(case, ONNX)
+    return diagnose(problem, to_ncx(array, problem.call.data_format), {}, budget=5)
 
 
 def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
@@ -52,18 +49,14 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
     failed: Counter[str] = Counter()
     alone: dict[str, int] = defaultdict(int)
     for case in small[::3]:
-        expected = expectation(case, ONNX)
-        if not isinstance(expected, Values):
+        problem = Problem(case, ONNX)
+        if problem.values is None:
             continue
-        own = make(case.x, case.w, case.b)
-        operands = {role: array.astype(np.float64) for role, array in own.items()}
-        for one in of(ONNX.name):
-            made = imagined((one,), signature(case, ONNX), ONNX, operands)
+        for one in misreadings_of(ONNX):
             # Two failures of each topic are enough of each.
-            if made is None or failed[one.name, case.topic] >= 2:
+            if failed[one.name, case.topic] >= 2 or (array := mutated(problem, one)) is None:
                 continue
-            array = produced(made, case)
-            verdict = judge(expected, out.Produced(array), Truth(own, case.x.dtype), DataFormat.NCX, {})
+            verdict = judge(problem, out.Produced(array), {})
             if not isinstance(verdict, ver.Differed | ver.WrongShape):
                 continue
             # One or two elements that have lost bits are no evidence of it.
@@ -71,8 +64,8 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
                 continue
             explained = asked(case, array).explained
             failed[one.name, case.topic] += 1
-            named[one.name] += one.name in explained
-            alone[one.name] += explained == (one.name,)
+            named[one.name] += Together((one.name,)) in explained
+            alone[one.name] += explained == (Together((one.name,)),)
     totals: Counter[str] = Counter()
     for (name, _), count in failed.items():
         totals[name] += count
@@ -85,12 +78,8 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
 def test_what_no_misreading_gives_has_no_name(small: list[Case]) -> None:
     """One element is off: it is described, and not given a wrong name."""
     for case in small[::40]:
-        expected = expectation(case, ONNX)
-        if not isinstance(expected, Values):
-            continue
-        own = make(case.x, case.w, case.b)
-        array = Truth(own, case.x.dtype).values(expected.primary.geometry).astype(NUMPY_TYPES[case.x.dtype])
-        if array.size < 8 or not np.isfinite(array.astype(np.float64)).all():
+        array = Problem(case, ONNX).output
+        if array is None or array.size < 8 or not np.isfinite(array.astype(np.float64)).all():
             continue
         array = array.copy()
         array.flat[array.size // 2] += 64
@@ -103,22 +92,21 @@ def test_a_pair_is_looked_for_where_no_single_one_explains() -> None:
     """Both the padding mode and output_padding overlooked."""
     corpus = Corpus.load()
     case = corpus.one("porting/porting/asked[shape=odd,auto_pad=same_upper,output_shape=none,output_padding=1]")
-    by_name = {one.name: one for one in of(ONNX.name)}
-    operands = {role: array.astype(np.float64) for role, array in make(case.x, case.w, case.b).items()}
+    by_name = {misreading.name: misreading for misreading in misreadings_of(ONNX)}
+    problem = Problem(case, ONNX)
     pair = (by_name["filter-flipped"], by_name["output-padding-ignored"])
-    made = imagined(pair, signature(case, ONNX), ONNX, operands)
+    made = imagined(pair, problem.signature, ONNX, problem.truth.operands)
     assert made is not None
-    assert "output-padding-ignored + filter-flipped" in asked(case, produced(made, case)).explained
+    array = Truth(made.operands, case.x.dtype).values(made.geometry).astype(np.float32)
+    assert Together.parse("output-padding-ignored + filter-flipped") in diagnose(problem, array, {}, budget=5).explained
 
 
 def test_a_search_has_a_budget() -> None:
     """Without time it says that it had none, and names nothing."""
     case = Corpus.load().one("padding/auto-pad/same-upper-by-hand")
-    expected = expectation(case, ONNX)
-    assert isinstance(expected, Values)
-    wrong = np.zeros((1, 1, *expected.primary.geometry.output), dtype=np.float32)
-    own = make(case.x, case.w, case.b)
-    found = diagnose(wrong, signature(case, ONNX), ONNX, own, expected.primary.geometry, {}, budget=-1)
+    problem = Problem(case, ONNX)
+    assert problem.output is not None
+    found = diagnose(problem, np.zeros_like(problem.output), {}, budget=-1)
     assert found.explained == ()
     assert found.described.startswith("undiagnosed, the search took too long: ")
     assert found.described.endswith("elements differ: they are 0")

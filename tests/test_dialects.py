@@ -8,7 +8,7 @@ import onnx.defs
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX
-from tconv.dialects import DIALECTS, Absent, Dialect, Open, Stated, dialect
+from tconv.dialects import DIALECTS, Absent, Dialect, Open, Stated, dialect_named
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
 from tconv.errors import UsageError
@@ -304,16 +304,16 @@ def test_onnx_attributes_and_types_are_the_schemas(name: str, version: int) -> N
 
 def test_a_dialect_is_found_by_its_name() -> None:
     """The name gives the row."""
-    assert all(dialect(name) is row for name, row in DIALECTS.items())
+    assert all(dialect_named(name) is row for name, row in DIALECTS.items())
 
 
 def test_an_unknown_dialect_gets_the_list_and_the_nearest() -> None:
     """A name that is not known is answered with those that are, and the one probably meant."""
     with pytest.raises(UsageError) as caught:
-        dialect("onnx/ConvTranspos-22")
+        dialect_named("onnx/ConvTranspos-22")
     message = str(caught.value)
     assert message.startswith("dialect must be one of onnx/ConvTranspose-1, ")
     assert message.endswith("(got 'onnx/ConvTranspos-22'); did you mean 'onnx/ConvTranspose-22'?")
     with pytest.raises(UsageError) as caught:
-        dialect("zzz")
+        dialect_named("zzz")
     assert "did you mean" not in str(caught.value)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from made_records import named
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
@@ -31,7 +32,7 @@ def case() -> Case:
 def told(case: Case, one: ver.Verdict, other: ver.Verdict, *diagnoses: tuple[str, ...]) -> str:
     """Return how two backends differ that have these verdicts."""
     records = tuple(
-        replace(Record(case.id, name, ONNX.name, verdict), diagnosis=diagnosis)
+        replace(Record(case.id, name, ONNX.name, verdict), diagnosis=named(*diagnosis))
         for name, verdict, diagnosis in zip(("one", "other"), (one, other), diagnoses or ((), ()), strict=True)
     )
     return differ(case, records, (ONNX, ONNX))  # type: ignore[arg-type] # there are two

@@ -22,7 +22,7 @@ from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, UsageError
 from tconv.execution.evaluation import Evaluator
-from tconv.expectation.problem import said
+from tconv.expectation.problem import expressed
 from tconv.export.folder import export, folder_name
 from tconv.export.issue import _call, _code, _fenced
 from tconv.export.snippet import snippet
@@ -176,7 +176,7 @@ def test_script_and_snippet_do_what_the_harness_does(dialect: str, tmp_path: Pat
     cases = list(Corpus.load().cases("smoke"))
     for case in [case for case in cases if case.breaks is None and case.x.data != "integers"] + cases[::40]:
         verdict = evaluator.evaluate(case).verdict
-        one = None if verdict.kind == "inexpressible" or case.breaks else said(case, row)
+        one = None if verdict.kind == "inexpressible" or case.breaks else expressed(case, row)
         outcome = None if one is None else runtime.run(one.call, one.arrays)
         if one is None or not isinstance(outcome, Produced):
             continue
@@ -359,7 +359,7 @@ def test_the_clauses_are_those_of_the_questions_that_the_case_puts(tmp_path: Pat
 def test_a_call_is_told_in_the_dialect_s_own_words(tmp_path: Path) -> None:
     """Sizes that are an input are shown as one; and there is no Python for what is no model of ONNX."""
     text = f"{HEAD}cases:\n  - {{name: sized, with: {{strides: 2, groups: 1, bias: false, output_shape: [9]}}}}\n"
-    one = said(small(tmp_path, "sized", text), DIALECTS["openvino/ConvolutionBackpropData-1"])
+    one = expressed(small(tmp_path, "sized", text), DIALECTS["openvino/ConvolutionBackpropData-1"])
     lines = list(_call(one))
     assert lines[0] == "`openvino/ConvolutionBackpropData-1` with"
     assert "- constant `output_shape integers [1]`" in lines

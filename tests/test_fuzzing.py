@@ -10,14 +10,14 @@ from small_corpus import told
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
 from tconv.corpus.writing import settings
-from tconv.dialects import dialect
+from tconv.dialects import dialect_named
 from tconv.investigation import fuzzing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-ROW = dialect("onnx/ConvTranspose-22")
+ROW = dialect_named("onnx/ConvTranspose-22")
 WAIVED = """\
 format: 1
 backend: PadsSwapped

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from made_records import AGREED, CASES, DIALECT, DIFFERED, EVERY_VERDICT, facts, header, run_of, waiver, waiver_file
+from made_records import (
+    AGREED,
+    CASES,
+    DIALECT,
+    DIFFERED,
+    EVERY_VERDICT,
+    facts,
+    header,
+    named,
+    run_of,
+    waiver,
+    waiver_file,
+)
 from small_corpus import told, written
 from tconv.corpus import Corpus
 from tconv.gate.assessment import Assessment, Status, assess
@@ -202,7 +214,7 @@ def test_a_waiver_whose_example_did_not_run_is_left_alone(verdicts: dict[str, ve
 def test_a_waiver_may_be_for_one_explanation_alone() -> None:
     """Another wrong output in its scope is another cause."""
     run = run_of({FIRST: DIFFERED, SECOND: DIFFERED, OTHER: AGREED})
-    names = {FIRST: ("pads-exchanged", "one-too-late"), SECOND: ("bias-doubled",)}
+    names = {FIRST: named("pads-exchanged", "one-too-late"), SECOND: named("bias-doubled")}
     explained = replace(run, records=[replace(one, diagnosis=names.get(one.case, ())) for one in run.records])
     assessment = assess(explained, waiver_file(waiver(diagnosis=["pads-exchanged"])), facts)
     statuses = {one.record.case: one.status for one in assessment.judged}

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from strategies import BACKPROP, ONEDNN, ONNX, examples, signatures, written
 from tconv.dialects import DIALECTS
-from tconv.dialects.geometry import Geometry, NoGeometry, reach, resolve
+from tconv.dialects.geometry import Geometry, reach, resolve
 from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
+from tconv.errors import Violation
 from tconv.vocabulary import Attributes, AutoPad, Signature
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
@@ -212,7 +213,7 @@ def answered(
     sized: Sized = Sized.RECOMPUTED,
     odd: Odd = Odd.END,
     negative: Negative = Negative.FLOOR,
-) -> Geometry | NoGeometry:
+) -> Geometry | Violation:
     """Return the geometry under rules that give the same answer to all questions of a kind."""
     kinds = {"same": same, "sized": sized, "odd": odd, "negative": negative}
     return resolve(signature, Rules(**{f.name: kinds[f.name.split("_")[0]] for f in fields(Rules)}))
@@ -231,7 +232,7 @@ def test_answers_to_a_negative_total(total: int, odd: Odd) -> None:
     sizes = {answer: found.output[0] for answer, found in by_answer.items() if isinstance(found, Geometry)}
     assert sizes == dict.fromkeys(begins, 7 - total) | {Negative.SHRINK: 7}
     refused = by_answer[Negative.REFUSE]
-    assert isinstance(refused, NoGeometry)
+    assert isinstance(refused, Violation)
     assert refused.constraint == "total-padding-non-negative"
     assert refused.got == f"a total padding of {total}"
 
@@ -280,14 +281,14 @@ def test_a_size_below_zero_is_no_geometry(dialect: str) -> None:
     found = resolve(
         written((4, 3), (3, 3), Attributes(strides=(2, 2), pads_begin=(0, 5), pads_end=(0, 4))), DIALECTS[dialect].rules
     )
-    assert found == NoGeometry("output-size-non-negative", "output", "must have no size below 0", "-2")
+    assert found == Violation("output-size-non-negative", "output", "must have no size below 0", "-2")
 
 
 def test_the_first_axis_without_an_answer_speaks() -> None:
     """A geometry needs an answer on every axis, the last one included."""
     signature = written((3, 3), (3, 3), Attributes(strides=(2, 2), output_shape=(6, 9)))
     found = answered(signature, negative=Negative.REFUSE)
-    assert isinstance(found, NoGeometry)
+    assert isinstance(found, Violation)
     assert found.got == "a total padding of -2"
 
 
@@ -334,7 +335,7 @@ def test_the_worked_example_of_openvino() -> None:
 def test_what_is_cropped_and_what_is_left_make_up_what_is_reached(signature: Signature, dialect: str) -> None:
     """pads_begin + output + pads_end is full on every axis, and full is the equation without pads."""
     found = resolve(signature, DIALECTS[dialect].rules)
-    if isinstance(found, NoGeometry):
+    if isinstance(found, Violation):
         return
     parts = zip(found.pads_begin, found.output, found.pads_end, found.full, strict=True)
     assert all(begin + size + end == full for begin, size, end, full in parts)
@@ -361,7 +362,7 @@ def test_same_sizes(signature: Signature) -> None:
         return
     found = {name: resolve(signature, row.rules) for name, row in DIALECTS.items()}
     sizes = {name: one.output for name, one in found.items() if isinstance(one, Geometry)}
-    strides, op = signature.per_axis("strides", 1), signature.per_axis("output_padding", 0)
+    strides, op = signature.per_axis("strides"), signature.per_axis("output_padding")
     times = tuple(x * s for x, s in zip(signature.spatial, strides, strict=True))
     assert sizes[ONNX_11] == sizes[ONNX_22] == times
     assert sizes[ONNX_1] == signature.spatial
@@ -375,9 +376,9 @@ def test_same_sizes(signature: Signature) -> None:
 def by_the_text(dialect: str, signature: Signature, axis: int) -> Place:
     """Return (pads_begin, output) of an axis, transcribed line by line from each text's own formulas."""
     x, k = signature.spatial[axis], signature.kernel[axis]
-    s, d = signature.per_axis("strides", 1)[axis], signature.per_axis("dilations", 1)[axis]
-    op = signature.per_axis("output_padding", 0)[axis]
-    pads = signature.per_axis("pads_begin", 0)[axis], signature.per_axis("pads_end", 0)[axis]
+    s, d = signature.per_axis("strides")[axis], signature.per_axis("dilations")[axis]
+    op = signature.per_axis("output_padding")[axis]
+    pads = signature.per_axis("pads_begin")[axis], signature.per_axis("pads_end")[axis]
     size = None if signature.attributes.output_shape is None else signature.attributes.output_shape[axis]
     mode = signature.auto_pad
     largest = s * (x - 1) + op + ((k - 1) * d + 1)
@@ -416,7 +417,7 @@ def test_every_dialect_computes_its_own_formulas(signature: Signature, dialect: 
         return
     expected = [by_the_text(dialect, signature, axis) for axis in range(signature.rank)]
     found = resolve(signature, DIALECTS[dialect].rules)
-    if isinstance(found, NoGeometry):
+    if isinstance(found, Violation):
         assert any(size < 0 for _, size in expected)
     else:
         assert list(zip(found.pads_begin, found.output, strict=True)) == expected

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from made_records import named
 from tconv.cases.patterns import facts_of
 from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
@@ -206,8 +207,8 @@ def test_totals_by_topic_and_status_are_there_without_scripts(page: Callable[...
 
 def test_failures_stand_by_cause_without_scripts(page: Callable[..., _Page]) -> None:
     """One explanation is one line, whatever the sweep, with a link to one of its cases."""
-    records = [replace(_record(f"padding/grow[s={n}]", EXACT), diagnosis=("pads-exchanged",)) for n in range(3)]
-    records += [replace(_record("groups/plain", ver.WrongShape((1,), (2,))), diagnosis=("pads-exchanged",))]
+    records = [replace(_record(f"padding/grow[s={n}]", EXACT), diagnosis=named("pads-exchanged")) for n in range(3)]
+    records += [replace(_record("groups/plain", ver.WrongShape((1,), (2,))), diagnosis=named("pads-exchanged"))]
     records += [_record(f"bias/all{n}", ver.Broke(f"no node {n}")) for n in range(103)]
     written = page(_assessment(records))
     assert "103 broke: no node 0 bias/all0 4 differed or wrong-shape as if pads-exchanged: " in written.words

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import case, examples
-from tconv.cases.call import say
+from tconv.cases.call import express
 from tconv.cases.layouts import data_shape, from_iox, from_ncx, inverse, permutation, to_iox, to_ncx
-from tconv.cases.operands import make
+from tconv.cases.operands import make_operands
 from tconv.dialects import DIALECTS
 from tconv.vocabulary import DataFormat, FilterFormat
 
@@ -113,7 +113,7 @@ def test_a_calls_shapes_are_its_arrays(
         data_format=data_format,
         filter_format=filter_format,
     )
-    call = say(asked, DIALECTS[dialect])
-    operands = make(asked.x, asked.w, None)
+    call = express(asked, DIALECTS[dialect])
+    operands = make_operands(asked.x, asked.w, None)
     assert call.inputs[0].shape == from_ncx(operands["x"], call.data_format).shape
     assert call.inputs[1].shape == from_iox(operands["w"], call.filter_format, call.groups).shape

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tconv.cases.call import signature
-from tconv.cases.operands import make
+from tconv.cases.operands import make_operands
 from tconv.corpus import Corpus
-from tconv.diagnosis.misreadings import CATALOGUE, Imagined, Misreading, imagined, of, pairs
+from tconv.diagnosis.misreadings import CATALOGUE, Imagined, Misreading, imagined, misreadings_of, pairs
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.truth import Truth
@@ -40,7 +40,7 @@ def made(
 def test_names_and_sentences_are_unique() -> None:
     """Each row is another thing; names stand in records, sentences before readers."""
     for name in DIALECTS:
-        rows = of(name)
+        rows = misreadings_of(DIALECTS[name])
         assert len({one.name for one in rows}) == len(rows)
         assert len({one.says for one in rows}) == len(rows)
         assert all(one.says and one.name == one.name.strip() for one in rows)
@@ -48,11 +48,11 @@ def test_names_and_sentences_are_unique() -> None:
 
 def test_what_a_text_allows_is_no_misreading() -> None:
     """A disputed answer is not in the catalogue of its dialect; it may be in another's."""
-    for name, row in DIALECTS.items():
+    for row in DIALECTS.values():
         allowed = {f"{one.change.question}={one.change.answer}" for one in row.disputed}
-        assert not allowed & {one.name for one in of(name)}
-    assert "same=input-times-stride" in {one.name for one in of("onnx/ConvTranspose-1")}
-    assert "same=input-times-stride" not in {one.name for one in of("onnx/ConvTranspose-22")}
+        assert not allowed & {one.name for one in misreadings_of(row)}
+    assert "same=input-times-stride" in {one.name for one in misreadings_of(DIALECTS["onnx/ConvTranspose-1"])}
+    assert "same=input-times-stride" not in {one.name for one in misreadings_of(ONNX)}
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_a_misreading_is_the_reference_of_something_else() -> None:
         expected = expectation(case, ONNX)
         if not isinstance(expected, Values) or np.prod(case.x.shape) * np.prod(case.w.shape) > 4096:
             continue
-        operands = {role: array.astype(np.float64) for role, array in make(case.x, case.w, case.b).items()}
-        for one in of(ONNX.name):
+        operands = {role: array.astype(np.float64) for role, array in make_operands(case.x, case.w, case.b).items()}
+        for one in misreadings_of(ONNX):
             found = imagined([one], signature(case, ONNX), ONNX, operands)
             if found is not None:
                 y = Truth(found.operands, case.x.dtype).values(found.geometry)

@@ -14,10 +14,10 @@ from strategies import ONNX, case
 from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Produced
-from tconv.cases.call import in_layouts, say
+from tconv.cases.call import express, in_layouts
 from tconv.cases.case import Case, Operand
 from tconv.cases.layouts import from_ncx, to_ncx
-from tconv.cases.operands import NUMPY_TYPES, make
+from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Inexpressible, Values, expectation
@@ -38,7 +38,7 @@ def gate() -> list[Case]:
 
 def said(one: Case, dialect: str = ONNX_22) -> tuple[Call, onnx.ModelProto]:
     """Return a case's call and its model, with zeros for operands."""
-    call = say(one, DIALECTS[dialect])
+    call = express(one, DIALECTS[dialect])
     arrays = {i.role: np.zeros(i.shape, NUMPY_TYPES[i.dtype or DType.F32]) for i in call.inputs}
     return call, build(call, arrays)
 
@@ -99,7 +99,7 @@ def test_transposes_make_the_canonical_layouts(gate: list[Case]) -> None:
             continue
         seen.add(key)
         call, model = said(one)
-        operands = make(one.x, one.w, one.b)
+        operands = make_operands(one.x, one.w, one.b)
         arrays = {name: operands[role] for role, name in (("x", "X"), ("w", "W"))}
         arrays |= {name: in_layouts(operands, call)[role] for role, name in (("x", "X"), ("w", "W"))}
         for node in model.graph.node:
@@ -122,13 +122,13 @@ def test_a_runtime_gives_the_reference_through_every_layout(gate: list[Case]) ->
     runtime, run = OnnxRuntime(), 0
     for one in [one for one in gate if one.attributes.data_format == "NXC" and one.x.dtype is DType.F32][::40]:
         expected = expectation(one, DIALECTS[ONNX_22])
-        operands = make(one.x, one.w, one.b)
+        operands = make_operands(one.x, one.w, one.b)
         truth = Truth(operands, one.x.dtype)
         if not isinstance(expected, Values) or expected.disputed or expected.refusals or not truth.integral:
             continue
         if one.facts["output_shape_below_spatial"] == "true":
             continue
-        call = say(one, DIALECTS[ONNX_22])
+        call = express(one, DIALECTS[ONNX_22])
         outcome = runtime.run(call, in_layouts(operands, call))
         assert isinstance(outcome, Produced), (one.id, outcome)
         assert np.array_equal(to_ncx(outcome.array, call.data_format), truth.values(expected.primary.geometry)), one.id
@@ -229,8 +229,8 @@ def test_a_grouped_filter_without_taps_keeps_its_shape(dialect: str, first: str,
         Operand((4, 3, 0), DType.F32),
         breaks="kernel-not-empty",
     )
-    call = say(one, DIALECTS[dialect])
-    model = build(call, in_layouts(make(one.x, one.w, one.b), call))
+    call = express(one, DIALECTS[dialect])
+    model = build(call, in_layouts(make_operands(one.x, one.w, one.b), call))
     *before, _ = model.graph.node
     assert (before[0].op_type, before[-1].op_type) == (first, last)
     assert model.opset_import[0].version == OPSETS[dialect]
@@ -249,7 +249,7 @@ def test_a_runtime_takes_every_presentation(
     """However a call is presented, the answer of a runtime is the reference."""
     one = plane(shapes=shapes, filter_source=filter_source, data_format=data_format, filter_format=filter_format,
                 strides=(2, 3), bias=(6,))  # fmt: skip
-    call, operands = say(one, DIALECTS[ONNX_22]), make(one.x, one.w, one.b)
+    call, operands = express(one, DIALECTS[ONNX_22]), make_operands(one.x, one.w, one.b)
     outcome = OnnxRuntime().run(call, in_layouts(operands, call))
     expected = expectation(one, DIALECTS[ONNX_22])
     assert isinstance(outcome, Produced)
@@ -275,8 +275,8 @@ def test_the_filter_is_a_constant_or_an_input(bias: tuple[int, ...] | None) -> N
 def test_constants_hold_the_operands_bits(dtype: DType) -> None:
     """An initializer has the operand's type, shape and elements, in the layout of the call; so has what is declared."""
     one = plane(dtype=dtype, filter_format="XOI", bias=(6,), data="normal")
-    call = say(one, DIALECTS[ONNX_22])
-    arrays = in_layouts(make(one.x, one.w, one.b), call)
+    call = express(one, DIALECTS[ONNX_22])
+    arrays = in_layouts(make_operands(one.x, one.w, one.b), call)
     graph = build(call, arrays).graph
     for constant, role in zip(graph.initializer, ("w", "b"), strict=True):
         assert constant.data_type == ELEMENT_TYPES[dtype]

@@ -14,8 +14,8 @@ from strategies import ONNX, case
 from tconv.backends import create, names
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
-from tconv.cases.call import in_layouts, say
-from tconv.cases.operands import make
+from tconv.cases.call import express, in_layouts
+from tconv.cases.operands import make_operands
 from tconv.dialects import DIALECTS
 from tconv.vocabulary import DType
 
@@ -28,8 +28,8 @@ ONNX_1, ONNX_11, ONNX_22 = ONNX
 
 def ran(one: Case, dialect: str = ONNX_22, backend: OnnxRuntime | None = None) -> Outcome:
     """Return what the backend does with a case."""
-    call = say(one, DIALECTS[dialect])
-    return (backend or OnnxRuntime()).run(call, in_layouts(make(one.x, one.w, one.b), call))
+    call = express(one, DIALECTS[dialect])
+    return (backend or OnnxRuntime()).run(call, in_layouts(make_operands(one.x, one.w, one.b), call))
 
 
 def by_hand(**rest: Any) -> Case:  # noqa: ANN401 - attributes and fields of the case by their names

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import axes, examples
 from tconv.cases.case import Data, Operand
 from tconv.cases.layouts import from_iox, from_ncx, to_iox, to_ncx
-from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST, made_operand, make
+from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST, made_operand, make_operands
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ DATA = get_args(Data)
 
 def made(x: Operand, w: Operand | None = None, b: Operand | None = None) -> dict[str, Array]:
     """Return operands; the filter is one tap of as many channels unless it is given."""
-    return make(x, w or Operand((x.shape[1], 1, *[1] * (len(x.shape) - 2)), x.dtype), b)
+    return make_operands(x, w or Operand((x.shape[1], 1, *[1] * (len(x.shape) - 2)), x.dtype), b)
 
 
 def exact(array: Array) -> Array:
@@ -80,7 +80,7 @@ PINNED: list[tuple[Data, DType, int, str, str, str]] = [
 def test_bits_are_pinned(data: Data, dtype: DType, seed: int, x: str, w: str, b: str) -> None:
     """Records of different machines are comparable because these digests are the same on all of them."""
     values = VALUES if data == "values" else ()
-    operands = make(
+    operands = make_operands(
         Operand(X_SHAPE, dtype, data, seed, values),
         Operand(W_SHAPE, dtype, data, seed, values[: prod(W_SHAPE)]),
         Operand((4,), dtype, data, seed, values[:4]),
@@ -114,7 +114,7 @@ def test_what_makes_a_difference() -> None:
 def test_a_bias_changes_neither_data_nor_filter() -> None:
     """A case and its neighbour without a bias share data and filter."""
     x, w = Operand(X_SHAPE, DType.BF16), Operand(W_SHAPE, DType.BF16)
-    without, beside = make(x, w, None), make(x, w, Operand((4,), DType.BF16))
+    without, beside = make_operands(x, w, None), make_operands(x, w, Operand((4,), DType.BF16))
     assert set(without) == {"x", "w"}
     assert all(np.array_equal(without[role], beside[role]) for role in without)
 
@@ -156,7 +156,7 @@ def recipes(draw: st.DrawFn) -> tuple[Operand, Operand, Operand]:
 @examples(400)
 def test_no_sum_of_integers_exceeds_the_mantissa(recipe: tuple[Operand, Operand, Operand]) -> None:
     """Were every tap of every channel to meet the largest datum, A would still be at most 2^p: any order is exact."""
-    arrays = {role: np.abs(exact(array)) for role, array in make(*recipe).items()}
+    arrays = {role: np.abs(exact(array)) for role, array in make_operands(*recipe).items()}
     largest = arrays["x"].max(initial=0.0)
     sums = arrays["w"].sum(axis=(0, *range(2, arrays["w"].ndim))) * largest + arrays["b"]
     assert sums.max() <= 2.0 ** EXACT_BITS[recipe[0].dtype]
@@ -181,7 +181,7 @@ def test_the_budget_counts_the_bias(products: int) -> None:
                 Operand((channels, 9, taps), DType.BF16, seed=seed),
                 Operand((9,), DType.BF16, seed=seed),
             )
-            arrays = {role: np.abs(exact(array)) for role, array in make(*recipe).items()}
+            arrays = {role: np.abs(exact(array)) for role, array in make_operands(*recipe).items()}
             assert (arrays["w"].sum(axis=(0, 2)) * arrays["x"].max() + arrays["b"]).max() <= 256
 
 
@@ -189,7 +189,7 @@ def test_the_budget_counts_the_bias(products: int) -> None:
 @examples(400)
 def test_integers_are_integers_without_zero(recipe: tuple[Operand, Operand, Operand]) -> None:
     """No product can be dropped unseen: a zero stands only in whole channels of the filter, and only if they must."""
-    operands = make(*recipe)
+    operands = make_operands(*recipe)
     for array in operands.values():
         assert not np.any(exact(array) % 1)
         assert np.abs(exact(array)).max(initial=0) <= 15
@@ -211,7 +211,9 @@ def test_many_channels_are_thinned_and_not_the_same_ones() -> None:
     """1000 channels of 9 taps in bfloat16: 28 live, the others zero, chosen by the seed and not by their place."""
     live = []
     for seed in (0, 1):
-        w = make(Operand((1, 1000, 3, 3), DType.BF16), Operand((1000, 1, 3, 3), DType.BF16, seed=seed), None)["w"]
+        w = make_operands(Operand((1, 1000, 3, 3), DType.BF16), Operand((1000, 1, 3, 3), DType.BF16, seed=seed), None)[
+            "w"
+        ]
         live.append(np.flatnonzero(exact(w)[:, 0, 0, 0]))
     assert [len(one) for one in live] == [28, 28]
     assert not np.array_equal(*live)
@@ -311,7 +313,7 @@ def test_values_are_taken_as_they_stand() -> None:
 @examples(60)
 def test_layouts_have_the_same_elements(spatial: Ints, kernel: Ints, groups: int, channels: int, filters: int) -> None:
     """Arrays are made once, in NCX and IOX: every layout is a permutation of the same elements."""
-    operands = make(
+    operands = make_operands(
         Operand((2, groups * channels, *spatial), DType.F32),
         Operand((groups * channels, filters, *kernel), DType.F32),
         None,

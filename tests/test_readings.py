@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from strategies import BACKPROP, ONEDNN, ONNX, examples, signatures, written
 from tconv.dialects import DIALECTS
-from tconv.dialects.geometry import Geometry, NoGeometry, resolve
+from tconv.dialects.geometry import Geometry, resolve
 from tconv.dialects.readings import Reading, applied, told_apart
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
+from tconv.errors import Violation
 from tconv.vocabulary import Attributes, Signature
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
@@ -191,11 +192,11 @@ def test_a_question_is_put_only_where_its_answer_matters(attributes: dict[str, A
     assert asked.questions == questions
 
 
-def resolved(signature: Signature, dialect: str) -> dict[Geometry | NoGeometry, int]:
+def resolved(signature: Signature, dialect: str) -> dict[Geometry | Violation, int]:
     """Return each result of every combination of readings, and the fewest readings that give it."""
     row = DIALECTS[dialect]
     choices = [(None, *(one for one in row.disputed if one.change.question == question)) for question in QUESTIONS]
-    found: dict[Geometry | NoGeometry, int] = {}
+    found: dict[Geometry | Violation, int] = {}
     for combination in product(*choices):
         chosen = [one for one in combination if one]
         result = resolve(signature, applied(row.rules, chosen))
@@ -272,7 +273,7 @@ def test_answers_that_need_several_readings_name_them_all() -> None:
         ("same-output-padding-added", "negative-same-truncated"): (-1, 13),
         ("same-output-padding-added", "negative-same-appended"): (0, 13),
     }
-    refusals = {one.readings: one.result.got for one in found if isinstance(one.result, NoGeometry)}
+    refusals = {one.readings: one.result.got for one in found if isinstance(one.result, Violation)}
     assert refusals == {
         ("negative-same-refused",): "a total padding of -2",
         ("same-output-padding-added", "negative-same-refused"): "a total padding of -3",

@@ -11,12 +11,13 @@ import pytest
 from onnx.backend.test.case.node import convtranspose
 
 from strategies import BACKPROP, ONEDNN, ONNX
-from tconv.cases.call import say, signature
-from tconv.cases.operands import make
+from tconv.cases.call import express, signature
+from tconv.cases.operands import make_operands
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS, Absent
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
+from tconv.dialects.readings import Together
 from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
 from tconv.expectation.truth import Truth
 from tconv.vocabulary import AutoPad, DType
@@ -285,7 +286,7 @@ def test_integer_data_is_exact(gate: Gate) -> None:
             key = case.x, case.w, case.b
             if key not in truths:
                 # Nearly all are seen to be exact by the largest elements alone, without an output.
-                truths[key] = Truth(make(*key), case.x.dtype)
+                truths[key] = Truth(make_operands(*key), case.x.dtype)
             asked += 1
             if not truths[key].exact(expected.primary.geometry):
                 inexact.append((name, case.id))
@@ -326,7 +327,7 @@ def test_every_disputed_reading_is_told_apart(gate: Gate) -> None:
         told: dict[str, Candidate | None] = {}
         for case, expected in gate.values(name):
             for refusal in expected.refusals:
-                told |= dict.fromkeys(refusal.split(" + "))
+                told |= dict.fromkeys(refusal.names if isinstance(refusal, Together) else ())
             for candidate in expected.disputed:
                 new = [reading for reading in candidate.readings if reading not in told]
                 if new and _differ(case, expected.primary, candidate):
@@ -337,7 +338,7 @@ def test_every_disputed_reading_is_told_apart(gate: Gate) -> None:
 
 def _differ(case: Case, one: Candidate, two: Candidate) -> bool:
     """Return whether two outputs are told apart by their shapes, or by their values."""
-    truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
+    truth = Truth(make_operands(case.x, case.w, case.b), case.x.dtype)
     first, second = truth.values(one.geometry), truth.values(two.geometry)
     return first.shape != second.shape or not np.array_equal(first, second, equal_nan=True)
 
@@ -391,8 +392,8 @@ WORDS = {
 def _seen(expected: Expectation) -> set[str]:
     """Return the constraints that a dialect sees broken."""
     if isinstance(expected, Refuse):
-        return {expected.broken.constraint}
-    return {one.removesuffix("-refused") for one in expected.refusals} if isinstance(expected, Values) else set()
+        return {expected.violation.constraint}
+    return set(expected.open_constraints) if isinstance(expected, Values) else set()
 
 
 def test_every_constraint_is_broken_on_purpose(gate: Gate) -> None:
@@ -468,8 +469,8 @@ def test_the_examples_of_onnx_are_those_of_onnx(gate: Gate) -> None:
         written = {
             one.name: one.s.decode() if one.type == one.STRING else tuple(one.ints) or one.i for one in node.attribute
         }
-        assert dict(say(case, DIALECTS[ONNX_22]).attributes) == written
-        for mine, theirs in zip(make(case.x, case.w, case.b).values(), inputs, strict=True):
+        assert dict(express(case, DIALECTS[ONNX_22]).attributes) == written
+        for mine, theirs in zip(make_operands(case.x, case.w, case.b).values(), inputs, strict=True):
             assert np.array_equal(mine, theirs)
         for literal in case.expected:
             assert {ONNX_11, ONNX_22} <= set(literal.dialects)
@@ -484,7 +485,7 @@ def test_the_example_of_openvino(gate: Gate) -> None:
     assert isinstance(expected, Values)
     assert (case.x.shape, case.w.shape) == ((1, 20, 224, 224), (20, 10, 3, 3))
     assert expected.primary.geometry.output == (447, 447)
-    assert dict(say(case, row).attributes) == {
+    assert dict(express(case, row).attributes) == {
         "strides": (2, 2), "dilations": (1, 1), "pads_begin": (1, 1), "pads_end": (1, 1),
     }  # fmt: skip
 

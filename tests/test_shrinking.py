@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 
+from made_records import named
 from small_corpus import HEAD, told, written
 from strategies import case, examples, signatures
 from tconv.cases.case import Case, Operand
 from tconv.corpus import Corpus
 from tconv.corpus.writing import settings
-from tconv.dialects import dialect
+from tconv.dialects import dialect_named
 from tconv.investigation.shrinking import shrunk, simpler
 from tconv.records.failure import Failure, failure, without_numbers
 from tconv.records.record_file import Record
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-ROW = dialect("onnx/ConvTranspose-22")
+ROW = dialect_named("onnx/ConvTranspose-22")
 LARGE = f"""{HEAD}
 cases:
   - name: large
@@ -215,7 +216,7 @@ def test_what_is_simpler_is_never_the_same_nor_comes_back(signature: Signature) 
 
 def record(verdict: ver.Verdict, *diagnosis: str) -> Record:
     """Return a record."""
-    return Record("a/b/c", "made", ROW.name, verdict, diagnosis=diagnosis)
+    return Record("a/b/c", "made", ROW.name, verdict, diagnosis=named(*diagnosis))
 
 
 DIFFERED = ver.Differed("exact", 1, 2, (0, 0, 0), 1.0, 2.0)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import index
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tconv.cases.layouts import from_ncx, to_iox, to_ncx
-from tconv.dialects import dialect as dialect_of
-from tconv.dialects.geometry import Geometry, NoGeometry
+from tconv.dialects import dialect_named
+from tconv.dialects.geometry import Geometry
 from tconv.dialects.geometry import resolve as resolve_geometry
 from tconv.dialects.readings import Reading, applied
-from tconv.errors import Invalid, UsageError, nearest
-from tconv.expectation.owed import Broken, Inexpressible, Refuse, owed
+from tconv.errors import Invalid, UsageError, Violation, nearest
+from tconv.expectation.owed import Values, owed
 from tconv.expectation.reference import definition
-from tconv.vocabulary import Attributes, AutoPad, DataFormat, DType, FilterFormat, Signature, TensorType
+from tconv.vocabulary import NEUTRAL, Attributes, AutoPad, DataFormat, DType, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,7 +32,7 @@ def conv_transpose(
     w: Array,
     bias: Array | None = None,
     *,
-    dialect: str = DEFAULT_DIALECT,
+    dialect: str | Dialect = DEFAULT_DIALECT,
     strides: int | Sequence[int] | None = None,
     dilations: int | Sequence[int] | None = None,
     pads_begin: int | Sequence[int] | None = None,
@@ -50,7 +51,7 @@ def conv_transpose(
         x: data in `data_format`: (N, C, X...) for NCX, (N, X..., C) for NXC.
         w: filter in `filter_format`: (C, O/G, K...) for IOX, (K..., O/G, C) for XOI, (G, C/G, O/G, K...) for GIOX.
         bias: (O,), or None.
-        dialect: whose rules and defaults hold, such as `onnx/ConvTranspose-22`.
+        dialect: whose rules and defaults hold: a name such as `onnx/ConvTranspose-22`, or a dialect of one's own.
         strides: one integer for every spatial axis, or one each; None where it is not written, here and below.
         dilations: likewise.
         pads_begin: likewise, cropped at the beginning.
@@ -70,16 +71,16 @@ def conv_transpose(
         Invalid: a constraint that the dialect states is violated.
         UsageError: the dialect, a layout or a reading is not known.
     """
-    row = dialect_of(dialect)
-    data, filters = _formats(row, data_format, filter_format)
+    chosen = _chosen(dialect)
+    data, filters = _formats(chosen, data_format, filter_format)
     x, w = np.asarray(x), np.asarray(w)
-    _refuse_without_layout(row, x, w, data, filters)
+    _refuse_without_layout(chosen, x, w, data, filters)
     x = to_ncx(x, data)
     if filters is FilterFormat.GIOX:
         groups = _grouped(w, groups)
     w = to_iox(w, filters)
     written = _signature(
-        row,
+        chosen,
         _rank(x.ndim),
         {
             "strides": strides,
@@ -95,7 +96,7 @@ def conv_transpose(
         w.shape,
         None if bias is None else np.shape(bias),
     )
-    geometry = _resolved(written, row, reading)
+    geometry = _resolved(written, chosen, reading)
     b = None if bias is None else np.asarray(bias, dtype=np.float64)
     return from_ncx(definition(x.astype(np.float64), w.astype(np.float64), b, geometry), data)
 
@@ -104,7 +105,7 @@ def resolve(
     *,
     spatial: Sequence[int],
     kernel: Sequence[int],
-    dialect: str = DEFAULT_DIALECT,
+    dialect: str | Dialect = DEFAULT_DIALECT,
     strides: int | Sequence[int] | None = None,
     dilations: int | Sequence[int] | None = None,
     pads_begin: int | Sequence[int] | None = None,
@@ -135,10 +136,10 @@ def resolve(
         Invalid: a constraint that the dialect states is violated.
         UsageError: the dialect or a reading is not known.
     """
-    row = dialect_of(dialect)
+    chosen = _chosen(dialect)
     count = groups or 1
     written = _signature(
-        row,
+        chosen,
         len(spatial),
         {
             "strides": strides,
@@ -154,22 +155,26 @@ def resolve(
         (count, 1, *kernel),
         None,
     )
-    return _resolved(written, row, reading)
+    return _resolved(written, chosen, reading)
 
 
-def disputed(dialect: str = DEFAULT_DIALECT) -> dict[str, str]:
+def disputed(dialect: str | Dialect = DEFAULT_DIALECT) -> dict[str, str]:
     """Return the disputed readings of a dialect: what each says, by its name.
 
     Raises:
         UsageError: the dialect is not known.
     """
-    return {reading.name: reading.says for reading in dialect_of(dialect).disputed}
+    return {reading.name: reading.says for reading in _chosen(dialect).disputed}
 
 
-def _formats(row: Dialect, data_format: str | None, filter_format: str | None) -> tuple[DataFormat, FilterFormat]:
+def _chosen(dialect: str | Dialect) -> Dialect:
+    return dialect_named(dialect) if isinstance(dialect, str) else dialect
+
+
+def _formats(dialect: Dialect, data_format: str | None, filter_format: str | None) -> tuple[DataFormat, FilterFormat]:
     return (
-        cast("DataFormat", _word(DataFormat, data_format, row.data_format, "data_format")),
-        cast("FilterFormat", _word(FilterFormat, filter_format, row.filter_format, "filter_format")),
+        cast("DataFormat", _word(DataFormat, data_format, dialect.data_format, "data_format")),
+        cast("FilterFormat", _word(FilterFormat, filter_format, dialect.filter_format, "filter_format")),
     )
 
 
@@ -184,7 +189,7 @@ def _word(
         raise UsageError(f"{name} must be one of {', '.join(words)} (got {word!r}){nearest(word, words)}") from None
 
 
-def _refuse_without_layout(row: Dialect, x: Array, w: Array, data: DataFormat, filters: FilterFormat) -> None:
+def _refuse_without_layout(dialect: Dialect, x: Array, w: Array, data: DataFormat, filters: FilterFormat) -> None:
     """Refuse arrays that have too few dimensions for the layout that they are said to be in."""
     least = {FilterFormat.IOX: 0, FilterFormat.XOI: 2, FilterFormat.GIOX: 3}[filters]
     for name, array, dimensions, constraint in (
@@ -193,7 +198,7 @@ def _refuse_without_layout(row: Dialect, x: Array, w: Array, data: DataFormat, f
     ):
         if array.ndim < dimensions:
             must, got = f"must have at least {dimensions} dimensions", f"shape {list(array.shape)}"
-            raise Invalid(constraint, name, must, got, row.constraints[constraint].clause)
+            raise Invalid(Violation(constraint, name, must, got, dialect.constraints[constraint].clause))
 
 
 def _grouped(w: Array, groups: int | None) -> int:
@@ -207,7 +212,7 @@ def _rank(dimensions: int) -> int:
 
 
 def _signature(
-    row: Dialect,
+    dialect: Dialect,
     rank: int,
     lists: dict[str, int | Sequence[int] | None],
     auto_pad: str | None,
@@ -221,10 +226,9 @@ def _signature(
         raise UsageError(f"auto_pad must be one of {', '.join(AutoPad)} (got {auto_pad!r}){nearest(auto_pad, AutoPad)}")
     given: dict[str, Any] = {}
     for name, value in lists.items():
-        neutral = 1 if name in {"strides", "dilations"} else 0
-        chosen = neutral if value is None and name in row.spelling.written else value
-        if chosen is not None:
-            given[name] = (int(chosen),) * rank if isinstance(chosen, int | np.integer) else tuple(map(index, chosen))
+        entry = NEUTRAL[name] if value is None and name in dialect.spelling.written else value
+        if entry is not None:
+            given[name] = (int(entry),) * rank if isinstance(entry, int | np.integer) else tuple(map(index, entry))
     return Signature(
         Attributes(auto_pad=auto_pad, groups=groups, **given),
         # The reference computes in float64 whatever the dialect's types are; f32 is a type of every dialect.
@@ -234,41 +238,36 @@ def _signature(
     )
 
 
-def _resolved(written: Signature, row: Dialect, names: str | Iterable[str]) -> Geometry:
-    expected = owed(written, row.name)
-    chosen = list(_readings(row, (names,) if isinstance(names, str) else names))
-    if isinstance(expected, Refuse | Inexpressible):
-        broken = expected.broken
-        if not (chosen and broken.constraint in _FOUND_BY_THE_RESOLVER):
-            raise _invalid(broken)
-    result = resolve_geometry(written, applied(row.rules, chosen))
-    if isinstance(result, NoGeometry):
-        clause = chosen[-1].cites if chosen else row.constraints[result.constraint].clause
-        raise Invalid(result.constraint, result.attribute, result.must, result.got, clause)
+def _resolved(written: Signature, dialect: Dialect, names: str | Iterable[str]) -> Geometry:
+    expected = owed(written, dialect)
+    chosen = list(_readings(dialect, (names,) if isinstance(names, str) else names))
+    if not isinstance(expected, Values) and not (chosen and expected.violation.constraint in _FOUND_BY_THE_RESOLVER):
+        raise Invalid(expected.violation)
+    result = resolve_geometry(written, applied(dialect.rules, chosen))
+    if isinstance(result, Violation):
+        clause = chosen[-1].cites if chosen else dialect.constraints[result.constraint].clause
+        raise Invalid(replace(result, clause=clause))
     return result
 
 
 _FOUND_BY_THE_RESOLVER = ("output-size-non-negative",)
+"""What another reading may mend."""
 
 
-def _readings(row: Dialect, names: Iterable[str]) -> Iterable[Reading]:
-    known = {reading.name: reading for reading in row.disputed}
+def _readings(dialect: Dialect, names: Iterable[str]) -> Iterable[Reading]:
+    known = {reading.name: reading for reading in dialect.disputed}
     answered: dict[str, str] = {}
     for name in names:
         if name not in known:
             some = ", ".join(known) or "none"
             raise UsageError(
-                f"reading must be a disputed one of {row.name}: {some} (got {name!r}){nearest(name, known)}"
+                f"reading must be a disputed one of {dialect.name}: {some} (got {name!r}){nearest(name, known)}"
             )
         question = known[name].change.question
         if question in answered:
             raise UsageError(f"readings must answer each question once (got {answered[question]!r} and {name!r})")
         answered[question] = name
         yield known[name]
-
-
-def _invalid(broken: Broken) -> Invalid:
-    return Invalid(broken.constraint, broken.attribute, broken.must, broken.got, broken.clause)
 
 
 __all__ = ["Geometry", "Invalid", "conv_transpose", "disputed", "resolve"]

@@ -5,6 +5,7 @@ Every error that a user can cause is a `TconvError`; it carries the exit code th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
@@ -56,6 +57,28 @@ class BackendLost(BackendMissing):
     """A backend was there, and does not start again after it died."""
 
 
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A constraint that does not hold.
+
+    Attributes:
+        constraint: its name.
+        attribute: the attribute or input at fault.
+        must: what must hold of it.
+        got: what was found.
+        clause: the words of the dialect's text that state the constraint; empty as long as no dialect was asked.
+    """
+
+    constraint: str
+    attribute: str
+    must: str
+    got: str
+    clause: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.attribute} {self.must} (got {self.got}) [{self.constraint}: {self.clause}]"
+
+
 class Invalid(ValueError):  # noqa: N818 - the public name: `except Invalid` reads as what it is
     """Attributes or shapes violate a constraint that the dialect states.
 
@@ -67,13 +90,10 @@ class Invalid(ValueError):  # noqa: N818 - the public name: `except Invalid` rea
         cites: the clause of the dialect's text.
     """
 
-    def __init__(self, constraint: str, attribute: str, must: str, got: str, cites: str) -> None:
-        self.constraint = constraint
-        self.attribute = attribute
-        self.must = must
-        self.got = got
-        self.cites = cites
-        super().__init__(f"{attribute} {must} (got {got}) [{constraint}: {cites}]")
+    def __init__(self, violation: Violation) -> None:
+        self.constraint, self.attribute = violation.constraint, violation.attribute
+        self.must, self.got, self.cites = violation.must, violation.got, violation.clause
+        super().__init__(str(violation))
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

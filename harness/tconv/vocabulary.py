@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,6 +77,8 @@ class Attributes:
 
 
 ATTRIBUTES = tuple(field.name for field in fields(Attributes))
+NEUTRAL: Final = {"strides": 1, "dilations": 1, "pads_begin": 0, "pads_end": 0, "output_padding": 0}
+"""Attributes with an entry for each spatial axis, and the entry that changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class Signature:
         """The padding mode, explicit where it is not written."""
         return self.attributes.auto_pad or AutoPad.EXPLICIT
 
-    def per_axis(self, name: str, neutral: int) -> Ints:
-        """Return a list attribute, or `neutral` for every spatial axis where it is not written."""
+    def per_axis(self, name: str) -> Ints:
+        """Return a list attribute, or its neutral entry for every spatial axis where it is not written."""
         value: Ints | None = getattr(self.attributes, name)
-        return (neutral,) * self.rank if value is None else value
+        return (NEUTRAL[name],) * self.rank if value is None else value

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tconv.cases.patterns import facts_of
-from tconv.comparison.answers import Answers, Told
+from tconv.comparison.answers import Answers, Given
 from tconv.corpus import Corpus
 from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
@@ -282,7 +282,7 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
     """It is a sentence: no column of numbers stands beside it, on a narrow page neither."""
     case = Corpus.load().one("padding/auto-pad/same-upper-by-hand")
     run = _assessment([Record(case.id, "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"))], tmp_path)
-    run.mixed = [Answers("negative_same", (Told("shrink", 2, case), Told("floor", 1, case)))]
+    run.mixed = [Answers("negative_same", (Given("shrink", 2, case), Given("floor", 1, case)))]
     html.write([run], tmp_path / "index.html")
     page = browser.new_page()
     page.set_viewport_size({"width": width, "height": 800})

@@ -145,7 +145,7 @@ class Exec:
 
     def _said(self, call: Call, arrays: Mapping[str, Array]) -> dict[str, Any]:
         """Write the inputs; return how the question names them."""
-        if call.dialect in OPSETS:
+        if call.dialect.name in OPSETS:
             model = self._files / "model.onnx"
             model.write_bytes(build(call, arrays).SerializeToString())
             fed = [one for one in call.inputs if not one.constant]
@@ -157,7 +157,7 @@ class Exec:
             )
             for one in call.inputs
         }
-        return {"dialect": call.dialect, "attributes": dict(call.attributes), "inputs": inputs}
+        return {"dialect": call.dialect.name, "attributes": dict(call.attributes), "inputs": inputs}
 
     def _saved(self, name: str, array: Array) -> str:
         path = self._files / f"{name}.npy"

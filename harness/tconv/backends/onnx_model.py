@@ -66,15 +66,17 @@ def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> o
     constants += [_merged(one) for one in call.inputs if _is_grouped(one, call)]
     output = helper.make_tensor_value_info("Y", ELEMENT_TYPES[call.dtype], [None] * len(call.inputs[0].shape))
     graph = helper.make_graph(nodes, "tconv", fed, [output], constants)
-    opset = helper.make_opsetid("", OPSETS[call.dialect])
-    return helper.make_model(graph, opset_imports=[opset], ir_version=_IR_VERSIONS[call.dialect], producer_name="tconv")
+    opset = helper.make_opsetid("", OPSETS[call.dialect.name])
+    return helper.make_model(
+        graph, opset_imports=[opset], ir_version=_IR_VERSIONS[call.dialect.name], producer_name="tconv"
+    )
 
 
 def _canonical(one: Input, call: Call) -> list[onnx.NodeProto]:
     """Return the node that makes NCX or IOX of an input, none where it is there already."""
     name = f"{one.name}_canonical"
     if _is_grouped(one, call):
-        return _without_groups(one, name, OPSETS[call.dialect])
+        return _without_groups(one, name, OPSETS[call.dialect.name])
     if one.role == "x" and call.data_format is not DataFormat.NCX:
         axes = permutation(call.rank, call.data_format)
     elif one.role == "w" and call.filter_format is FilterFormat.XOI:

@@ -128,16 +128,16 @@ def _canonical(call: Call, w: ov.Node) -> ov.Node:
         taps = call.rank
         w = opset1.transpose(w, opset1.constant(np.array([taps + 1, taps, *range(taps)])))
     # The grouped operation alone wants the groups as a dimension of their own.
-    if (call.dialect == _GROUPED) == (call.filter_format is FilterFormat.GIOX):
+    if (call.dialect.name == _GROUPED) == (call.filter_format is FilterFormat.GIOX):
         return w
     channels, out_channels, *kernel = call.written.w.shape
     grouped = [call.groups, channels // call.groups, out_channels, *kernel]
-    shape = grouped if call.dialect == _GROUPED else [channels, out_channels, *kernel]
+    shape = grouped if call.dialect.name == _GROUPED else [channels, out_channels, *kernel]
     return opset1.reshape(w, opset1.constant(np.array(shape)), special_zero=False)
 
 
 def _operation(call: Call, x: ov.Node, w: ov.Node, output_shape: ov.Node | None) -> ov.Node:
-    make = opset1.group_convolution_backprop_data if call.dialect == _GROUPED else opset1.convolution_backprop_data
+    make = opset1.group_convolution_backprop_data if call.dialect.name == _GROUPED else opset1.convolution_backprop_data
     words: dict[str, Any] = {
         name: list(value) if isinstance(value, tuple) else value for name, value in call.attributes.items()
     }

@@ -21,4 +21,4 @@ def geometry_of(call: Call) -> Geometry | Refused:
     expected = owed(call.written, call.dialect)
     if isinstance(expected, Values):
         return expected.primary.geometry
-    return Refused(str(expected.broken))
+    return Refused(str(expected.violation))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tconv.cases.layouts import data_shape, from_iox, from_ncx
-from tconv.vocabulary import DataFormat, DType, FilterFormat, Signature, TensorType
+from tconv.vocabulary import NEUTRAL, DataFormat, DType, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Call:
     """What a backend is asked to run.
 
     Attributes:
-        dialect: the dialect's name.
+        dialect: the dialect.
         attributes: in the dialect's spelling.
         inputs: in the dialect's order; arrays come in `data_format` and `filter_format`.
         data_format: the layout of data and output, also where the operator has no such attribute.
@@ -55,7 +55,7 @@ class Call:
         written: the same in the canonical vocabulary, for backends that have no text of their own.
     """
 
-    dialect: str
+    dialect: Dialect
     attributes: Mapping[str, Value]
     inputs: tuple[Input, ...]
     data_format: DataFormat
@@ -80,7 +80,7 @@ def signature(case: Case, dialect: Dialect) -> Signature:
     mentioned = case.attributes
     rank = len(case.x.shape) - 2
     neutral: dict[str, Any] = {
-        name: ((1 if name in {"strides", "dilations"} else 0),) * rank
+        name: (NEUTRAL[name],) * rank
         for name in dialect.spelling.written
         if getattr(mentioned, name) is None and name not in case.omit
     }
@@ -88,14 +88,14 @@ def signature(case: Case, dialect: Dialect) -> Signature:
     return Signature(attributes, _type(case.x), _type(case.w), None if case.b is None else _type(case.b))
 
 
-def say(case: Case, dialect: Dialect) -> Call:
-    """Return the case in the dialect's words. Whether it can be said is for `expectation` to judge."""
+def express(case: Case, dialect: Dialect) -> Call:
+    """Return the case in the dialect's words. Whether it can be expressed is for `expectation` to judge."""
     written = signature(case, dialect)
     attributes = written.attributes
     data_format = _layout(attributes.data_format, dialect.data_format)
     filter_format = _layout(attributes.filter_format, dialect.filter_format)
     return Call(
-        dialect.name,
+        dialect,
         _written(attributes, dialect),
         _inputs(case, dialect, data_format, filter_format),
         data_format,

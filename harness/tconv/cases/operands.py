@@ -44,7 +44,7 @@ _SPECIAL: dict[str, tuple[float, ...]] = {
 }
 
 
-def make(x: Operand, w: Operand, b: Operand | None) -> dict[str, Array]:
+def make_operands(x: Operand, w: Operand, b: Operand | None) -> dict[str, Array]:
     """Return the operands x, w and, where there is one, b, in NCX and IOX and in their own types."""
     spans = _spans(x, w)
     made = {"x": made_operand("x", x, spans.x), "w": made_operand("w", w, spans.w, spans.live)}

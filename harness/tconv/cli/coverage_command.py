@@ -14,7 +14,7 @@ from rich.text import Text
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.coverage import Coverage, coverage
-from tconv.dialects import dialect as dialect_of
+from tconv.dialects import dialect_named
 from tconv.reports.terminal import console
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def command(tier: Tier, cases: Path | None, only: str | None) -> None:
     A count is covered/reachable; reachable is what any case of the sweep has that the dialect can say. Below the table
     stands what never occurs, values and pairs, with the reason.
     """
-    wanted = None if only is None else dialect_of(only).name
+    wanted = None if only is None else dialect_named(only).name
     found = [one for one in coverage(Corpus.load(cases), tier) if wanted in (None, one.dialect)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{tier} tier: covered/reachable", title_justify="left")
     for column in ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadruples"):

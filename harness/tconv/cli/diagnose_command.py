@@ -8,8 +8,8 @@ import click
 
 from tconv.cli import options
 from tconv.corpus import Corpus
-from tconv.diagnosis.misreadings import of
-from tconv.dialects import dialect as dialect_of
+from tconv.diagnosis.misreadings import misreadings_of
+from tconv.dialects import dialect_named
 from tconv.investigation.separating import REPEAT, separate
 from tconv.reports.phrases import phrase
 
@@ -33,10 +33,10 @@ def command(case: str, backend: str, dialect: str, cases: Path | None, timeout: 
     Each case is asked three times. Where several misreadings explain it, further cases of tconv's own corpus are run
     that tell them apart. Exits with 1 where nothing explains a failure, or several misreadings still do.
     """
-    row = dialect_of(dialect)
+    spoken = dialect_named(dialect)
     asked = Corpus.load(cases).one(case)
-    reasoning = separate(asked, Corpus.load().cases("gate"), row, backend, timeout)
-    _tell(reasoning, {one.name: one.says for one in of(row.name)})
+    reasoning = separate(asked, Corpus.load().cases("gate"), spoken, backend, timeout)
+    _tell(reasoning, {misreading.name: misreading.says for misreading in misreadings_of(spoken)})
     verdict = reasoning.record.verdict.kind
     return int(verdict not in {"agreed", "disputed"} and len(reasoning.left) != 1)
 
@@ -51,10 +51,11 @@ def _tell(reasoning: Reasoning, says: dict[str, str]) -> None:
     if not record.diagnosis:
         return
     click.echo("  explained by")
-    for name in record.diagnosis:
-        click.echo(f"    {name}: {'; '.join(says[part] for part in name.split(' + '))}")
-    for one in reasoning.asked:
-        click.echo(f"{one.record.case}\n  {one.record.verdict.kind}, which leaves {', '.join(one.left) or 'none'}")
+    for misreadings in record.diagnosis:
+        click.echo(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
+    for further in reasoning.asked:
+        found = f"{further.record.verdict.kind}, which leaves {', '.join(further.left) or 'none'}"
+        click.echo(f"{further.record.case}\n  {found}")
     if len(reasoning.left) == 1:
         click.echo(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     else:

@@ -10,11 +10,11 @@ import click
 
 from tconv.cli import options
 from tconv.corpus import Corpus
-from tconv.dialects import dialect as dialect_of
+from tconv.dialects import dialect_named
 from tconv.errors import UsageError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
-from tconv.expectation.problem import said
+from tconv.expectation.problem import expressed
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
 from tconv.records import artifacts
@@ -58,12 +58,12 @@ def command(
         raise UsageError(f"--issue and --backend must go together (got {'--issue' if issue else '--backend'} alone)")
     if issue == (folder is not None):
         raise UsageError(f"there must be either DIR or --issue (got {'both' if issue else 'neither'})")
-    row = None if dialect is None else dialect_of(dialect)
+    row = None if dialect is None else dialect_named(dialect)
     asked = Corpus.load(cases).one(case)
     if backend is not None:
         return _report(asked, backend, dialect, timeout, str(cases or ""))
     assert folder is not None  # noqa: S101 - there is no --issue
-    click.echo(f"case {export(asked, row or dialect_of(_FIRST), folder)}")
+    click.echo(f"case {export(asked, row or dialect_named(_FIRST), folder)}")
     return 0
 
 
@@ -71,12 +71,12 @@ def _report(case: Case, backend: str, dialect: str | None, timeout: float, cases
     """Run a case on a backend and print the report, or say that there is none."""
     record, header, actual = _run(case, backend, dialect, timeout)
     # What the dialect cannot say is an error, and no report.
-    one = said(case, dialect_of(record.dialect))
+    problem = expressed(case, dialect_named(record.dialect))
     if isinstance(record.verdict, ver.Agreed | ver.Disputed):
         found = f"{record.verdict.kind}: {phrase(record.verdict)}"
         click.echo(f"nothing to report: {header.name} {header.version} in {case.id}: {found}", err=True)
         return 1
-    click.echo(report(one, record, header, actual, cases))
+    click.echo(report(problem, record, header, actual, cases))
     return 0
 
 

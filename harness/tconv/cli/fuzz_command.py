@@ -19,7 +19,7 @@ from tconv.cli import options
 from tconv.cli.shrink_command import told, write
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
-from tconv.dialects import dialect as dialect_of
+from tconv.dialects import dialect_named
 from tconv.errors import FileError, UsageError
 from tconv.execution.pool import Pool, answered
 from tconv.execution.worker import Assignment
@@ -109,7 +109,7 @@ def command(
             _look(asked),
             _Clock(" and ".join(one.pool.backend.name for one in asked), seconds),
         )
-        deviations = fuzz(islice(drawn(seed, row.name, broken=faults), examples), look, clock)
+        deviations = fuzz(islice(drawn(seed, row, broken=faults), examples), look, clock)
         familiar = _familiar(asked[0]) if deviations and against is None else {}
         found = findings(deviations, row, look, familiar, _shrinking)
         who = "  against  ".join(f"{one.pool.backend.name} {one.pool.backend.version}  {one.row.name}" for one in asked)
@@ -164,11 +164,11 @@ class _Asked:
 def _asked(spec: str, dialect: str | None, waivers: str | None, jobs: int, timeout: float) -> Iterator[_Asked]:
     file = chosen(waivers, spec)
     if dialect is not None:
-        dialect_of(dialect)
+        dialect_named(dialect)
     with Pool(Assignment(spec, dialect, None, ""), jobs, timeout) as pool:
         if ":" in spec:
             file = chosen(waivers, pool.backend.name)
-        yield _Asked(spec, pool, dialect_of(pool.dialect), file)
+        yield _Asked(spec, pool, dialect_named(pool.dialect), file)
 
 
 def _look(asked: list[_Asked]) -> Callable[[Sequence[Case]], list[Deviation]]:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tconv.cli import options
 from tconv.corpus import Corpus
-from tconv.dialects import dialect as dialect_of
+from tconv.dialects import dialect_named
 from tconv.investigation.mutants import measure
 from tconv.reports.terminal import console
 
@@ -34,7 +34,7 @@ def command(tier: Tier, cases: Path | None, dialect: str, redundant: bool) -> in
     A case is redundant where one other case of its topic notices all that it does. It may be wanted all the same: what
     a runtime gets wrong depends on layouts and types too, of which a misreading knows nothing.
     """
-    row = dialect_of(dialect)
+    row = dialect_named(dialect)
     measured = measure(Corpus.load(cases).cases(tier), row)
     if redundant:
         for topic in measured.topics:

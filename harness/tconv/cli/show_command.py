@@ -8,7 +8,7 @@ import click
 
 from tconv.cli import options
 from tconv.corpus import Corpus
-from tconv.dialects import DIALECTS, dialect
+from tconv.dialects import DIALECTS, dialect_named
 from tconv.reports import account
 
 
@@ -19,7 +19,7 @@ from tconv.reports import account
 def command(case: str, only: str | None, cases: Path | None) -> None:
     """Print CASE in each dialect: call, geometry, readings, what is owed, and how the tolerance is derived."""
     found = Corpus.load(cases).one(case)
-    rows = [dialect(only)] if only else list(DIALECTS.values())
+    rows = [dialect_named(only)] if only else list(DIALECTS.values())
     for line in account.of_case(found):
         click.echo(line)
     for row in rows:

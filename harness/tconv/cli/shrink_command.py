@@ -12,7 +12,7 @@ import click
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file
-from tconv.dialects import dialect as dialect_of
+from tconv.dialects import dialect_named
 from tconv.errors import FileError, one_line
 from tconv.execution.pool import Pool, asking
 from tconv.execution.worker import Assignment
@@ -55,9 +55,9 @@ def command(
     """
     found = Corpus.load(cases).one(case)
     if dialect is not None:
-        dialect_of(dialect)
+        dialect_named(dialect)
     with Pool(Assignment(backend, dialect, None, ""), 1, timeout) as pool:
-        ask, row = _told(asking(pool)), dialect_of(pool.dialect)
+        ask, row = _told(asking(pool)), dialect_named(pool.dialect)
         record = ask(found)
         wanted = failure(record)
         if wanted is None:

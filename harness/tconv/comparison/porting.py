@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from tconv.dialects import DIALECTS
+from tconv.dialects import GEOMETRY_1
 from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
 from tconv.vocabulary import Attributes
 
@@ -35,7 +35,7 @@ class Change:
         combination: the padding mode, and which of output_shape and output_padding are written.
         what: what differs, `output size` or `pads`; where the target cannot say it, the constraint that forbids it.
         count: how many cases of the corpus are such.
-        kept: how many of them can be rewritten.
+        rewritable: how many of them can be rewritten.
         asked: how many cases with this combination the source answers; all that it answers where it is any.
         example: the smallest of them, among those that can be rewritten where there are some.
         before: what the source makes of the example.
@@ -47,7 +47,7 @@ class Change:
     combination: str
     what: str
     count: int
-    kept: int
+    rewritable: int
     asked: int
     example: Case
     before: Geometry
@@ -61,9 +61,10 @@ class Catalogue:
 
     Args:
         cases: of the corpus; those that break something, or that say the same in another presentation, are left out.
+        dialects: between which calls are ported.
     """
 
-    def __init__(self, cases: Iterable[Case]) -> None:
+    def __init__(self, cases: Iterable[Case], dialects: Sequence[Dialect]) -> None:
         self._cases = [
             case
             for case in cases
@@ -72,9 +73,10 @@ class Catalogue:
             and (case.shapes, case.filter_source) == ("static", "initializer")
             and prod(case.x.shape) * prod(case.w.shape) > 0
         ]
-        self._owed = {name: [expectation(case, row) for case in self._cases] for name, row in DIALECTS.items()}
+        self._owed = {dialect: [expectation(case, dialect) for case in self._cases] for dialect in dialects}
         self._plain: dict[Key, Case] = {}
-        for case, owed in zip(self._cases, self._owed["geometry/1"], strict=True):
+        for case in self._cases:
+            owed = expectation(case, GEOMETRY_1)
             if isinstance(owed, Values) and case.attributes.data_format is case.attributes.filter_format is None:
                 self._plain.setdefault((case.x, case.w, case.b, owed.primary.geometry), case)
 
@@ -82,7 +84,7 @@ class Catalogue:
         """Return a case with explicit pads alone that has the same operands and this geometry, if there is one."""
         return self._plain.get((case.x, case.w, case.b, geometry))
 
-    def changes(self, source: str, target: str) -> list[Change]:
+    def changes(self, source: Dialect, target: Dialect) -> list[Change]:
         """Return what changes on the way from one dialect to another, combination by combination."""
         groups: dict[tuple[str, str], list[_Parted]] = defaultdict(list)
         asked: Counter[str] = Counter()
@@ -91,22 +93,22 @@ class Catalogue:
                 asked.update((_ANY, _combination(case)))
                 if parted := _parted(case, ours.primary.geometry, theirs):
                     groups[parted.combination, parted.what].append(parted)
-        return [self._change(members, asked, DIALECTS[target]) for _, members in sorted(groups.items())]
+        return [self._change(members, asked, target) for _, members in sorted(groups.items())]
 
     def _change(self, members: list[_Parted], asked: Counter[str], target: Dialect) -> Change:
-        kept = {id(member): rewritten(member.case, member.before, target) for member in members}
-        one = min(members, key=lambda member: (kept[id(member)] is None, *self._simplicity(member)))
+        rewritings = {id(member): rewritten(member.case, member.before, target) for member in members}
+        simplest = min(members, key=lambda member: (rewritings[id(member)] is None, *self._simplicity(member)))
         return Change(
-            one.combination,
-            one.what,
+            simplest.combination,
+            simplest.what,
             len(members),
-            sum(rewriting is not None for rewriting in kept.values()),
-            asked[one.combination],
-            one.case,
-            one.before,
-            one.after,
-            one.reason,
-            kept[id(one)],
+            sum(rewriting is not None for rewriting in rewritings.values()),
+            asked[simplest.combination],
+            simplest.case,
+            simplest.before,
+            simplest.after,
+            simplest.reason,
+            rewritings[id(simplest)],
         )
 
     def _simplicity(self, member: _Parted) -> tuple[bool, int, int, int]:
@@ -140,14 +142,14 @@ def rewritten(case: Case, geometry: Geometry, target: Dialect) -> Case | None:
     return plain if isinstance(owed, Values) and owed.primary.geometry == geometry else None
 
 
-def alike(names: Sequence[str]) -> Mapping[str, list[str]]:
+def alike(dialects: Sequence[Dialect]) -> Mapping[Dialect, list[Dialect]]:
     """Return the dialects that say the same but for types, under the last of them."""
-    groups: dict[tuple[object, ...], list[str]] = defaultdict(list)
-    for name in names:
-        row = DIALECTS[name]
-        others = tuple((key, answer) for key, answer in row.constraints.items() if key not in _OF_TYPES)
-        spelling = (tuple(row.spelling.attributes.items()), tuple(row.spelling.inputs.items()))
-        groups[row.rules, row.disputed, others, spelling, row.data_format, row.filter_format].append(name)
+    groups: dict[tuple[object, ...], list[Dialect]] = defaultdict(list)
+    for dialect in dialects:
+        others = tuple((key, answer) for key, answer in dialect.constraints.items() if key not in _OF_TYPES)
+        spelling = (tuple(dialect.spelling.attributes.items()), tuple(dialect.spelling.inputs.items()))
+        layouts = dialect.data_format, dialect.filter_format
+        groups[dialect.rules, dialect.disputed, others, spelling, layouts].append(dialect)
     return {members[-1]: members[:-1] for members in groups.values()}
 
 
@@ -170,10 +172,10 @@ class _Parted:
 def _parted(case: Case, before: Geometry, theirs: Values | Refuse | Inexpressible) -> _Parted | None:
     """Return how the target's answer differs from the source's; None where it does not, or in types alone."""
     if isinstance(theirs, Inexpressible | Refuse):
-        broken = theirs.broken
-        if broken.constraint in _OF_TYPES:
+        violation = theirs.violation
+        if violation.constraint in _OF_TYPES:
             return None
-        return _Parted(case, _ANY, broken.constraint, before, reason=f"{broken.attribute} {broken.must}")
+        return _Parted(case, _ANY, violation.constraint, before, reason=f"{violation.attribute} {violation.must}")
     after = theirs.primary.geometry
     if after == before:
         return None

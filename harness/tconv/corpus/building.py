@@ -245,10 +245,10 @@ def _possible(case: Case) -> None:
         TensorType(case.b.shape, case.b.dtype) if case.b else None,
     )
     for constraint in _NEEDED:
-        if found := constraint.check(written):
+        if found := constraint.violation(written):
             if case.breaks is None:
                 raise ImpossibleCase(
-                    f"{found.attribute} {found.must} (got {found.got}), or say breaks: {constraint.name}"
+                    f"{found.attribute} {found.must} (got {found.got}), or say breaks: {found.constraint}"
                 )
             return
     # Without a batch there is still a count of products for every point.
@@ -263,11 +263,11 @@ def _largest(written: Signature) -> Iterator[int]:
     for x, k, s, d, begin, end, op, size in zip(
         written.spatial,
         written.kernel,
-        written.per_axis("strides", 1),
-        written.per_axis("dilations", 1),
-        written.per_axis("pads_begin", 0),
-        written.per_axis("pads_end", 0),
-        written.per_axis("output_padding", 0),
+        written.per_axis("strides"),
+        written.per_axis("dilations"),
+        written.per_axis("pads_begin"),
+        written.per_axis("pads_end"),
+        written.per_axis("output_padding"),
         asked,
         strict=True,
     ):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tconv.corpus.corpus import Corpus, Tier
     from tconv.corpus.sweep import Rows, Sweep
+    from tconv.dialects import Dialect
     from tconv.vocabulary import Mask
 
 STRENGTHS = (1, 2, 3, 4)
@@ -61,7 +62,7 @@ def coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
                 name,
                 int((mask & chosen).sum()),
                 tuple(_counted(rows, sweep.radix, strength, mask, chosen) for strength in STRENGTHS),
-                tuple(_never(sweep, rows, mask, name)),
+                tuple(_never(sweep, rows, mask, DIALECTS[name])),
             )
 
 
@@ -78,40 +79,41 @@ def _counted(rows: Rows, radix: tuple[int, ...], strength: int, mask: Mask, chos
     return Covered(strength, covered, reachable, conceivable)
 
 
-def _never(sweep: Sweep, rows: Rows, mask: Mask, dialect_name: str) -> Iterator[tuple[str, str]]:
+def _never(sweep: Sweep, rows: Rows, mask: Mask, dialect: Dialect) -> Iterator[tuple[str, str]]:
     """Yield the values that never occur, and the pairs whose values do occur but not together."""
     if not mask.any():
-        yield "every case", _reason(sweep, rows[0], dialect_name)
+        yield "every case", _reason(sweep, rows[0], dialect)
         return
-    said = rows[mask]
+    expressible = rows[mask]
     absent: set[tuple[int, int]] = set()
     for axis, size in enumerate(sweep.radix):
-        present = set(said[:, axis].tolist())
+        present = set(expressible[:, axis].tolist())
         for value in set(range(size)) - present:
             absent.add((axis, value))
-            yield _told(sweep, rows, dialect_name, {axis: value})
-    for one, two in combinations(range(len(sweep.radix)), 2):
-        present_pairs = set(map(tuple, said[:, [one, two]].tolist()))
-        for pair in product(range(sweep.radix[one]), range(sweep.radix[two])):
-            if pair not in present_pairs and not absent & {(one, pair[0]), (two, pair[1])}:
-                yield _told(sweep, rows, dialect_name, {one: pair[0], two: pair[1]})
+            yield _never_because(sweep, rows, dialect, {axis: value})
+    for axes in combinations(range(len(sweep.radix)), 2):
+        present_pairs = set(map(tuple, expressible[:, axes].tolist()))
+        for pair in product(*(range(sweep.radix[axis]) for axis in axes)):
+            values = dict(zip(axes, pair, strict=True))
+            if pair not in present_pairs and not absent & set(values.items()):
+                yield _never_because(sweep, rows, dialect, values)
 
 
-def _told(sweep: Sweep, rows: Rows, dialect_name: str, values: dict[int, int]) -> tuple[str, str]:
+def _never_because(sweep: Sweep, rows: Rows, dialect: Dialect, values: dict[int, int]) -> tuple[str, str]:
     """Return the values in words, and why no case of the sweep has them."""
     words = ",".join(f"{sweep.axes[axis].name}={sweep.axes[axis].labels[value]}" for axis, value in values.items())
     holding = rows[np.logical_and.reduce([rows[:, axis] == value for axis, value in values.items()])]
     if len(holding):
-        return words, _reason(sweep, holding[0], dialect_name)
+        return words, _reason(sweep, holding[0], dialect)
     everything = sweep.product()
     meant = everything[np.logical_and.reduce([everything[:, axis] == value for axis, value in values.items()])]
     reasons = dict.fromkeys(skip.because for skip in sweep.skips if skip.covers(meant).any())
     return words, "skipped: " + "; ".join(reasons)
 
 
-def _reason(sweep: Sweep, row: Rows, dialect_name: str) -> str:
+def _reason(sweep: Sweep, row: Rows, dialect: Dialect) -> str:
     """Return why the dialect cannot say the case in a row."""
-    expected = expectation(sweep.case(row.tolist()), DIALECTS[dialect_name])
+    expected = expectation(sweep.case(row.tolist()), dialect)
     if not isinstance(expected, Inexpressible):
-        raise TypeError(f"{sweep.id} must be inexpressible in {dialect_name}")
-    return f"{expected.broken.constraint}: {expected.broken.clause}"
+        raise TypeError(f"{sweep.id} must be inexpressible in {dialect.name}")
+    return f"{expected.violation.constraint}: {expected.violation.clause}"

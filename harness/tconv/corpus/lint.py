@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.operands import make
 from tconv.corpus.tiers import FILE_NAME, lacks
 from tconv.dialects import DIALECTS, Absent
 from tconv.expectation.owed import Inexpressible, Values, expectation, sees
-from tconv.expectation.truth import Truth
+from tconv.expectation.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,39 +77,39 @@ def _skips(sweep: Sweep) -> Iterator[Finding]:
 
 def _sense(case: Case) -> Iterator[Finding]:
     """Yield cases that no dialect can say, or whose broken constraint nobody sees broken."""
-    expected = {name: expectation(case, row) for name, row in DIALECTS.items()}
-    reasons = {name: one for name, one in expected.items() if isinstance(one, Inexpressible)}
+    expected = {name: expectation(case, dialect) for name, dialect in DIALECTS.items()}
+    reasons = {name: owed.reason for name, owed in expected.items() if isinstance(owed, Inexpressible)}
     if len(reasons) == len(DIALECTS):
-        reason = next(iter(reasons.values())).reason
+        reason = next(iter(reasons.values()))
         yield Finding(case.id, f"must be sayable in a dialect (got none; the first says: {reason}); skip it")
     elif case.breaks is not None:
-        minding = [n for n, row in DIALECTS.items() if not isinstance(row.constraints[case.breaks], Absent)]
+        answers = {name: dialect.constraints[case.breaks] for name, dialect in DIALECTS.items()}
+        minding = [name for name, answer in answers.items() if not isinstance(answer, Absent)]
         if not any(sees(expected[n], case.breaks) for n in minding):
             valued = [n for n in minding if isinstance(expected[n], Values)]
             if valued:
                 yield Finding(case.id, f"must break {case.breaks} (got a value owed in {valued[0]}); correct it")
             else:
-                yield Finding(case.id, f"must break {case.breaks} alone (got {reasons[minding[0]].reason}); correct it")
+                yield Finding(case.id, f"must break {case.breaks} alone (got {reasons[minding[0]]}); correct it")
 
 
 def _literals(case: Case) -> Iterator[Finding]:
     if not case.expected:
         return
-    truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
     for literal in case.expected:
         for name in literal.dialects:
-            if message := _contradiction(case, literal, name, truth):
+            if message := _contradiction(Problem(case, DIALECTS[name]), literal):
                 yield Finding(case.id, message)
 
 
-def _contradiction(case: Case, literal: Expected, name: str, truth: Truth) -> str | None:
-    expected = expectation(case, DIALECTS[name])
-    if not isinstance(expected, Values):
-        return f"expected values must be owed by {name} (got {type(expected).__name__.lower()})"
-    geometry = expected.primary.geometry
+def _contradiction(problem: Problem, literal: Expected) -> str | None:
+    name = problem.dialect.name
+    if problem.values is None:
+        return f"expected values must be owed by {name} (got {type(problem.expectation).__name__.lower()})"
+    geometry = problem.values.primary.geometry
     if geometry.output != literal.spatial:
         return f"spatial must be what {name} gives, {list(geometry.output)} (got {list(literal.spatial)})"
-    values = truth.values(geometry).ravel()
+    values = problem.truth.values(geometry).ravel()
     if len(values) != len(literal.values):
         return f"values must be {len(values)} elements for {name} (got {len(literal.values)})"
     wrong = np.flatnonzero((values != literal.values) & ~(np.isnan(values) & np.isnan(literal.values)))

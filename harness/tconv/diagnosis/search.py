@@ -11,7 +11,8 @@ import numpy as np
 
 from tconv.diagnosis.accounting import accounted
 from tconv.diagnosis.description import described
-from tconv.diagnosis.misreadings import imagined, of, pairs
+from tconv.diagnosis.misreadings import imagined, misreadings_of, pairs
+from tconv.dialects.readings import Together
 from tconv.expectation.bound import bound
 from tconv.expectation.truth import Truth
 from tconv.verdict.judge import compare, near
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from tconv.diagnosis.misreadings import Imagined, Misreading
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.vocabulary import Array, DType, Signature
+    from tconv.expectation.problem import Problem
+    from tconv.vocabulary import Array, DType
 
 GIVEN_UP = "undiagnosed, the search took too long"
 """What the description of an output begins with for which there was no time."""
@@ -35,67 +37,61 @@ class Diagnosis:
     """Why an output is wrong.
 
     Attributes:
-        explained: misreadings that give this very output, each by itself; those of a pair are joined by ` + `.
+        explained: misreadings that give this very output, each by itself or a pair together.
         described: where and how it is wrong, where nothing explains it.
     """
 
-    explained: tuple[str, ...]
+    explained: tuple[Together, ...]
     described: str = ""
 
 
-def diagnose(
-    actual: Array,
-    written: Signature,
-    row: Dialect,
-    operands: Mapping[str, Array],
-    geometry: Geometry,
-    accumulates: Mapping[str, str],
-    budget: float = BUDGET,
-) -> Diagnosis:
+def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str], budget: float = BUDGET) -> Diagnosis:
     """Return why an output is not what a dialect owes.
 
     Args:
+        problem: what was asked; it owes a value.
         actual: the output, in NCX.
-        written: attributes and operand types of the call.
-        row: the dialect.
-        operands: x, w and perhaps b, in their own types, NCX and IOX.
-        geometry: what is owed.
         accumulates: what the backend accumulates f16 and bf16 in.
         budget: seconds of this thread's own, after which the search ends with what it has found.
+
+    Raises:
+        ValueError: the problem owes no value.
     """
+    if problem.values is None:
+        raise ValueError(f"a problem must owe a value to be diagnosed (got {problem.case.id})")
     ends = thread_time() + budget
-    taken = {role: array.astype(np.float64) for role, array in operands.items()}
-    dtype = written.x.dtype
-    found: list[str] = []
+    geometry, dtype = problem.values.primary.geometry, problem.case.x.dtype
+    operands = problem.truth.operands
+    found: list[Together] = []
 
-    def told() -> str:
-        return _told(actual, Truth(operands, dtype), geometry, accumulates)
+    def where() -> str:
+        return _where(actual, problem.truth, geometry, accumulates)
 
-    for misread in _candidates(row.name):
-        # A pair is no explanation where one does.
-        if found and len(misread) > 1:
+    for misreadings in _candidates(problem.dialect):
+        # A pair is no explanation where a single misreading is.
+        if found and len(misreadings) > 1:
             break
         if thread_time() > ends:
-            return Diagnosis(tuple(found), "" if found else f"{GIVEN_UP}: {told()}")
-        made = imagined(misread, written, row, taken)
+            return Diagnosis(tuple(found), "" if found else f"{GIVEN_UP}: {where()}")
+        made = imagined(misreadings, problem.signature, problem.dialect, operands)
         if made is not None and _gives(made, actual, dtype, accumulates):
-            found.append(" + ".join(one.name for one in misread))
+            found.append(Together(tuple(misreading.name for misreading in misreadings)))
     if found:
         return Diagnosis(tuple(found))
-    account = accounted(actual, taken, dtype, geometry, accumulates)
-    return Diagnosis((), f"{account}; {told()}" if account else told())
+    account = accounted(actual, operands, dtype, geometry, accumulates)
+    return Diagnosis((), f"{account}; {where()}" if account else where())
 
 
-def _told(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> str:
+def _where(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> str:
     """Return where an output is wrong; rounding is not."""
     fits = truth.shape(geometry) == actual.shape
     wrong = compare(actual, truth, geometry, accumulates).wrong if fits else None
     return described(actual, truth.values(geometry), geometry, wrong)
 
 
-def _candidates(dialect_name: str) -> Iterator[tuple[Misreading, ...]]:
-    for one in of(dialect_name):
-        yield (one,)
+def _candidates(dialect: Dialect) -> Iterator[tuple[Misreading, ...]]:
+    for misreading in misreadings_of(dialect):
+        yield (misreading,)
     yield from pairs()
 
 
@@ -104,8 +100,8 @@ def _gives(made: Imagined, actual: Array, dtype: DType, accumulates: Mapping[str
     truth = Truth(made.operands, dtype)
     if truth.shape(made.geometry) != actual.shape:
         return False
-    if made.kept is not None:
-        return made.kept.accounts(actual, truth.terms(made.geometry), dtype)
+    if made.precision is not None:
+        return made.precision.accounts(actual, truth.terms(made.geometry), dtype)
     if made.finish is None:
         return not compare(actual, truth, made.geometry, accumulates).wrong.any()
     plain = truth.values(made.geometry)
@@ -121,14 +117,14 @@ def _gives(made: Imagined, actual: Array, dtype: DType, accumulates: Mapping[str
     return bool(((got == wanted) | near(got, wanted, allowed) | (np.isnan(got) & np.isnan(wanted))).all())
 
 
-def shared(diagnoses: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def shared(diagnoses: Mapping[str, Sequence[Together]]) -> dict[str, Together]:
     """Return the one misreading for each case that explains the most of all, so that one cause has one name.
 
     Args:
         diagnoses: what explains each case, by id.
     """
     left = {case: set(names) for case, names in diagnoses.items() if names}
-    chosen: dict[str, str] = {}
+    chosen: dict[str, Together] = {}
     while left:
         counts = Counter(name for names in left.values() for name in names)
         # The order of the catalogue, which is that of a diagnosis, breaks a tie.

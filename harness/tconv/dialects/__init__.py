@@ -1,4 +1,4 @@
-"""The dialects: one row of data for each operator of each specification at each version."""
+"""What the texts say: rules, constraints, readings, geometry, and one dialect a module's constant, as data."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tconv.dialects.openvino import GROUP_CONVOLUTION_BACKPROP_DATA_1 as OPENVIN
 from tconv.errors import UsageError, nearest
 
 DIALECTS: dict[str, Dialect] = {
-    row.name: row
-    for row in (
+    dialect.name: dialect
+    for dialect in (
         ONNX_1,
         ONNX_11,
         ONNX_22,
@@ -27,10 +27,10 @@ DIALECTS: dict[str, Dialect] = {
 }
 """Every dialect by its name, `text/Operator-version`."""
 
-__all__ = ["DIALECTS", "Absent", "Dialect", "Open", "Spelling", "Stated", "dialect"]
+__all__ = ["DIALECTS", "GEOMETRY_1", "Absent", "Dialect", "Open", "Spelling", "Stated", "dialect_named"]
 
 
-def dialect(name: str) -> Dialect:
+def dialect_named(name: str) -> Dialect:
     """Return the dialect of that name.
 
     Raises:

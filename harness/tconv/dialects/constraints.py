@@ -1,14 +1,16 @@
-"""Every constraint that a text may state on attributes and operands, as a named predicate.
+"""Every constraint that a text may state on attributes and operands: a table of named predicates.
 
-A predicate looks at one thing and stays calm when others are broken: a list of the wrong length is the concern of its
-length constraint alone. Whether a constraint holds in a dialect is the dialect's business (see `dialects`).
+A predicate looks at one thing and finds nothing where another constraint is broken: a list of the wrong length is the
+concern of its length constraint alone. Whether a constraint holds in a dialect is the dialect's business (see `dialect`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tconv.errors import Violation
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -16,14 +18,8 @@ if TYPE_CHECKING:
 
     from tconv.vocabulary import Ints, Signature
 
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """What breaks a constraint: the attribute or input, what must hold of it, and what was found."""
-
-    attribute: str
-    must: str
-    got: str
+Fault = tuple[str, str, str]
+"""The attribute or input at fault, what must hold of it, and what was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,359 +29,324 @@ class Constraint:
     Attributes:
         name: how cases, dialects and messages call it.
         says: what holds where it holds.
-        check: returns what breaks it, or None.
+        predicate: returns what breaks it, or None.
         needed: whether the operator has no value at all where it is broken.
     """
 
     name: str
     says: str
-    check: Callable[[Signature], Violation | None]
-    needed: bool
+    predicate: Callable[[Signature], Fault | None]
+    needed: bool = False
 
+    def violation(self, signature: Signature, clause: str = "") -> Violation | None:
+        """Return how a signature breaks the constraint, or None where it does not.
 
-CONSTRAINTS: dict[str, Constraint] = {}
-"""All constraints by name. Those without a predicate of their own are found by the resolver."""
-
-
-def _constraint(
-    name: str, says: str, *, needed: bool = False
-) -> Callable[[Callable[[Signature], Violation | None]], None]:
-    def register(check: Callable[[Signature], Violation | None]) -> None:
-        CONSTRAINTS[name] = Constraint(name, says, check, needed)
-
-    return register
+        Args:
+            signature: attributes and operand types.
+            clause: the words of the dialect's text that state it.
+        """
+        fault = self.predicate(signature)
+        return None if fault is None else Violation(self.name, *fault, clause)
 
 
 def _show(value: object) -> str:
     return str(list(value)) if isinstance(value, tuple) else str(value)
 
 
-def _list(signature: Signature, name: str) -> Ints | None:
-    value: Ints | None = getattr(signature.attributes, name)
-    return value
+def _either(
+    *predicates: Callable[[Signature], Fault | None],
+) -> Callable[[Signature], Fault | None]:
+    """Return the predicate that finds what the first of these finds."""
+    return lambda signature: next((fault for check in predicates if (fault := check(signature))), None)
 
 
-def _length(attribute: str, signature: Signature) -> Violation | None:
-    value = _list(signature, attribute)
+# Of one attribute.
+
+
+def _length(attribute: str, signature: Signature) -> Fault | None:
+    value: Ints | None = getattr(signature.attributes, attribute)
     if value is None or len(value) == signature.rank:
         return None
-    return Violation(attribute, f"must have {signature.rank} entries, one for each spatial axis", _show(value))
+    return attribute, f"must have {signature.rank} entries, one for each spatial axis", _show(value)
 
 
-def _at_least(attribute: str, least: int, signature: Signature) -> Violation | None:
-    value = _list(signature, attribute)
+def _at_least(least: int, attribute: str, signature: Signature) -> Fault | None:
+    value: Ints | None = getattr(signature.attributes, attribute)
     if value is None or all(entry >= least for entry in value):
         return None
-    return Violation(attribute, f"must have entries of at least {least}", _show(value))
+    return attribute, f"must have entries of at least {least}", _show(value)
 
 
-def _absent(attribute: str, signature: Signature) -> Violation | None:
+def _given(attribute: str, signature: Signature) -> Fault | None:
+    return (attribute, "must be written", "nothing") if getattr(signature.attributes, attribute) is None else None
+
+
+def _absent(attribute: str, signature: Signature) -> Fault | None:
     value = getattr(signature.attributes, attribute)
-    return None if value is None else Violation(attribute, "must not be there", _show(value))
+    return None if value is None else (attribute, "must not be there", _show(value))
 
 
-def _given(attribute: str, signature: Signature) -> Violation | None:
-    missing = getattr(signature.attributes, attribute) is None
-    return Violation(attribute, "must be written", "nothing") if missing else None
+def _known(words: type[AutoPad | DataFormat | FilterFormat], attribute: str, signature: Signature) -> Fault | None:
+    value = getattr(signature.attributes, attribute)
+    if value is None or value in set(words):
+        return None
+    return attribute, f"must be one of {', '.join(words)}", value
 
 
-def _first(*found: Violation | None) -> Violation | None:
-    return next((violation for violation in found if violation), None)
+def _groups_positive(signature: Signature) -> Fault | None:
+    return None if signature.groups > 0 else ("groups", "must be at least 1", str(signature.groups))
 
 
-# Lists have an entry for each spatial axis.
+def _no_groups(signature: Signature) -> Fault | None:
+    return None if signature.groups == 1 else _absent("groups", signature)
 
 
-@_constraint("strides-length", "strides has an entry for each spatial axis", needed=True)
-def _(signature: Signature) -> Violation | None:
-    return _length("strides", signature)
+def _no_auto_pad(signature: Signature) -> Fault | None:
+    return None if signature.auto_pad == AutoPad.EXPLICIT else _absent("auto_pad", signature)
 
 
-@_constraint("dilations-length", "dilations has an entry for each spatial axis", needed=True)
-def _(signature: Signature) -> Violation | None:
-    return _length("dilations", signature)
+# Of several attributes.
 
 
-@_constraint("pads-length", "pads have a beginning and an end for each spatial axis", needed=True)
-def _(signature: Signature) -> Violation | None:
-    return _first(_length("pads_begin", signature), _length("pads_end", signature))
-
-
-@_constraint("output-padding-length", "output_padding has an entry for each spatial axis", needed=True)
-def _(signature: Signature) -> Violation | None:
-    return _length("output_padding", signature)
-
-
-@_constraint(
-    "output-shape-length", "output_shape has an entry for each spatial axis, none for batch and channels", needed=True
-)
-def _(signature: Signature) -> Violation | None:
-    return _length("output_shape", signature)
-
-
-@_constraint("kernel-shape-length", "kernel_shape has an entry for each spatial axis")
-def _(signature: Signature) -> Violation | None:
-    return _length("kernel_shape", signature)
-
-
-# Ranges.
-
-
-@_constraint("strides-positive", "strides are positive", needed=True)
-def _(signature: Signature) -> Violation | None:
-    return _at_least("strides", 1, signature)
-
-
-@_constraint("dilations-positive", "dilations are positive", needed=True)
-def _(signature: Signature) -> Violation | None:
-    return _at_least("dilations", 1, signature)
-
-
-@_constraint("pads-non-negative", "pads are not negative")
-def _(signature: Signature) -> Violation | None:
-    return _first(_at_least("pads_begin", 0, signature), _at_least("pads_end", 0, signature))
-
-
-@_constraint("output-padding-non-negative", "output_padding is not negative")
-def _(signature: Signature) -> Violation | None:
-    return _at_least("output_padding", 0, signature)
-
-
-@_constraint("output-shape-non-negative", "output_shape is not negative", needed=True)
-def _(signature: Signature) -> Violation | None:
-    return _at_least("output_shape", 0, signature)
-
-
-@_constraint("groups-positive", "groups is positive", needed=True)
-def _(signature: Signature) -> Violation | None:
-    groups = signature.groups
-    return None if groups > 0 else Violation("groups", "must be at least 1", str(groups))
-
-
-def _output_padding_below(signature: Signature, limit: Ints, words: str) -> Violation | None:
+def _output_padding_below(limit: Ints, words: str, signature: Signature) -> Fault | None:
     value = signature.attributes.output_padding
     if value is None or len(limit) != len(value) or all(op < top for op, top in zip(value, limit, strict=True)):
         return None
-    return Violation("output_padding", f"must be less than {words} {_show(limit)}", _show(value))
+    return "output_padding", f"must be less than {words} {_show(limit)}", _show(value)
 
 
-@_constraint(
-    "output-padding-below-stride-or-dilation",
-    "output_padding is less than the larger of stride and dilation of its axis",
-)
-def _(signature: Signature) -> Violation | None:
-    strides, dilations = signature.per_axis("strides", 1), signature.per_axis("dilations", 1)
-    larger = tuple(map(max, strides, dilations))
-    return _output_padding_below(signature, larger, "the larger of strides and dilations")
+def _output_padding_below_stride(signature: Signature) -> Fault | None:
+    return _output_padding_below(signature.per_axis("strides"), "strides", signature)
 
 
-@_constraint("output-padding-below-stride", "output_padding is less than the stride of its axis")
-def _(signature: Signature) -> Violation | None:
-    return _output_padding_below(signature, signature.per_axis("strides", 1), "strides")
+def _output_padding_below_stride_or_dilation(signature: Signature) -> Fault | None:
+    larger = tuple(map(max, signature.per_axis("strides"), signature.per_axis("dilations")))
+    return _output_padding_below(larger, "the larger of strides and dilations", signature)
 
 
-# What belongs together.
-
-
-@_constraint("pads-without-auto-pad", "pads are not written beside a padding mode")
-def _(signature: Signature) -> Violation | None:
+def _pads_without_auto_pad(signature: Signature) -> Fault | None:
     pads = signature.attributes.pads_begin or signature.attributes.pads_end
     if pads is None or signature.auto_pad == AutoPad.EXPLICIT:
         return None
-    return Violation("pads", f"must not be written beside auto_pad {signature.auto_pad}", _show(pads))
+    return "pads", f"must not be written beside auto_pad {signature.auto_pad}", _show(pads)
 
 
-@_constraint("kernel-shape-matches", "kernel_shape equals the filter's spatial shape")
-def _(signature: Signature) -> Violation | None:
+# Of attributes and operands.
+
+
+def _kernel_shape_matches(signature: Signature) -> Fault | None:
     value = signature.attributes.kernel_shape
     # A list of another length is the concern of kernel-shape-length.
     if value is None or len(value) != len(signature.kernel) or value == signature.kernel:
         return None
-    return Violation("kernel_shape", f"must be the filter's spatial shape {_show(signature.kernel)}", _show(value))
+    return "kernel_shape", f"must be the filter's spatial shape {_show(signature.kernel)}", _show(value)
 
 
-@_constraint("channels-divisible", "the number of input channels is divisible by groups", needed=True)
-def _(signature: Signature) -> Violation | None:
+def _channels_divisible(signature: Signature) -> Fault | None:
     channels, groups = signature.x.shape[1] if len(signature.x.shape) > 1 else 0, signature.groups
     if groups <= 0 or channels % groups == 0:
         return None
-    return Violation("groups", f"must divide the {channels} input channels", str(groups))
+    return "groups", f"must divide the {channels} input channels", str(groups)
 
 
-@_constraint("filter-channels-match", "the filter has as many input channels as the data", needed=True)
-def _(signature: Signature) -> Violation | None:
+def _filter_channels_match(signature: Signature) -> Fault | None:
     data, filters = signature.x.shape[1:2], signature.w.shape[:1]
     if not data:
-        return Violation("data", "must have a batch and channels", f"rank {len(signature.x.shape)}")
-    if data == filters:
-        return None
-    return Violation("filter", f"must have {_show(data)} input channels, as the data", _show(filters))
+        return "data", "must have a batch and channels", f"rank {len(signature.x.shape)}"
+    return (
+        None if data == filters else ("filter", f"must have {_show(data)} input channels, as the data", _show(filters))
+    )
 
 
-@_constraint("filter-rank-matches", "the filter has the rank of the data", needed=True)
-def _(signature: Signature) -> Violation | None:
-    ranks = len(signature.x.shape), len(signature.w.shape)
-    if ranks[0] == ranks[1]:
-        return None
-    return Violation("filter", f"must have rank {ranks[0]}, as the data", f"rank {ranks[1]}")
+def _filter_rank_matches(signature: Signature) -> Fault | None:
+    data, filters = len(signature.x.shape), len(signature.w.shape)
+    return None if data == filters else ("filter", f"must have rank {data}, as the data", f"rank {filters}")
 
 
-@_constraint("bias-rank", "the bias has one dimension", needed=True)
-def _(signature: Signature) -> Violation | None:
+def _bias_rank(signature: Signature) -> Fault | None:
     if signature.b is None or len(signature.b.shape) == 1:
         return None
-    return Violation("bias", "must have one dimension", _show(signature.b.shape))
+    return "bias", "must have one dimension", _show(signature.b.shape)
 
 
-@_constraint("bias-length", "the bias has an entry for each output channel", needed=True)
-def _(signature: Signature) -> Violation | None:
+def _bias_length(signature: Signature) -> Fault | None:
     if signature.b is None or len(signature.b.shape) != 1 or len(signature.w.shape) < 2:  # noqa: PLR2004 - (C, O/G)
         return None
     channels = signature.w.shape[1] * signature.groups
     if signature.b.shape[0] == channels or signature.groups <= 0:
         return None
-    return Violation("bias", f"must have {channels} entries, one for each output channel", _show(signature.b.shape))
+    return "bias", f"must have {channels} entries, one for each output channel", _show(signature.b.shape)
 
 
-@_constraint("one-type", "all operands have the type of the data")
-def _(signature: Signature) -> Violation | None:
+def _no_bias(signature: Signature) -> Fault | None:
+    return None if signature.b is None else ("bias", "must not be there", _show(signature.b.shape))
+
+
+def _one_type(signature: Signature) -> Fault | None:
     for name, operand in (("filter", signature.w), ("bias", signature.b)):
         if operand is not None and operand.dtype != signature.x.dtype:
-            return Violation(name, f"must have the data's type {signature.x.dtype}", str(operand.dtype))
+            return name, f"must have the data's type {signature.x.dtype}", str(operand.dtype)
     return None
 
 
-# Words.
-
-
-def _word(attribute: str, known: type[AutoPad | DataFormat | FilterFormat], signature: Signature) -> Violation | None:
-    value = getattr(signature.attributes, attribute)
-    if value is None or value in set(known):
-        return None
-    return Violation(attribute, f"must be one of {', '.join(known)}", value)
-
-
-@_constraint("auto-pad-known", "auto_pad is one of the modes of the text", needed=True)
-def _(signature: Signature) -> Violation | None:
-    return _word("auto_pad", AutoPad, signature)
-
-
-@_constraint("data-format-known", "data_format is one of the layouts of the text", needed=True)
-def _(signature: Signature) -> Violation | None:
-    return _word("data_format", DataFormat, signature)
-
-
-@_constraint("filter-format-known", "filter_format is one of the layouts of the text", needed=True)
-def _(signature: Signature) -> Violation | None:
-    return _word("filter_format", FilterFormat, signature)
-
-
-# What must be there.
-
-
-@_constraint("strides-given", "strides are written")
-def _(signature: Signature) -> Violation | None:
-    return _given("strides", signature)
-
-
-@_constraint("dilations-given", "dilations are written")
-def _(signature: Signature) -> Violation | None:
-    return _given("dilations", signature)
-
-
-@_constraint("pads-given", "pads are written")
-def _(signature: Signature) -> Violation | None:
-    return _first(_given("pads_begin", signature), _given("pads_end", signature))
-
-
-# What must not be there: an attribute, an input, a layout, a type, a rank that a text does not know.
-
-
-@_constraint("without-auto-pad", "there is no padding mode")
-def _(signature: Signature) -> Violation | None:
-    return None if signature.auto_pad == AutoPad.EXPLICIT else _absent("auto_pad", signature)
-
-
-@_constraint("without-output-shape", "there is no output_shape")
-def _(signature: Signature) -> Violation | None:
-    return _absent("output_shape", signature)
-
-
-@_constraint("without-kernel-shape", "there is no kernel_shape")
-def _(signature: Signature) -> Violation | None:
-    return _absent("kernel_shape", signature)
-
-
-@_constraint("without-groups", "there is no groups attribute")
-def _(signature: Signature) -> Violation | None:
-    return None if signature.groups == 1 else _absent("groups", signature)
-
-
-@_constraint("without-bias", "there is no bias input")
-def _(signature: Signature) -> Violation | None:
-    return None if signature.b is None else Violation("bias", "must not be there", _show(signature.b.shape))
-
-
-def _not_of_type(signature: Signature, dtype: DType) -> Violation | None:
+def _without_type(dtype: DType, signature: Signature) -> Fault | None:
     for name, operand in (("data", signature.x), ("filter", signature.w), ("bias", signature.b)):
         if operand is not None and operand.dtype == dtype:
-            return Violation(name, f"must not be of type {dtype}", str(dtype))
+            return name, f"must not be of type {dtype}", str(dtype)
     return None
 
 
-@_constraint("without-bf16", "bfloat16 is not among the types")
-def _(signature: Signature) -> Violation | None:
-    return _not_of_type(signature, DType.BF16)
+# Of ranks, and of sizes that are zero.
 
 
-@_constraint("without-f64", "float64 is not among the types")
-def _(signature: Signature) -> Violation | None:
-    return _not_of_type(signature, DType.F64)
-
-
-@_constraint("at-least-one-spatial-axis", "the data has rank 3 or greater")
-def _(signature: Signature) -> Violation | None:
+def _at_least_one_spatial_axis(signature: Signature) -> Fault | None:
     rank = len(signature.x.shape)
-    return None if rank > 2 else Violation("data", "must have rank 3 or greater", str(rank))  # noqa: PLR2004 - the text's 3
+    return None if rank > 2 else ("data", "must have rank 3 or greater", str(rank))  # noqa: PLR2004 - the text's 3
 
 
-@_constraint("two-or-three-spatial-axes", "the data has two or three spatial axes")
-def _(signature: Signature) -> Violation | None:
+def _two_or_three_spatial_axes(signature: Signature) -> Fault | None:
     rank = signature.rank
-    return None if rank in (2, 3) else Violation("data", "must have two or three spatial axes", str(rank))
+    return None if rank in (2, 3) else ("data", "must have two or three spatial axes", str(rank))
 
 
-# Sizes that are zero.
+def _batch_not_empty(signature: Signature) -> Fault | None:
+    return None if all(signature.x.shape[:1]) else ("data", "must have a batch that is not empty", "0")
 
 
-@_constraint("batch-not-empty", "the batch is not empty")
-def _(signature: Signature) -> Violation | None:
-    return None if all(signature.x.shape[:1]) else Violation("data", "must have a batch that is not empty", "0")
+def _channels_not_empty(signature: Signature) -> Fault | None:
+    filled = all(signature.x.shape[1:2]) and all(signature.w.shape[:2])
+    return None if filled else ("data", "must have channels", "0")
 
 
-@_constraint("channels-not-empty", "there are input and output channels")
-def _(signature: Signature) -> Violation | None:
-    if all(signature.x.shape[1:2]) and all(signature.w.shape[:2]):
-        return None
-    return Violation("data", "must have channels", "0")
+def _spatial_not_empty(signature: Signature) -> Fault | None:
+    return None if all(signature.spatial) else ("data", "must have no empty axis", _show(signature.spatial))
 
 
-@_constraint("spatial-not-empty", "no spatial size of the data is 0")
-def _(signature: Signature) -> Violation | None:
-    return None if all(signature.spatial) else Violation("data", "must have no empty axis", _show(signature.spatial))
+def _kernel_not_empty(signature: Signature) -> Fault | None:
+    return None if all(signature.kernel) else ("filter", "must have no empty axis", _show(signature.kernel))
 
 
-@_constraint("kernel-not-empty", "no spatial size of the filter is 0")
-def _(signature: Signature) -> Violation | None:
-    return None if all(signature.kernel) else Violation("filter", "must have no empty axis", _show(signature.kernel))
-
-
-def _needs_the_geometry(_signature: Signature) -> Violation | None:
+def _found_by_the_resolver(_: Signature) -> Fault | None:
+    """Find nothing: what the output is, `geometry.resolve` knows."""
     return None
 
 
-for _name, _says in (
-    ("output-not-empty", "no size of the output is 0"),
-    ("output-size-non-negative", "no size of the output is below 0"),
-):
-    CONSTRAINTS[_name] = Constraint(_name, _says, _needs_the_geometry, needed=_name == "output-size-non-negative")
+CONSTRAINTS: dict[str, Constraint] = {
+    constraint.name: constraint
+    for constraint in (
+        Constraint(
+            "strides-length", "strides has an entry for each spatial axis", partial(_length, "strides"), needed=True
+        ),
+        Constraint(
+            "dilations-length",
+            "dilations has an entry for each spatial axis",
+            partial(_length, "dilations"),
+            needed=True,
+        ),
+        Constraint(
+            "pads-length",
+            "pads have a beginning and an end for each spatial axis",
+            _either(partial(_length, "pads_begin"), partial(_length, "pads_end")),
+            needed=True,
+        ),
+        Constraint(
+            "output-padding-length",
+            "output_padding has an entry for each spatial axis",
+            partial(_length, "output_padding"),
+            needed=True,
+        ),
+        Constraint(
+            "output-shape-length",
+            "output_shape has an entry for each spatial axis, none for batch and channels",
+            partial(_length, "output_shape"),
+            needed=True,
+        ),
+        Constraint(
+            "kernel-shape-length", "kernel_shape has an entry for each spatial axis", partial(_length, "kernel_shape")
+        ),
+        Constraint("strides-positive", "strides are positive", partial(_at_least, 1, "strides"), needed=True),
+        Constraint("dilations-positive", "dilations are positive", partial(_at_least, 1, "dilations"), needed=True),
+        Constraint(
+            "pads-non-negative",
+            "pads are not negative",
+            _either(partial(_at_least, 0, "pads_begin"), partial(_at_least, 0, "pads_end")),
+        ),
+        Constraint(
+            "output-padding-non-negative", "output_padding is not negative", partial(_at_least, 0, "output_padding")
+        ),
+        Constraint(
+            "output-shape-non-negative",
+            "output_shape is not negative",
+            partial(_at_least, 0, "output_shape"),
+            needed=True,
+        ),
+        Constraint("groups-positive", "groups is positive", _groups_positive, needed=True),
+        Constraint(
+            "output-padding-below-stride-or-dilation",
+            "output_padding is less than the larger of stride and dilation of its axis",
+            _output_padding_below_stride_or_dilation,
+        ),
+        Constraint(
+            "output-padding-below-stride",
+            "output_padding is less than the stride of its axis",
+            _output_padding_below_stride,
+        ),
+        Constraint("pads-without-auto-pad", "pads are not written beside a padding mode", _pads_without_auto_pad),
+        Constraint("kernel-shape-matches", "kernel_shape equals the filter's spatial shape", _kernel_shape_matches),
+        Constraint(
+            "channels-divisible",
+            "the number of input channels is divisible by groups",
+            _channels_divisible,
+            needed=True,
+        ),
+        Constraint(
+            "filter-channels-match",
+            "the filter has as many input channels as the data",
+            _filter_channels_match,
+            needed=True,
+        ),
+        Constraint("filter-rank-matches", "the filter has the rank of the data", _filter_rank_matches, needed=True),
+        Constraint("bias-rank", "the bias has one dimension", _bias_rank, needed=True),
+        Constraint("bias-length", "the bias has an entry for each output channel", _bias_length, needed=True),
+        Constraint("one-type", "all operands have the type of the data", _one_type),
+        Constraint(
+            "auto-pad-known",
+            "auto_pad is one of the modes of the text",
+            partial(_known, AutoPad, "auto_pad"),
+            needed=True,
+        ),
+        Constraint(
+            "data-format-known",
+            "data_format is one of the layouts of the text",
+            partial(_known, DataFormat, "data_format"),
+            needed=True,
+        ),
+        Constraint(
+            "filter-format-known",
+            "filter_format is one of the layouts of the text",
+            partial(_known, FilterFormat, "filter_format"),
+            needed=True,
+        ),
+        Constraint("strides-given", "strides are written", partial(_given, "strides")),
+        Constraint("dilations-given", "dilations are written", partial(_given, "dilations")),
+        Constraint(
+            "pads-given", "pads are written", _either(partial(_given, "pads_begin"), partial(_given, "pads_end"))
+        ),
+        Constraint("without-auto-pad", "there is no padding mode", _no_auto_pad),
+        Constraint("without-output-shape", "there is no output_shape", partial(_absent, "output_shape")),
+        Constraint("without-kernel-shape", "there is no kernel_shape", partial(_absent, "kernel_shape")),
+        Constraint("without-groups", "there is no groups attribute", _no_groups),
+        Constraint("without-bias", "there is no bias input", _no_bias),
+        Constraint("without-bf16", "bfloat16 is not among the types", partial(_without_type, DType.BF16)),
+        Constraint("without-f64", "float64 is not among the types", partial(_without_type, DType.F64)),
+        Constraint("at-least-one-spatial-axis", "the data has rank 3 or greater", _at_least_one_spatial_axis),
+        Constraint("two-or-three-spatial-axes", "the data has two or three spatial axes", _two_or_three_spatial_axes),
+        Constraint("batch-not-empty", "the batch is not empty", _batch_not_empty),
+        Constraint("channels-not-empty", "there are input and output channels", _channels_not_empty),
+        Constraint("spatial-not-empty", "no spatial size of the data is 0", _spatial_not_empty),
+        Constraint("kernel-not-empty", "no spatial size of the filter is 0", _kernel_not_empty),
+        Constraint("output-not-empty", "no size of the output is 0", _found_by_the_resolver),
+        Constraint("output-size-non-negative", "no size of the output is below 0", _found_by_the_resolver, needed=True),
+    )
+}
+"""All constraints by name."""

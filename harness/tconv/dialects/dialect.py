@@ -1,17 +1,18 @@
-"""The shape of a row: what a dialect has to say."""
+"""What a dialect is: the answers and words of one text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tconv.dialects.readings import AnswerOtherwise, Reading
+from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from tconv.dialects.readings import Reading
-    from tconv.dialects.rules import Rules
+    from tconv.dialects.rules import Answer, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,9 @@ class Spelling:
     written: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
-    """One operator of one specification at one version.
+    """One operator of one specification at one version. It is a value: whoever needs a dialect is given it.
 
     Attributes:
         name: `text/Operator-version`.
@@ -84,3 +85,22 @@ class Dialect:
     spelling: Spelling
     data_format: DataFormat = DataFormat.NCX
     filter_format: FilterFormat = FilterFormat.IOX
+
+    def __str__(self) -> str:
+        return self.name
+
+    def foreign_readings(self) -> Iterator[Reading]:
+        """Yield a reading for each answer to each question that the text does not allow; other texts may give it."""
+        allowed = {(reading.change.question, reading.change.answer) for reading in self.disputed}
+        for question in QUESTIONS:
+            primary: Answer = getattr(self.rules, question)
+            for answer in type(primary):
+                if answer != primary and (question, answer) not in allowed:
+                    name, says = f"{question}={answer}", f"{question} is answered by {answer}"
+                    yield Reading(name, says, "", AnswerOtherwise(question, answer))
+
+    def every_reading(self) -> tuple[Reading, ...]:
+        """Return a reading for each answer to each question but the primary ones: the text's own, and all others."""
+        answers = [(question, answer) for question in QUESTIONS for answer in type(getattr(self.rules, question))]
+        readings = (*self.disputed, *self.foreign_readings())
+        return tuple(sorted(readings, key=lambda r: answers.index((r.change.question, r.change.answer))))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.dialects.rules import Negative, Odd, Same, Sized
+from tconv.errors import Violation
 from tconv.vocabulary import AutoPad, Ints
 
 if TYPE_CHECKING:
@@ -40,14 +41,33 @@ class Geometry:
         return tuple(f - begin - out for f, begin, out in zip(self.full, self.pads_begin, self.output, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class NoGeometry:
-    """There is no output under these rules: the constraint that stands in the way, and why."""
+@dataclass(slots=True)
+class _Inquiry:
+    """A resolution under way: the rules, and which of their questions were put, in their order.
 
-    constraint: str
-    attribute: str
-    must: str
-    got: str
+    A question is put only where its answer matters. That is how `resolution` knows what a signature can tell apart.
+    """
+
+    rules: Rules
+    put: dict[str, None] = field(default_factory=dict)
+
+    def answer(self, question: str) -> Any:  # noqa: ANN401 - the type of the question's field in `Rules`
+        """Put a question and return the rules' answer."""
+        self.put[question] = None
+        return getattr(self.rules, question)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a signature comes to under rules.
+
+    Attributes:
+        result: the geometry, or the constraint that stands in its way.
+        questions: the questions of the rules whose answers it depends on, in the order in which they were put.
+    """
+
+    result: Geometry | Violation
+    questions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,70 +97,83 @@ def reach(spatial: int, kernel: int, stride: int, dilation: int) -> int:
     return (spatial - 1) * stride + (kernel - 1) * dilation + 1
 
 
-def resolve(signature: Signature, rules: Rules) -> Geometry | NoGeometry:
-    """Return the geometry of `signature` under `rules`.
+def resolve(signature: Signature, rules: Rules) -> Geometry | Violation:
+    """Return the geometry of `signature` under `rules`, or the constraint that stands in its way; see `resolution`."""
+    return resolution(signature, rules).result
+
+
+def resolution(signature: Signature, rules: Rules) -> Resolution:
+    """Return what `signature` comes to under `rules`.
 
     Args:
         signature: attributes and operand types whose lists fit the rank, with positive strides and dilations.
-        rules: an answer for each question. An object with the same attributes will do (see `readings.told_apart`).
+        rules: an answer for each question.
 
     Returns:
         The geometry, or why there is none: a refusing rule, or an output size below zero.
     """
-    strides, dilations = signature.per_axis("strides", 1), signature.per_axis("dilations", 1)
+    inquiry = _Inquiry(rules)
+    result = _resolved(signature, inquiry)
+    return Resolution(result, tuple(inquiry.put))
+
+
+def _resolved(signature: Signature, inquiry: _Inquiry) -> Geometry | Violation:
+    strides, dilations = signature.per_axis("strides"), signature.per_axis("dilations")
     written = zip(
         signature.spatial,
         signature.kernel,
         strides,
         dilations,
-        signature.per_axis("pads_begin", 0),
-        signature.per_axis("pads_end", 0),
-        signature.per_axis("output_padding", 0),
+        signature.per_axis("pads_begin"),
+        signature.per_axis("pads_end"),
+        signature.per_axis("output_padding"),
         signature.attributes.output_shape or (None,) * signature.rank,
         strict=True,
     )
     begins, sizes = [], []
     for x, k, s, d, begin, end, op, size in written:
         axis = _Axis(reach(x, k, s, d), x, s, begin, end, op, size)
-        placed = _place(axis, AutoPad(signature.auto_pad), rules)
-        if isinstance(placed, NoGeometry):
-            return placed
-        if placed[1] < 0:
-            return NoGeometry("output-size-non-negative", "output", "must have no size below 0", str(placed[1]))
-        begins.append(placed[0])
-        sizes.append(placed[1])
+        window = _window(axis, AutoPad(signature.auto_pad), inquiry)
+        if isinstance(window, Violation):
+            return window
+        pads_begin, output = window
+        if output < 0:
+            return Violation("output-size-non-negative", "output", "must have no size below 0", str(output))
+        begins.append(pads_begin)
+        sizes.append(output)
     return Geometry(
         signature.spatial, signature.kernel, strides, dilations, tuple(begins), tuple(sizes), signature.groups
     )
 
 
-def _place(axis: _Axis, auto_pad: AutoPad, rules: Rules) -> tuple[int, int] | NoGeometry:
+def _window(axis: _Axis, auto_pad: AutoPad, inquiry: _Inquiry) -> tuple[int, int] | Violation:
     """Return (pads_begin, output size) of one axis."""
     if axis.output_shape is not None:
-        return _sized(axis, axis.output_shape, auto_pad, rules)
+        return _sized(axis, axis.output_shape, auto_pad, inquiry)
     match auto_pad:
         case AutoPad.EXPLICIT:
             return axis.pad_begin, axis.reachable - axis.pad_begin - axis.pad_end
         case AutoPad.VALID:
             return 0, axis.reachable
         case AutoPad.SAME_UPPER | AutoPad.SAME_LOWER:
-            return _same(axis, auto_pad, rules)
+            return _same(axis, auto_pad, inquiry)
         case _:
             assert_never(auto_pad)
 
 
-def _sized(axis: _Axis, size: int, auto_pad: AutoPad, rules: Rules) -> tuple[int, int] | NoGeometry:
+def _sized(axis: _Axis, size: int, auto_pad: AutoPad, inquiry: _Inquiry) -> tuple[int, int] | Violation:
     """Return (pads_begin, output size) where output_shape is written."""
-    if auto_pad is AutoPad.VALID and rules.sized_valid is Sized.KEPT:
+    if auto_pad is AutoPad.VALID and inquiry.answer("sized_valid") is Sized.KEPT:
         return 0, size
-    if auto_pad is AutoPad.EXPLICIT and rules.sized_explicit is Sized.KEPT:
+    if auto_pad is AutoPad.EXPLICIT and inquiry.answer("sized_explicit") is Sized.KEPT:
         return axis.pad_begin, size
-    return _distributed(axis, size, _ODD_SIZED[auto_pad], "negative_sized", rules)
+    return _distributed(axis, size, _ODD_SIZED[auto_pad], "negative_sized", inquiry)
 
 
-def _same(axis: _Axis, auto_pad: AutoPad, rules: Rules) -> tuple[int, int] | NoGeometry:
+def _same(axis: _Axis, auto_pad: AutoPad, inquiry: _Inquiry) -> tuple[int, int] | Violation:
     """Return (pads_begin, output size) under SAME_* where no output_shape is written."""
-    match rules.same:
+    same: Same = inquiry.answer("same")
+    match same:
         case Same.INPUT_TIMES_STRIDE:
             size = axis.spatial * axis.stride
         case Same.KERNEL_LESS_STRIDE:
@@ -149,9 +182,9 @@ def _same(axis: _Axis, auto_pad: AutoPad, rules: Rules) -> tuple[int, int] | NoG
             size = axis.spatial
         case Same.NO_PADDING:
             return 0, axis.reachable
-        case _ as never:
-            assert_never(never)
-    return _distributed(axis, size, _ODD_SAME[auto_pad], "negative_same", rules)
+        case _:
+            assert_never(same)
+    return _distributed(axis, size, _ODD_SAME[auto_pad], "negative_same", inquiry)
 
 
 _ODD_SAME = {AutoPad.SAME_UPPER: "odd_upper", AutoPad.SAME_LOWER: "odd_lower"}
@@ -164,37 +197,34 @@ _ODD_SIZED = {
 
 
 def _distributed(
-    axis: _Axis, size: int, odd_question: str, negative_question: str, rules: Rules
-) -> tuple[int, int] | NoGeometry:
-    """Return (pads_begin, output size) when what exceeds `size` is distributed over both sides.
-
-    A question is put only where its answer matters: that is how `readings` knows what a case can tell apart.
-    """
+    axis: _Axis, size: int, odd_question: str, negative_question: str, inquiry: _Inquiry
+) -> tuple[int, int] | Violation:
+    """Return (pads_begin, output size) when what exceeds `size` is distributed over both sides."""
     total = axis.reachable - size
     if total >= 0:
-        return _begin(total, odd_question, rules), size
-    negative: Negative = getattr(rules, negative_question)
+        return _begin(total, odd_question, inquiry), size
+    negative: Negative = inquiry.answer(negative_question)
     match negative:
         case Negative.FLOOR:
-            return _begin(total, odd_question, rules), size
+            return _begin(total, odd_question, inquiry), size
         case Negative.TRUNCATE:
-            return -_begin(-total, odd_question, rules), size
+            return -_begin(-total, odd_question, inquiry), size
         case Negative.APPEND:
             return 0, size
         case Negative.SHRINK:
             return 0, axis.reachable
         case Negative.REFUSE:
-            return NoGeometry(
+            return Violation(
                 "total-padding-non-negative", "output", "must need no padding below 0", f"a total padding of {total}"
             )
         case _:
             assert_never(negative)
 
 
-def _begin(total: int, odd_question: str, rules: Rules) -> int:
+def _begin(total: int, odd_question: str, inquiry: _Inquiry) -> int:
     """Return the beginning's share: the half, rounded down, unless the odd unit is the beginning's."""
     half = total // 2
     if total == 2 * half:
         return half
-    odd: Odd = getattr(rules, odd_question)
+    odd: Odd = inquiry.answer(odd_question)
     return half if odd is Odd.END else total - half

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self
 
-from tconv.dialects.geometry import resolve
+from tconv.dialects.geometry import resolution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tconv.dialects.geometry import Geometry, NoGeometry
+    from tconv.dialects.geometry import Geometry
     from tconv.dialects.rules import Answer, Rules
+    from tconv.errors import Violation
     from tconv.vocabulary import Signature
 
 
@@ -45,12 +46,30 @@ class Reading:
     change: Change
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Together:
+    """Readings, or misreadings, that are followed together. A record has their names in one text, joined by ` + `."""
+
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return _JOINT.join(self.names)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return what a record's text says."""
+        return cls(tuple(text.split(_JOINT)))
+
+
+_JOINT = " + "
+
+
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """What a signature comes to under some readings, none for the primary ones."""
 
     readings: tuple[str, ...]
-    result: Geometry | NoGeometry
+    result: Geometry | Violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +84,10 @@ class Branch:
 
     readings: tuple[str, ...]
     answers: Mapping[str, Answer]
-    result: Geometry | NoGeometry
+    result: Geometry | Violation
 
 
 _NONE: Mapping[str, Answer] = MappingProxyType({})
-
-
-class _Overheard:
-    """Rules that note which questions were put."""
-
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
-        self.asked: list[str] = []
-
-    def __getattr__(self, question: str) -> Any:  # noqa: ANN401 - the type of the field that is asked for
-        if question not in self.asked:
-            self.asked.append(question)
-        return getattr(self._rules, question)
 
 
 def applied(rules: Rules, readings: Iterable[Reading]) -> Rules:
@@ -96,7 +102,7 @@ def told_apart(signature: Signature, rules: Rules, disputed: Sequence[Reading]) 
     Readings of several questions are tried as a product, but a question is branched on only where the resolver puts
     it, so that a plain case costs one resolution.
     """
-    found: dict[Geometry | NoGeometry, tuple[str, ...]] = {}
+    found: dict[Geometry | Violation, tuple[str, ...]] = {}
     for branch in sorted(branches(signature, rules, disputed), key=lambda branch: len(branch.readings)):
         found.setdefault(branch.result, branch.readings)
     return tuple(Resolved(readings, result) for result, readings in found.items())
@@ -118,15 +124,15 @@ def branches(
         chosen: the readings that are followed already.
         answers: the answers that are given already.
     """
-    overheard = _Overheard(applied(rules, chosen))
-    result = resolve(signature, cast("Rules", overheard))
-    asked = next((q for q in overheard.asked if any(r.change.question == q for r in readings)), None)
-    if asked is None:
-        yield Branch(tuple(reading.name for reading in chosen), answers, result)
+    resolved = resolution(signature, applied(rules, chosen))
+    disputed = {reading.change.question for reading in readings}
+    question = next((question for question in resolved.questions if question in disputed), None)
+    if question is None:
+        yield Branch(tuple(reading.name for reading in chosen), answers, resolved.result)
         return
-    settled = tuple(reading for reading in readings if reading.change.question != asked)
-    yield from branches(signature, rules, settled, chosen, {**answers, asked: getattr(rules, asked)})
+    others = tuple(reading for reading in readings if reading.change.question != question)
+    yield from branches(signature, rules, others, chosen, {**answers, question: getattr(rules, question)})
     for reading in readings:
-        if reading.change.question == asked:
-            answered = {**answers, asked: reading.change.answer}
-            yield from branches(signature, rules, settled, (*chosen, reading), answered)
+        if reading.change.question == question:
+            answered = {**answers, question: reading.change.answer}
+            yield from branches(signature, rules, others, (*chosen, reading), answered)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tconv.backends import outcome as out
-from tconv.cases.call import in_layouts, say
 from tconv.cases.layouts import to_ncx
-from tconv.cases.operands import NUMPY_TYPES, make
+from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import Diagnosis, diagnose
 from tconv.expectation.bound import derivation
-from tconv.expectation.owed import Inexpressible, Values, expectation
-from tconv.expectation.truth import Truth
+from tconv.expectation.owed import Inexpressible
+from tconv.expectation.problem import Problem
 from tconv.records import artifacts
 from tconv.records.record_file import CallSummary, Record
 from tconv.verdict import kinds as ver
@@ -28,9 +26,8 @@ if TYPE_CHECKING:
 
     from tconv.backends import Backend
     from tconv.cases.call import Call
-    from tconv.cases.case import Case, Operand
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.expectation.owed import Expectation
     from tconv.vocabulary import Array, DType
 
 MOST_ARTIFACTS = 1000
@@ -65,8 +62,6 @@ class Evaluator:
         self._folder = folder
         self._repeat = repeat
         self._written = 0
-        # Neighbours in a sweep differ in layout alone and share operands and reference.
-        self._shared = lru_cache(maxsize=4)(self._operands)
 
     def evaluate(self, case: Case, progress: Callable[[str], None] = lambda _: None) -> Record:
         """Run and judge one case.
@@ -76,12 +71,10 @@ class Evaluator:
             progress: called with `begin` before the backend is called, and with `answered` after it: what passes in
                 between is the backend's time, and a death or a silence there is its own.
         """
-        expected = expectation(case, self._dialect)
-        if isinstance(expected, Inexpressible):
-            return self._record(case, ver.Inexpressible(expected.reason))
-        call = say(case, self._dialect)
-        operands, truth = self._shared(case.x, case.w, case.b)
-        arrays = in_layouts(operands, call)
+        problem = Problem(case, self._dialect)
+        if isinstance(problem.expectation, Inexpressible):
+            return self._record(case, ver.Inexpressible(problem.expectation.reason))
+        call, arrays = problem.call, problem.arrays
         outcomes, seconds = [], 0.0
         for _ in range(self._repeat):
             progress("begin")
@@ -92,41 +85,27 @@ class Evaluator:
         outcome = outcomes[0]
         if other := next((one for one in outcomes if not _alike(one, outcome)), None):
             return self._record(case, ver.Unstable(f"{_told(outcome)}, and then {_told(other)}"), seconds, call=call)
-        verdict = judge(
-            expected, outcome, truth if isinstance(expected, Values) else None, call.data_format, self._accumulates
-        )
+        verdict = judge(problem, outcome, self._accumulates)
         if isinstance(verdict, ver.Agreed):
             return self._record(case, verdict, seconds)
-        artifact = self._artifact(case, expected, outcome, verdict, truth, operands, call)
+        artifact = self._artifact(problem, outcome, verdict)
         record = self._record(case, verdict, seconds, artifact, call)
         try:
-            diagnosis = self._diagnosis(expected, outcome, verdict, operands, call)
+            diagnosis = self._diagnosis(problem, outcome, verdict)
         except Exception as error:  # noqa: BLE001 - a verdict is not lost for want of an explanation
             diagnosis = Diagnosis((), f"undiagnosed, the search failed: {type(error).__name__}: {error}")
         if diagnosis is None:
             return record
         return replace(record, diagnosis=diagnosis.explained, described=diagnosis.described or None)
 
-    def _diagnosis(
-        self,
-        expected: Expectation,
-        outcome: out.Outcome,
-        verdict: ver.Verdict,
-        operands: Mapping[str, Array],
-        call: Call,
-    ) -> Diagnosis | None:
+    def _diagnosis(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> Diagnosis | None:
         """Return why an output is wrong, where there is one."""
         wrong = isinstance(verdict, ver.Differed | ver.WrongShape)
-        if not wrong or not isinstance(outcome, out.Produced) or not isinstance(expected, Values):
+        if not wrong or not isinstance(outcome, out.Produced) or problem.values is None:
             return None
-        if outcome.array.ndim != call.rank + 2:
+        if outcome.array.ndim != problem.call.rank + 2:
             return None
-        actual = to_ncx(outcome.array, call.data_format)
-        return diagnose(actual, call.written, self._dialect, operands, expected.primary.geometry, self._accumulates)
-
-    def _operands(self, x: Operand, w: Operand, b: Operand | None) -> tuple[dict[str, Array], Truth]:
-        operands = make(x, w, b)
-        return operands, Truth(operands, x.dtype)
+        return diagnose(problem, to_ncx(outcome.array, problem.call.data_format), self._accumulates)
 
     def _answer(self, call: Call, arrays: Mapping[str, Array]) -> out.Outcome:
         try:
@@ -148,28 +127,19 @@ class Evaluator:
         summary = None if call is None else summarised(call)
         return Record(case.id, self._name, self._dialect.name, verdict, seconds, artifact, summary, tolerance)
 
-    def _artifact(
-        self,
-        case: Case,
-        expected: Expectation,
-        outcome: out.Outcome,
-        verdict: ver.Verdict,
-        truth: Truth,
-        operands: Mapping[str, Array],
-        call: Call,
-    ) -> str | None:
+    def _artifact(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> str | None:
         """Write the arrays of a wrong output; return the path relative to the folder."""
         wrong = isinstance(verdict, ver.Differed | ver.WrongShape | ver.WrongDtype)
-        produced = isinstance(outcome, out.Produced) and isinstance(expected, Values)
-        if self._folder is None or not wrong or not produced or self._written >= MOST_ARTIFACTS:
+        if self._folder is None or not wrong or self._written >= MOST_ARTIFACTS:
             return None
-        assert isinstance(expected, Values)  # noqa: S101 - `produced` says so
-        assert isinstance(outcome, out.Produced)  # noqa: S101
+        if not isinstance(outcome, out.Produced) or problem.values is None:
+            return None
         # An output of another rank has no layout; it is written as it is.
-        ranked = outcome.array.ndim == call.rank + 2
-        actual = to_ncx(outcome.array, call.data_format) if ranked else outcome.array
-        arrays = dict(operands) | {"expected": truth.values(expected.primary.geometry), "actual": actual}
-        path = artifacts.write(self._folder, (self._name, self._dialect.name, case.id), arrays)
+        ranked = outcome.array.ndim == problem.call.rank + 2
+        actual = to_ncx(outcome.array, problem.call.data_format) if ranked else outcome.array
+        expected = problem.truth.values(problem.values.primary.geometry)
+        arrays = {**problem.operands, "expected": expected, "actual": actual}
+        path = artifacts.write(self._folder, (self._name, self._dialect.name, problem.case.id), arrays)
         self._written += path is not None
         return path
 

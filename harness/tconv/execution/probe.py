@@ -8,11 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.backends.outcome import Produced
-from tconv.cases.call import in_layouts, say
 from tconv.cases.case import Case, Operand
-from tconv.cases.operands import make
-from tconv.expectation.owed import Values, expectation
-from tconv.expectation.truth import Truth
+from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.vocabulary import Attributes, DType
@@ -53,14 +50,13 @@ def _questions(dtype: DType) -> tuple[Case, Case]:
 
 
 def _asked(backend: Backend, dialect: Dialect, case: Case, kept: DType) -> ver.Verdict | None:
-    expected = expectation(case, dialect)
-    if not isinstance(expected, Values):
+    problem = Problem(case, dialect)
+    if problem.values is None:
         return None
-    call, operands = say(case, dialect), make(case.x, case.w, case.b)
     try:
-        outcome = backend.run(call, in_layouts(operands, call))
+        outcome = backend.run(problem.call, problem.arrays)
     except Exception:  # noqa: BLE001 - what cannot be probed is judged by the f32 bound, which excuses nothing
         return None
     if not isinstance(outcome, Produced):
         return None
-    return judge(expected, outcome, Truth(operands, case.x.dtype), call.data_format, {str(case.x.dtype): str(kept)})
+    return judge(problem, outcome, {str(case.x.dtype): str(kept)})

@@ -16,7 +16,7 @@ import numpy as np
 
 from tconv import __version__
 from tconv.cases.patterns import parse
-from tconv.dialects import dialect
+from tconv.dialects import dialect_named
 from tconv.errors import FileError, UsageError
 from tconv.execution.pool import Line, Pool
 from tconv.execution.worker import Assignment
@@ -111,7 +111,7 @@ def run(selection: Selection, settings: Settings, progress: Callable[[int, int, 
     """
     if settings.dialect is not None:
         # Known without a worker, which takes a while to start.
-        dialect(settings.dialect)
+        dialect_named(settings.dialect)
     cases = selection.cases()
     folder = _folder(settings.output)
     assignment = Assignment(settings.backend, settings.dialect, str(folder.resolve()), "", settings.repeat)

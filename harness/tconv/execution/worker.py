@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from tconv.backends import create
 from tconv.cases.case import Case
-from tconv.dialects import dialect
+from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, TconvError, one_line
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.probe import PROBED, accumulates
@@ -91,7 +91,7 @@ def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:
     if not info.dialects:
         raise BackendMissing(f"backend {assignment.backend!r} must speak a dialect (got none)")
     name = assignment.dialect or info.dialects[0]
-    spoken = dialect(name)
+    spoken = dialect_named(name)
     if name not in info.dialects:
         raise TconvError(f"dialect must be one that {info.name} speaks, {', '.join(info.dialects)} (got {name!r})")
     told = {"name": info.name, "version": info.version, "environment": dict(info.environment)}

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, assert_never
 
 from tconv.cases.call import signature
-from tconv.dialects import DIALECTS, Absent, Open, Stated
+from tconv.dialects import Absent, Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.dialects.geometry import Geometry, NoGeometry
-from tconv.dialects.readings import told_apart
+from tconv.dialects.geometry import Geometry
+from tconv.dialects.readings import Together, told_apart
+from tconv.errors import Violation
 from tconv.vocabulary import ATTRIBUTES, DataFormat, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.constraints import Constraint
     from tconv.vocabulary import Signature
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A constraint that does not hold, what must hold, what was found, and the clause of the dialect's answer."""
-
-    constraint: str
-    attribute: str
-    must: str
-    got: str
-    clause: str
-
-    def __str__(self) -> str:
-        return f"{self.attribute} {self.must} (got {self.got}) [{self.constraint}: {self.clause}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,38 +32,67 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenConstraint:
+    """Why a text may refuse: it leaves open whether a constraint holds that the case breaks."""
+
+    constraint: str
+
+    def __str__(self) -> str:
+        return f"{self.constraint}-refused"
+
+
+Refusal = OpenConstraint | Together
+"""Why a text that owes a value may also refuse: a constraint that it leaves open, or readings that give no output."""
+
+
+@dataclass(frozen=True, slots=True)
 class Values:
     """The dialect owes a value.
 
     Attributes:
         primary: the output under the primary readings.
         disputed: outputs that other readings of the same text give.
-        refusals: readings under which the text refuses the case.
+        refusals: why the same text may also refuse.
     """
 
     primary: Candidate
     disputed: tuple[Candidate, ...] = ()
-    refusals: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """All outputs that the text allows, the primary one first."""
+        return self.primary, *self.disputed
+
+    @property
+    def open_constraints(self) -> list[str]:
+        """The constraints that the case breaks and that the text leaves open."""
+        return [refusal.constraint for refusal in self.refusals if isinstance(refusal, OpenConstraint)]
+
+    def geometry(self, readings: Sequence[str]) -> Geometry | None:
+        """Return the geometry under these readings, none meaning the primary ones; None where they give no output."""
+        wanted = tuple(readings)
+        return next((candidate.geometry for candidate in self.candidates if candidate.readings == wanted), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
     """The dialect owes a refusal; where its text is open, only because there is no value."""
 
-    broken: Broken
+    violation: Violation
     stated: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Inexpressible:
-    """The dialect cannot say the case: a constraint forbids it that is not the one broken on purpose."""
+    """The dialect cannot express the case: a constraint forbids it that is not the one broken on purpose."""
 
-    broken: Broken
+    violation: Violation
 
     @property
     def reason(self) -> str:
         """What stands in the way, in one line."""
-        return str(self.broken)
+        return str(self.violation)
 
 
 Expectation = Values | Refuse | Inexpressible
@@ -89,16 +105,16 @@ def expectation(case: Case, dialect: Dialect) -> Expectation:
     value, and a refusal is a disputed reading. Any other stated constraint that does not hold makes the case
     inexpressible.
     """
-    return owed(signature(case, dialect), dialect.name, case.breaks)
+    return owed(signature(case, dialect), dialect, case.breaks)
 
 
 def sees(expected: Expectation, breaks: str) -> bool:
     """Return whether what a dialect owes says that this constraint is broken."""
     match expected:
-        case Refuse(broken):
-            return broken.constraint == breaks
-        case Values(_, _, refusals):
-            return f"{breaks}-refused" in refusals
+        case Refuse(violation):
+            return violation.constraint == breaks
+        case Values():
+            return breaks in expected.open_constraints
         case Inexpressible():
             return False
         case _:
@@ -106,28 +122,27 @@ def sees(expected: Expectation, breaks: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def owed(written: Signature, dialect_name: str, breaks: str | None = None) -> Expectation:
-    """Return what the dialect of that name owes to a signature that breaks `breaks` on purpose."""
-    row = DIALECTS[dialect_name]
+def owed(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
+    """Return what a dialect owes to a signature that breaks `breaks` on purpose."""
     refusal: Refuse | None = None
-    open_ones = []
-    for broken in violations(written, row):
-        stated = isinstance(row.constraints[broken.constraint], Stated)
-        if not stated and not CONSTRAINTS[broken.constraint].needed:
-            open_ones.append(broken.constraint)
-        elif broken.constraint == breaks and writable(broken.attribute, row):
-            refusal = Refuse(broken, stated)
+    open_constraints = []
+    for violation in violations(written, dialect):
+        stated = isinstance(dialect.constraints[violation.constraint], Stated)
+        if not stated and not CONSTRAINTS[violation.constraint].needed:
+            open_constraints.append(violation.constraint)
+        elif violation.constraint == breaks and writable(violation.attribute, dialect):
+            refusal = Refuse(violation, stated)
         else:
-            return Inexpressible(broken)
+            return Inexpressible(violation)
     if refusal is not None:
-        return refusal if _laid_out(written, row) else Inexpressible(refusal.broken)
-    return _values(written, row, breaks, open_ones)
+        return refusal if _laid_out(written, dialect) else Inexpressible(refusal.violation)
+    return _values(written, dialect, breaks, open_constraints)
 
 
-def _laid_out(written: Signature, row: Dialect) -> bool:
+def _laid_out(written: Signature, dialect: Dialect) -> bool:
     """Return whether the operands' shapes have the layouts that are asked for."""
-    data = written.attributes.data_format or row.data_format
-    filters = written.attributes.filter_format or row.filter_format
+    data = written.attributes.data_format or dialect.data_format
+    filters = written.attributes.filter_format or dialect.filter_format
     sizes = len(written.x.shape), len(written.w.shape)
     if data == DataFormat.NXC and sizes[0] < _CHANNELS_AND_MORE:
         return False
@@ -139,57 +154,55 @@ def _laid_out(written: Signature, row: Dialect) -> bool:
 _CHANNELS_AND_MORE = 2
 
 
-def writable(attribute: str, row: Dialect) -> bool:
+def writable(attribute: str, dialect: Dialect) -> bool:
     """Return whether the dialect has a word for what is wrong; without one, the call would not have it either."""
-    words = row.spelling
+    words = dialect.spelling
     if attribute == "bias":
         return "b" in words.inputs
     return attribute not in ATTRIBUTES or attribute in words.attributes or attribute in words.inputs
 
 
-def violations(written: Signature, row: Dialect) -> Iterator[Broken]:
+def violations(written: Signature, dialect: Dialect) -> Iterator[Violation]:
     """Yield every constraint that the dialect states or leaves open and that does not hold, geometry aside."""
-    yield from _unspelled(written, row)
-    for constraint in _minded(row.name):
-        if violation := constraint.check(written):
-            clause = row.constraints[constraint.name].clause
-            yield Broken(constraint.name, violation.attribute, violation.must, violation.got, clause)
+    yield from _unspelled(written, dialect)
+    for constraint, clause in _minded(dialect):
+        if violation := constraint.violation(written, clause):
+            yield violation
 
 
-def _unspelled(written: Signature, row: Dialect) -> Iterator[Broken]:
+def _unspelled(written: Signature, dialect: Dialect) -> Iterator[Violation]:
     """Yield layouts of the vocabulary that the dialect's own attribute does not have."""
     for attribute, words in (
-        ("data_format", row.spelling.data_formats),
-        ("filter_format", row.spelling.filter_formats),
+        ("data_format", dialect.spelling.data_formats),
+        ("filter_format", dialect.spelling.filter_formats),
     ):
         value = getattr(written.attributes, attribute)
         if words and value in {*DataFormat, *FilterFormat} and value not in words:
             name = f"{attribute.replace('_', '-')}-known"
-            yield Broken(name, attribute, f"must be one of {', '.join(words)}", value, row.constraints[name].clause)
+            clause = dialect.constraints[name].clause
+            yield Violation(name, attribute, f"must be one of {', '.join(words)}", value, clause)
 
 
 @lru_cache
-def _minded(dialect_name: str) -> tuple[Constraint, ...]:
-    """Return the constraints that a dialect does not leave out."""
-    answers = DIALECTS[dialect_name].constraints
-    return tuple(CONSTRAINTS[name] for name, answer in answers.items() if not isinstance(answer, Absent))
+def _minded(dialect: Dialect) -> tuple[tuple[Constraint, str], ...]:
+    """Return the constraints that a dialect does not leave out, each with the clause of its answer."""
+    answers = dialect.constraints.items()
+    return tuple((CONSTRAINTS[name], answer.clause) for name, answer in answers if not isinstance(answer, Absent))
 
 
-def _values(written: Signature, row: Dialect, breaks: str | None, open_ones: list[str]) -> Expectation:
+def _values(written: Signature, dialect: Dialect, breaks: str | None, open_constraints: list[str]) -> Expectation:
     """Return the values of a signature that can be resolved."""
-    primary, *others = told_apart(written, row.rules, row.disputed)
-    if isinstance(primary.result, NoGeometry):
-        found = primary.result
-        clause = row.constraints[found.constraint].clause
-        broken = Broken(found.constraint, found.attribute, found.must, found.got, clause)
-        return Refuse(broken, stated=True) if found.constraint == breaks else Inexpressible(broken)
-    if 0 in primary.result.output and isinstance(row.constraints["output-not-empty"], Open):
-        open_ones = [*open_ones, "output-not-empty"]
+    primary, *others = told_apart(written, dialect.rules, dialect.disputed)
+    if isinstance(primary.result, Violation):
+        violation = replace(primary.result, clause=dialect.constraints[primary.result.constraint].clause)
+        return Refuse(violation, stated=True) if violation.constraint == breaks else Inexpressible(violation)
+    if 0 in primary.result.output and isinstance(dialect.constraints["output-not-empty"], Open):
+        open_constraints = [*open_constraints, "output-not-empty"]
     return Values(
         Candidate((), primary.result),
         tuple(Candidate(other.readings, other.result) for other in others if isinstance(other.result, Geometry)),
         (
-            *(f"{name}-refused" for name in open_ones),
-            *(" + ".join(other.readings) for other in others if isinstance(other.result, NoGeometry)),
+            *map(OpenConstraint, open_constraints),
+            *(Together(other.readings) for other in others if isinstance(other.result, Violation)),
         ),
     )

@@ -1,83 +1,122 @@
-"""A case said in a dialect, with its operands, what is owed and the reference: benchdnn's word for it is problem."""
+"""A problem, as benchdnn calls it: a case in a dialect, with its operands, what is owed and the reference."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.call import in_layouts, say
+from tconv.cases.call import express, in_layouts, signature
 from tconv.cases.layouts import from_ncx
-from tconv.cases.operands import NUMPY_TYPES, make
+from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.errors import UsageError
-from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.owed import Inexpressible, Values, owed
 from tconv.expectation.truth import Truth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tconv.cases.call import Call
-    from tconv.cases.case import Case
+    from tconv.cases.case import Case, Operand
     from tconv.dialects import Dialect
-    from tconv.vocabulary import Array
+    from tconv.dialects.readings import Reading
+    from tconv.expectation.owed import Expectation
+    from tconv.vocabulary import Array, Signature
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A case said in a dialect, with its arrays.
+@dataclass(frozen=True)
+class Problem:
+    """A case in a dialect. Each part is made when it is first asked for.
 
     Attributes:
         case: the case.
-        row: the dialect.
-        expected: what the dialect owes.
-        call: the call.
-        operands: in NCX and IOX.
-        arrays: the same in the call's layouts.
+        dialect: the dialect.
     """
 
     case: Case
-    row: Dialect
-    expected: Values | Refuse
-    call: Call
-    operands: Mapping[str, Array]
-    arrays: Mapping[str, Array]
+    dialect: Dialect
 
+    @cached_property
+    def signature(self) -> Signature:
+        """What the case writes in the dialect."""
+        return signature(self.case, self.dialect)
+
+    @cached_property
+    def expectation(self) -> Expectation:
+        """What the dialect owes."""
+        return owed(self.signature, self.dialect, self.case.breaks)
+
+    @property
+    def values(self) -> Values | None:
+        """The values that the dialect owes; None where it owes a refusal, or cannot express the case."""
+        return self.expectation if isinstance(self.expectation, Values) else None
+
+    @cached_property
+    def call(self) -> Call:
+        """The call in the dialect's words."""
+        return express(self.case, self.dialect)
+
+    @property
+    def operands(self) -> Mapping[str, Array]:
+        """The operands by role, x, w and perhaps b, in NCX and IOX and in their own types."""
+        return _operands(self.case.x, self.case.w, self.case.b)[0]
+
+    @cached_property
+    def arrays(self) -> Mapping[str, Array]:
+        """The operands in the call's layouts."""
+        return in_layouts(self.operands, self.call)
+
+    @property
     def truth(self) -> Truth:
-        """Return the reference for the operands."""
-        return Truth(self.operands, self.case.x.dtype)
+        """The reference for the operands."""
+        return _operands(self.case.x, self.case.w, self.case.b)[1]
 
-    def owed(self) -> Array | None:
-        """Return the output under the primary reading in the call's layout and type; None where a refusal is owed."""
-        if isinstance(self.expected, Refuse):
+    @property
+    def output(self) -> Array | None:
+        """The output under the primary reading in the call's layout and type; None where no value is owed."""
+        if self.values is None:
             return None
-        values = self.truth().values(self.expected.primary.geometry)
+        exact = self.truth.values(self.values.primary.geometry)
         with np.errstate(over="ignore", invalid="ignore"):
-            return from_ncx(values.astype(NUMPY_TYPES[self.call.dtype]), self.call.data_format)
+            return from_ncx(exact.astype(NUMPY_TYPES[self.call.dtype]), self.call.data_format)
 
+    @property
     def fed(self) -> dict[str, Array]:
-        """Return what is fed to the model, by the names of its inputs, in their order."""
-        return {one.name: self.arrays[one.role] for one in self.call.inputs if not one.constant}
+        """What is fed to the model, by the names of its inputs, in their order."""
+        return {tensor.name: self.arrays[tensor.role] for tensor in self.call.inputs if not tensor.constant}
+
+    @property
+    def disputed_readings(self) -> list[Reading]:
+        """The readings of the same text that give another output."""
+        readings = {reading.name: reading for reading in self.dialect.disputed}
+        disputed = self.values.disputed if self.values else ()
+        return [readings[name] for name in dict.fromkeys(name for other in disputed for name in other.readings)]
 
     def also_allowed(self) -> Iterator[str]:
         """Yield what else the text allows than the primary reading: readings, and refusals."""
-        if isinstance(self.expected, Refuse):
-            return
-        says = {reading.name: f"{reading.name}: {reading.says} [{reading.cites}]" for reading in self.row.disputed}
-        for name in dict.fromkeys(name for other in self.expected.disputed for name in other.readings):
-            yield says[name]
-        for name in self.expected.refusals:
-            yield f"a refusal: {name}"
+        for reading in self.disputed_readings:
+            yield f"{reading.name}: {reading.says} [{reading.cites}]"
+        for refusal in self.values.refusals if self.values else ():
+            yield f"a refusal: {refusal}"
 
 
-def said(case: Case, row: Dialect) -> Said:
-    """Return the case in the dialect's words.
+def expressed(case: Case, dialect: Dialect) -> Problem:
+    """Return the case in the dialect.
 
     Raises:
-        UsageError: the dialect cannot say it.
+        UsageError: the dialect cannot express it.
     """
-    expected = expectation(case, row)
-    if isinstance(expected, Inexpressible):
-        raise UsageError(f"a case must be one that {row.name} can say (got {case.id}: {expected.reason})")
-    call, operands = say(case, row), make(case.x, case.w, case.b)
-    return Said(case, row, expected, call, operands, in_layouts(operands, call))
+    problem = Problem(case, dialect)
+    if isinstance(problem.expectation, Inexpressible):
+        reason = problem.expectation.reason
+        raise UsageError(f"a case must be one that {dialect.name} can say (got {case.id}: {reason})")
+    return problem
+
+
+@lru_cache(maxsize=4)
+def _operands(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, Array], Truth]:
+    """Return operands and their reference. Neighbours in a sweep differ in layout alone and share them."""
+    operands = make_operands(x, w, b)
+    return operands, Truth(operands, x.dtype)

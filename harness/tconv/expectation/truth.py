@@ -24,12 +24,20 @@ class Truth:
     Args:
         operands: x, w and perhaps b, in NCX and IOX and in their own types.
         dtype: the element type of the output.
+
+    Attributes:
+        operands: the same in float64.
+        dtype: the element type of the output.
+        values: the output, (N, O, Y...), under a geometry.
+        terms: what the bound under a geometry is made of.
+        integral: whether all operands are finite integers.
+        subnormal: whether an operand has subnormal numbers.
     """
 
     def __init__(self, operands: Mapping[str, Array], dtype: DType) -> None:
         with np.errstate(invalid="ignore"):
-            self._x, self._w = operands["x"].astype(np.float64), operands["w"].astype(np.float64)
-            self._b = operands["b"].astype(np.float64) if "b" in operands else None
+            self.operands = {role: array.astype(np.float64) for role, array in operands.items()}
+        self._x, self._w, self._b = self.operands["x"], self.operands["w"], self.operands.get("b")
         self.dtype = dtype
         self.values = lru_cache(maxsize=32)(self._values)
         self.terms = lru_cache(maxsize=2)(self._terms)

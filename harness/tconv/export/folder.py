@@ -15,8 +15,7 @@ from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.errors import FileError, UsageError
 from tconv.expectation.bound import bound, is_subnormal
-from tconv.expectation.owed import Refuse
-from tconv.expectation.problem import Said, said
+from tconv.expectation.problem import Problem, expressed
 from tconv.export.repro import script
 
 if TYPE_CHECKING:
@@ -33,23 +32,25 @@ TOLERANCE = "tolerance.npz"
 _WORDS = 100
 
 
-def export(case: Case, row: Dialect, folder: Path) -> Path:
+def export(case: Case, dialect: Dialect, folder: Path) -> Path:
     """Write a case as a test of ONNX's backends and a script that needs nothing of tconv; return their folder.
 
     Args:
         case: the case.
-        row: a dialect of ONNX.
+        dialect: a dialect of ONNX.
         folder: below which the case gets a folder of its own, named by `folder_name`.
 
     Raises:
         UsageError: the dialect is none of ONNX's, or cannot say the case.
         FileError: the folder cannot be written.
     """
-    if row.name not in OPSETS:
-        raise UsageError(f"--dialect must be one of {', '.join(OPSETS)} to be written as a model (got {row.name!r})")
-    one = said(case, row)
-    target = folder / folder_name(case, row)
-    files = dict(_files(one))
+    if dialect.name not in OPSETS:
+        raise UsageError(
+            f"--dialect must be one of {', '.join(OPSETS)} to be written as a model (got {dialect.name!r})"
+        )
+    problem = expressed(case, dialect)
+    target = folder / folder_name(case, dialect)
+    files = dict(_files(problem))
     try:
         _cleared(target)
         for name, content in files.items():
@@ -59,10 +60,10 @@ def export(case: Case, row: Dialect, folder: Path) -> Path:
     return target
 
 
-def folder_name(case: Case, row: Dialect) -> str:
+def folder_name(case: Case, dialect: Dialect) -> str:
     """Return a file name that is safe anywhere and that no other case, or dialect, has."""
     words = re.sub(r"[^A-Za-z0-9.+-]+", "_", case.id)[:_WORDS].strip("._-")
-    digest = blake2b(f"{row.name}|{case.id}".encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    digest = blake2b(f"{dialect.name}|{case.id}".encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
     return f"{words}-{digest}" if words else digest
 
 
@@ -78,19 +79,19 @@ def _cleared(target: Path) -> None:
         old.unlink(missing_ok=True)
 
 
-def _files(one: Said) -> Iterator[tuple[str, bytes]]:
+def _files(problem: Problem) -> Iterator[tuple[str, bytes]]:
     """Yield each file's path below the case's folder, and its content."""
-    yield "model.onnx", build(one.call, one.arrays).SerializeToString()
-    for number, (name, array) in enumerate(one.fed().items()):
+    yield "model.onnx", build(problem.call, problem.arrays).SerializeToString()
+    for number, (name, array) in enumerate(problem.fed.items()):
         yield f"{DATA_SET}/input_{number}.pb", _tensor(name, array).SerializeToString()
-    owed = one.owed()
+    owed = problem.output
     if owed is not None:
         yield f"{DATA_SET}/output_0.pb", _tensor(OUTPUT, owed).SerializeToString()
-    if tolerance := _tolerance(one):
+    if tolerance := _tolerance(problem):
         held = BytesIO()
         np.savez_compressed(held, allow_pickle=False, **tolerance)
         yield TOLERANCE, held.getvalue()
-    yield "repro.py", script(one).encode()
+    yield "repro.py", script(problem).encode()
 
 
 _DTYPES = {dtype: word for word, dtype in NUMPY_TYPES.items()}
@@ -101,15 +102,15 @@ def _tensor(name: str, array: Array) -> TensorProto:
     return TensorProto(name=name, data_type=kind, dims=array.shape, raw_data=array.tobytes())
 
 
-def _tolerance(one: Said) -> dict[str, Array]:
+def _tolerance(problem: Problem) -> dict[str, Array]:
     """Return what the judge takes for equal, element by element in the call's layout; nothing where bits are owed.
 
     `reference` are the values before they were rounded. An element may be `allowed` away from them; infinite where it
     `overflows`, NaN where inserted zeros `poison` it, and zero where a runtime that keeps no `subnormal` flushes it.
     """
-    if isinstance(one.expected, Refuse):
+    if problem.values is None:
         return {}
-    truth, geometry, dtype = one.truth(), one.expected.primary.geometry, one.call.dtype
+    truth, geometry, dtype = problem.truth, problem.values.primary.geometry, problem.call.dtype
     if truth.exact(geometry):
         return {}
     limits, values = bound(truth.terms(geometry), dtype, {}), truth.values(geometry)
@@ -120,4 +121,4 @@ def _tolerance(one: Said) -> dict[str, Array]:
         "poisoned": np.broadcast_to(truth.poisoned(geometry), values.shape),
         "subnormal": is_subnormal(values, dtype) & truth.subnormal,
     }
-    return {name: from_ncx(part, one.call.data_format) for name, part in parts.items()}
+    return {name: from_ncx(part, problem.call.data_format) for name, part in parts.items()}

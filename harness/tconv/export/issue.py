@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv import __version__
-from tconv.cases.call import signature
 from tconv.cases.layouts import from_ncx
-from tconv.comparison.answers import every_reading
-from tconv.diagnosis.misreadings import of
+from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects.readings import branches
 from tconv.errors import one_line
 from tconv.expectation.owed import Refuse
@@ -26,7 +24,7 @@ from tconv.vocabulary import DataFormat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tconv.expectation.problem import Said
+    from tconv.expectation.problem import Problem
     from tconv.records.record_file import BackendHeader, Record
     from tconv.vocabulary import Array
 
@@ -46,37 +44,37 @@ _TITLES = {
 }
 
 
-def issue(one: Said, record: Record, header: BackendHeader, actual: Array | None, cases: str = "") -> str:
+def issue(problem: Problem, record: Record, header: BackendHeader, actual: Array | None, cases: str = "") -> str:
     """Return a report in Markdown; whatever a runtime or an id says stands in it as code.
 
     Args:
-        one: the case, said in the dialect.
+        problem: the case in the dialect.
         record: what came of it.
         header: who the backend is.
         actual: the wrong output, in NCX, where there is one.
         cases: what --cases named; empty for tconv's own corpus.
     """
-    return "\n".join(_markdown(one, record, header, actual, reproduce(record, header.spec, cases), cases))
+    return "\n".join(_markdown(problem, record, header, actual, reproduce(record, header.spec, cases), cases))
 
 
 def _markdown(
-    one: Said, record: Record, header: BackendHeader, actual: Array | None, again: str, cases: str
+    problem: Problem, record: Record, header: BackendHeader, actual: Array | None, again: str, cases: str
 ) -> Iterator[str]:
-    why = f", as if {' or '.join(record.diagnosis)}" if record.diagnosis else ""
-    yield f"# {one_line(f'{header.name} {header.version}')}: {one.row.name} {_TITLES[record.verdict.kind]}{why}"
+    why = f", as if {' or '.join(map(str, record.diagnosis))}" if record.diagnosis else ""
+    yield f"# {one_line(f'{header.name} {header.version}')}: {problem.dialect.name} {_TITLES[record.verdict.kind]}{why}"
     yield from _section("Versions", _versions(header))
-    yield from _section("Call", _call(one))
-    yield from _section("Expected", _expected(one))
-    yield from _section("Actual", _actual(one, record, actual))
-    yield from _section("Clause", _clauses(one))
+    yield from _section("Call", _call(problem))
+    yield from _section("Expected", _expected(problem))
+    yield from _section("Actual", _actual(problem, record, actual))
+    yield from _section("Clause", _clauses(problem))
     if explained := explanation(record):
-        says = {known.name: known.says for known in of(one.row.name)}
-        names = dict.fromkeys(name for told in record.diagnosis for name in told.split(" + "))
+        says = {misreading.name: misreading.says for misreading in misreadings_of(problem.dialect)}
+        names = dict.fromkeys(name for misreadings in record.diagnosis for name in misreadings.names)
         given_up = explained.startswith("undiagnosed")
         alone = explained if given_up else f"No known misreading gives it: {explained}"
         lines = [f"The output is {explained}." if record.diagnosis else f"{alone}."]
         yield from _section("Diagnosis", [*lines, *(f"- {name}: {says[name]}" for name in names)])
-    yield from _section("How to reproduce", _again(one, header, again, cases))
+    yield from _section("How to reproduce", _again(problem, header, again, cases))
 
 
 def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
@@ -92,39 +90,39 @@ def _versions(header: BackendHeader) -> Iterator[str]:
     yield f"- {platform.platform()}"
 
 
-def _call(one: Said) -> Iterator[str]:
-    yield f"{_code(one.row.name)} with"
+def _call(problem: Problem) -> Iterator[str]:
+    yield f"{_code(problem.dialect.name)} with"
     yield ""
-    for name, value in one.call.attributes.items():
+    for name, value in problem.call.attributes.items():
         yield f"- attribute {_code(f'{name} = {list(value) if isinstance(value, tuple) else value}')}"
-    for put in one.call.inputs:
+    for put in problem.call.inputs:
         kind = f"{put.name} {put.dtype or 'integers'} {list(put.shape)}"
         yield f"- {'constant' if put.constant else 'input'} {_code(kind)}"
-    yield f"- data in {one.call.data_format}, filter in {one.call.filter_format}"
-    yield f"- declared with {'symbolic' if one.call.symbolic else 'static'} sizes"
-    for put in one.call.inputs:
-        held = np.array(put.values) if put.role not in one.arrays else one.arrays[put.role]
+    yield f"- data in {problem.call.data_format}, filter in {problem.call.filter_format}"
+    yield f"- declared with {'symbolic' if problem.call.symbolic else 'static'} sizes"
+    for put in problem.call.inputs:
+        held = np.array(put.values) if put.role not in problem.arrays else problem.arrays[put.role]
         if held.size <= _SHOWN:
             yield from ("", f"{put.name} =", "", _fenced(_full(held)))
         else:
             yield from ("", f"{put.name} has {held.size} elements, too many to be shown here.")
 
 
-def _expected(one: Said) -> Iterator[str]:
-    owed = one.owed()
-    if isinstance(one.expected, Refuse):
-        yield "A refusal." if one.expected.stated else "No value exists; a refusal is the only answer."
+def _expected(problem: Problem) -> Iterator[str]:
+    owed = problem.output
+    if isinstance(problem.expectation, Refuse):
+        yield "A refusal." if problem.expectation.stated else "No value exists; a refusal is the only answer."
     if owed is None:
         return
-    yield f"{one.call.dtype} {list(owed.shape)} in {one.call.data_format}"
+    yield f"{problem.call.dtype} {list(owed.shape)} in {problem.call.data_format}"
     if owed.size <= _SHOWN:
         yield from ("", _fenced(_full(owed)))
-    if others := list(one.also_allowed()):
+    if others := list(problem.also_allowed()):
         yield from ("", "The text also allows, and this is none of that either:", "")
         yield from (f"- {other}" for other in others)
 
 
-def _actual(one: Said, record: Record, actual: Array | None) -> Iterator[str]:
+def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[str]:
     yield f"{record.verdict.kind}{', with the index in NCX' if isinstance(record.verdict, ver.Differed) else ''}:"
     yield ""
     yield _fenced(phrase(record.verdict))
@@ -132,41 +130,42 @@ def _actual(one: Said, record: Record, actual: Array | None) -> Iterator[str]:
         yield from ("", "It printed at last:", "", _fenced(record.verdict.stderr))
     if actual is not None:
         # An output of another rank has no layout, and was kept as it came.
-        layout = one.call.data_format if actual.ndim == one.call.rank + 2 else DataFormat.NCX
+        layout = problem.call.data_format if actual.ndim == problem.call.rank + 2 else DataFormat.NCX
         actual = from_ncx(actual, layout)
         yield from ("", f"{list(actual.shape)}, as it came")
         if actual.size <= _SHOWN:
             yield from ("", _fenced(_full(actual)))
 
 
-def _clauses(one: Said) -> Iterator[str]:
+def _clauses(problem: Problem) -> Iterator[str]:
     """Yield the words of the text that the case rests on: its own, the constraint's, those of the rules it puts."""
-    yield f"Text: {_code(one.row.text)}"
+    yield f"Text: {_code(problem.dialect.text)}"
     yield ""
-    family = one.row.name.partition("/")[0]
-    own = [cite for cite in one.case.cites if cite.dialect == one.row.name]
+    family = problem.dialect.name.partition("/")[0]
+    own = [cite for cite in problem.case.cites if cite.dialect == problem.dialect.name]
     # What a text says of another version of the operator it says of this one, unless a rule below says otherwise.
-    near = own or [cite for cite in one.case.cites if cite.dialect.startswith(f"{family}/")]
+    near = own or [cite for cite in problem.case.cites if cite.dialect.startswith(f"{family}/")]
     found = [f"cited by the case, of {cite.dialect}: {cite.clause}" for cite in near]
-    if isinstance(one.expected, Refuse):
-        broken = one.expected.broken
+    if isinstance(problem.expectation, Refuse):
+        broken = problem.expectation.violation
         found.append(f"{broken.constraint}: {broken.clause}; {broken.attribute} {broken.must} (got {broken.got})")
     else:
-        if one.case.breaks:
-            found.append(f"{one.case.breaks}: {one.row.constraints[one.case.breaks].clause}")
-        written = signature(one.case, one.row)
-        put = next(branches(written, one.row.rules, every_reading(one.row))).answers
-        found += [f"{question} is {answer}: {one.row.cites[question]}" for question, answer in put.items()]
+        if problem.case.breaks:
+            found.append(f"{problem.case.breaks}: {problem.dialect.constraints[problem.case.breaks].clause}")
+        readings = problem.dialect.every_reading()
+        put = next(branches(problem.signature, problem.dialect.rules, readings)).answers
+        found += [f"{question} is {answer}: {problem.dialect.cites[question]}" for question, answer in put.items()]
     yield from (f"- {one_line(clause)}" for clause in found)
 
 
-def _again(one: Said, header: BackendHeader, again: str, cases: str) -> Iterator[str]:
+def _again(problem: Problem, header: BackendHeader, again: str, cases: str) -> Iterator[str]:
     yield from ("With tconv:", "", _fenced(again, "sh"), "")
-    if (source := snippet(one)) is not None:
+    if (source := snippet(problem)) is not None:
         other = "" if header.name == "onnxruntime" else f"; it asks onnxruntime, put {_code(header.name)} in its place"
         yield from (f"Without it{other}:", "", _fenced(source, "python"))
-    elif one.row.name.startswith("onnx/"):
-        words = ["tconv", "export", one.case.id, ".", "--dialect", one.row.name, *(["--cases", cases] if cases else [])]
+    elif problem.dialect.name.startswith("onnx/"):
+        words = ["tconv", "export", problem.case.id, ".", "--dialect", problem.dialect.name]
+        words += ["--cases", cases] if cases else []
         yield from ("The arrays are too large for a report; this writes them with a script:", "")
         yield _fenced(shlex.join(words), "sh")
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.expectation.owed import Values
+from tconv.expectation.owed import Refuse
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from tconv.expectation.problem import Said
+    from tconv.expectation.problem import Problem
 
 
-def script(one: Said) -> str:
+def script(problem: Problem) -> str:
     """Return the source of repro.py. Whatever comes from a case stands in it as a literal."""
     facts = {
-        "CASE": one.case.id,
-        "DIALECT": one.row.name,
-        "REFUSAL": _refusal(one),
-        "ALLOWED": tuple(one.also_allowed()),
-        "SMALLEST_NORMAL": _smallest_normal(one.call.dtype),
+        "CASE": problem.case.id,
+        "DIALECT": problem.dialect.name,
+        "REFUSAL": _refusal(problem),
+        "ALLOWED": tuple(problem.also_allowed()),
+        "SMALLEST_NORMAL": _smallest_normal(problem.call.dtype),
     }
     return _HEAD + "".join(f"{name} = {value!a}\n" for name, value in facts.items()) + _BODY
 
@@ -32,11 +32,12 @@ def _smallest_normal(dtype: DType) -> float:
     return float(np.finfo(known).smallest_normal)
 
 
-def _refusal(one: Said) -> str | None:
+def _refusal(problem: Problem) -> str | None:
     """Return why the model must be refused, or None where a value is owed."""
-    if isinstance(one.expected, Values):
+    expected = problem.expectation
+    if not isinstance(expected, Refuse):
         return None
-    return str(one.expected.broken) if one.expected.stated else f"no value exists: {one.expected.broken}"
+    return str(expected.violation) if expected.stated else f"no value exists: {expected.violation}"
 
 
 _HEAD = '''\
@@ -63,7 +64,7 @@ def tensors(kind):
     """Return the arrays of input_0.pb, input_1.pb, ..., or of output_0.pb, by name."""
     paths = sorted((HERE / "test_data_set_0").glob(kind + "_*.pb"), key=lambda path: int(path.stem.split("_")[1]))
     loaded = [onnx.load_tensor(str(path)) for path in paths]
-    return {one.name: numpy_helper.to_array(one) for one in loaded}
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in loaded}
 
 
 def answer():

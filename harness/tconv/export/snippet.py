@@ -18,7 +18,7 @@ from tconv.vocabulary import DType
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tconv.expectation.problem import Said
+    from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array
 
 LITERAL = 256
@@ -27,28 +27,28 @@ LONGEST = 30_000
 """Characters of a snippet; a forum takes no more beside a report."""
 
 
-def snippet(one: Said) -> str | None:
+def snippet(problem: Problem) -> str | None:
     """Return Python that builds a case's model, feeds it to onnxruntime and prints what comes; needs no file.
 
     None where the arrays are too large for a report, or the dialect is none of ONNX's.
     """
-    if one.row.name not in OPSETS:
+    if problem.dialect.name not in OPSETS:
         return None
-    model = build(one.call, one.arrays)
-    lines = [*_arrays(one), *_graph(one, model)]
+    model = build(problem.call, problem.arrays)
+    lines = [*_arrays(problem), *_graph(problem, model)]
     lines += [
         'session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])',
-        f"y = session.run(None, {{{', '.join(f'{name!r}: {name}' for name in one.fed())}}})[0]",
-        *_held_against(one),
+        f"y = session.run(None, {{{', '.join(f'{name!r}: {name}' for name in problem.fed)}}})[0]",
+        *_held_against(problem),
     ]
     text = "\n".join([*_imports("\n".join(lines)), *lines])
     return text if len(text) <= LONGEST else None
 
 
-def _held_against(one: Said) -> Iterator[str]:
+def _held_against(problem: Problem) -> Iterator[str]:
     """Yield lines that print an output, and where it is farthest from what is owed."""
     yield "print(y)"
-    if (owed := one.owed()) is None:
+    if (owed := problem.output) is None:
         return
     yield f"expected = {_literal(owed)}"
     yield "if y.shape != expected.shape:"
@@ -74,10 +74,10 @@ def _imports(body: str) -> Iterator[str]:
     yield ""
 
 
-def _arrays(one: Said) -> Iterator[str]:
+def _arrays(problem: Problem) -> Iterator[str]:
     """Yield a line for each input, which is named as the dialect names it."""
-    for put in one.call.inputs:
-        yield f"{put.name} = {_literal(one.arrays[put.role])}"
+    for put in problem.call.inputs:
+        yield f"{put.name} = {_literal(problem.arrays[put.role])}"
 
 
 def _literal(array: Array) -> str:
@@ -91,7 +91,7 @@ def _literal(array: Array) -> str:
     return f"{values}.reshape({list(array.shape)})"
 
 
-def _graph(one: Said, model: onnx.ModelProto) -> Iterator[str]:
+def _graph(problem: Problem, model: onnx.ModelProto) -> Iterator[str]:
     yield "nodes = []"
     for node in model.graph.node:
         given = {part.name: helper.get_attribute_value(part) for part in node.attribute}
@@ -104,10 +104,10 @@ def _graph(one: Said, model: onnx.ModelProto) -> Iterator[str]:
                 yield f"nodes[-1].attribute.append({empty})"
     yield f"fed = [{', '.join(map(_declared, model.graph.input))}]"
     yield f"output = {_declared(model.graph.output[0])}"
-    constants = [f"numpy_helper.from_array({put.name}, {put.name!r})" for put in one.call.inputs if put.constant]
+    constants = [f"numpy_helper.from_array({put.name}, {put.name!r})" for put in problem.call.inputs if put.constant]
     constants += [_shape(held) for held in model.graph.initializer if held.data_type == TensorProto.INT64]
     yield f'graph = helper.make_graph(nodes, "tconv", fed, [output], [{", ".join(constants)}])'
-    opset = f'[helper.make_opsetid("", {OPSETS[one.row.name]})]'
+    opset = f'[helper.make_opsetid("", {OPSETS[problem.dialect.name]})]'
     yield f"model = helper.make_model(graph, opset_imports={opset}, ir_version={model.ir_version})"
 
 

@@ -14,10 +14,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tconv.cases.patterns import label, parse
 from tconv.datafiles import data_folder
 from tconv.diagnosis import GIVEN_UP
-from tconv.diagnosis.misreadings import of
+from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import DIALECTS
 from tconv.documents import document as yaml_file
 from tconv.errors import FileError, TconvError, nearest
+from tconv.records.record_file import Names  # noqa: TC001 - the file boundary reads the annotation
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 from tconv.vocabulary import ATTRIBUTES
 
@@ -112,7 +113,7 @@ class Waiver(Scope):
     name: NonEmpty
     dialects: Annotated[list[Annotated[str, AfterValidator(_is_dialect)]], Field(min_length=1)]
     verdict: Annotated[dict[str, Any], AfterValidator(_is_verdict)]
-    diagnosis: Annotated[list[NonEmpty], Field(min_length=1)] | None = None
+    diagnosis: Annotated[list[Names], Field(min_length=1)] | None = None
     versions: Annotated[str, AfterValidator(_is_specifier)]
     clause: NonEmpty
     because: NonEmpty
@@ -123,10 +124,12 @@ class Waiver(Scope):
 
     @model_validator(mode="after")
     def _names_misreadings(self) -> Self:
-        known = {one.name for dialect in self.dialects for one in of(dialect)}
-        for name in self.diagnosis or ():
-            if any(part not in known for part in name.split(" + ")):
-                raise ValueError(f"diagnosis must name misreadings (got {name!r}){nearest(name, known)}")
+        dialects = [DIALECTS[name] for name in self.dialects]
+        known = {misreading.name for dialect in dialects for misreading in misreadings_of(dialect)}
+        for misreadings in self.diagnosis or ():
+            if not known.issuperset(misreadings.names):
+                text = str(misreadings)
+                raise ValueError(f"diagnosis must name misreadings (got {text!r}){nearest(text, known)}")
         return self
 
     def active(self, dialect: str, version: str) -> bool:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.operands import make
+from tconv.cases.operands import make_operands
 from tconv.dialects.geometry import Geometry
+from tconv.dialects.readings import Together
 from tconv.execution.pool import answered
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.truth import Truth
 from tconv.investigation.fuzzing import Deviation
 from tconv.records.failure import Failure, failure
 from tconv.verdict import kinds as ver
+from tconv.verdict.judge import followed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +49,7 @@ class Answer:
     geometry: Geometry | None = None
     by_shape: bool = False
     wrong: ver.Verdict | None = None
-    explained: frozenset[str] = frozenset()
+    explained: frozenset[Together] = frozenset()
 
 
 def side_by_side(
@@ -103,10 +105,8 @@ def answer(case: Case, record: Record, row: Dialect) -> Answer:
     """Return what one backend made of a case, by its record."""
     verdict, owed = record.verdict, expectation(case, row)
     if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule != "refusal" and isinstance(owed, Values):
-        readings = verdict.readings if isinstance(verdict, ver.Disputed) else ()
-        followed = next(one for one in (owed.primary, *owed.disputed) if one.readings == tuple(readings))
-        says = f"as {' + '.join(readings)}" if readings else "as the text says"
-        return Answer(says, followed.geometry, verdict.rule == "shape")
+        says = f"as {Together(verdict.readings)}" if isinstance(verdict, ver.Disputed) else "as the text says"
+        return Answer(says, followed(verdict, owed), verdict.rule == "shape")
     if isinstance(verdict, ver.Agreed | ver.Disputed | ver.RefusedValid):
         return Answer("refuses")
     if isinstance(verdict, ver.AcceptedInvalid):
@@ -148,5 +148,5 @@ def _same(case: Case, one: Geometry, other: Geometry, *, by_shape: bool) -> bool
     """Return whether two geometries give the same elements, or, by shape, the same shape."""
     if one == other or one.output != other.output:
         return one == other
-    truth = Truth(make(case.x, case.w, case.b), case.x.dtype)
+    truth = Truth(make_operands(case.x, case.w, case.b), case.x.dtype)
     return by_shape or np.array_equal(truth.values(one), truth.values(other), equal_nan=True)

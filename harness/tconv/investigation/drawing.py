@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.case import Cite
 from tconv.corpus.building import ImpossibleCase, build
-from tconv.dialects import DIALECTS, Stated
+from tconv.dialects import Stated
 from tconv.expectation.owed import Inexpressible, expectation, sees
 from tconv.investigation.choices import Seeded
 from tconv.investigation.faults import FAULTS, faults_of
@@ -28,12 +28,12 @@ _MOST_BROKEN = 15
 """In a hundred cases."""
 
 
-def drawn(seed: int, dialect: str, *, broken: bool = True, real: bool = False) -> Iterator[Case]:
+def drawn(seed: int, dialect: Dialect, *, broken: bool = True, real: bool = False) -> Iterator[Case]:
     """Yield cases that a dialect can say, without end, the same for the same seed.
 
     Args:
         seed: another one gives other cases.
-        dialect: the dialect's name.
+        dialect: the dialect.
         broken: whether some cases break one constraint on purpose.
         real: whether all operands are real numbers, and none integers.
     """
@@ -43,39 +43,38 @@ def drawn(seed: int, dialect: str, *, broken: bool = True, real: bool = False) -
             yield replace(case, id=f"fuzz/{seed}-{number}")
 
 
-def chosen(choose: Choices, dialect: str, *, broken: bool = True, real: bool = False) -> Case | None:
+def chosen(choose: Choices, dialect: Dialect, *, broken: bool = True, real: bool = False) -> Case | None:
     """Return the case of some choices; None where there is no such case, or the dialect cannot say it.
 
     Args:
         choose: makes the choices.
-        dialect: the dialect's name.
+        dialect: the dialect.
         broken: whether it may break one constraint on purpose, of those that the dialect states or leaves open.
         real: whether operands are real numbers, and never integers.
     """
-    row = DIALECTS[dialect]
-    settings = _sayable(_plain(choose), row)
+    settings = _expressible(_plain(choose), dialect)
     if real and settings["data"] == "integers":
         settings["data"] = "normal"
     if broken and choose.often(_MOST_BROKEN):
         name = choose.among(faults_of(dialect))
         settings |= {"breaks": name} | FAULTS[name].settings(choose, settings)
     try:
-        case = build("drawn", settings, {}, cites=(Cite(dialect, "drawn by tconv fuzz, not by a clause"),))
+        case = build("drawn", settings, {}, cites=(Cite(dialect.name, "drawn by tconv fuzz, not by a clause"),))
     except ImpossibleCase:
         return None
-    expected = expectation(case, row)
+    expected = expectation(case, dialect)
     if isinstance(expected, Inexpressible) or not (case.breaks is None or sees(expected, case.breaks)):
         return None
     return case
 
 
-def _sayable(settings: Settings, row: Dialect) -> Settings:
+def _expressible(settings: Settings, dialect: Dialect) -> Settings:
     """Return settings without what a text does not have at all; drawing again until it is not there takes long."""
-    lacking = {name for name, answer in row.constraints.items() if isinstance(answer, Stated)}
-    kept = {name: value for name, value in settings.items() if f"without-{name.replace('_', '-')}" not in lacking}
+    lacking = {name for name, answer in dialect.constraints.items() if isinstance(answer, Stated)}
+    possible = {name: value for name, value in settings.items() if f"without-{name.replace('_', '-')}" not in lacking}
     if f"without-{settings['dtype']}" in lacking:
-        kept["dtype"] = "f32"
-    return kept
+        possible["dtype"] = "f32"
+    return possible
 
 
 def _plain(choose: Choices) -> Settings:
@@ -122,7 +121,7 @@ def _padding(choose: Choices, rank: int) -> Settings:
         if choose.often(60 if mode in {None, "explicit"} else 5):
             padding[name] = choose.axes(rank, 0, 4)
     if choose.often(25):
-        padding["output_shape"] = [f"full{one:+}" if one else "full" for one in choose.axes(rank, -3, 3)]
+        padding["output_shape"] = [f"full{more:+}" if more else "full" for more in choose.axes(rank, -3, 3)]
     return padding
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tconv.dialects import DIALECTS, Absent
+from tconv.dialects import Absent
 from tconv.expectation.owed import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tconv.dialects import Dialect
     from tconv.investigation.choices import Choices
 
     Settings = dict[str, Any]
@@ -165,8 +166,7 @@ FAULTS: dict[str, Fault] = {
 
 
 @cache
-def faults_of(dialect: str) -> tuple[str, ...]:
+def faults_of(dialect: Dialect) -> tuple[str, ...]:
     """Return the faults that a dialect minds and has words for."""
-    row = DIALECTS[dialect]
-    minded = {name for name, answer in row.constraints.items() if not isinstance(answer, Absent)}
-    return tuple(name for name, fault in FAULTS.items() if name in minded and writable(fault.of, row))
+    minded = {name for name, answer in dialect.constraints.items() if not isinstance(answer, Absent)}
+    return tuple(name for name, fault in FAULTS.items() if name in minded and writable(fault.of, dialect))

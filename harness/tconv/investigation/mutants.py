@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.backends import outcome as out
-from tconv.cases.call import signature
-from tconv.cases.operands import NUMPY_TYPES, make
-from tconv.diagnosis.misreadings import imagined, of
-from tconv.expectation.owed import Values, expectation
+from tconv.cases.layouts import from_ncx
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.diagnosis.misreadings import imagined, misreadings_of
+from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
-from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tconv.cases.case import Case
-    from tconv.diagnosis.misreadings import Imagined, Misreading
+    from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
     from tconv.vocabulary import Array
 
@@ -84,35 +83,34 @@ class Measured:
     cases: int
 
 
-def measure(cases: Iterable[Case], row: Dialect, progress: Callable[[int], None] = lambda _: None) -> Measured:
+def measure(cases: Iterable[Case], dialect: Dialect, progress: Callable[[int], None] = lambda _: None) -> Measured:
     """Return what cases notice of the misreadings of a dialect.
 
     Args:
         cases: the corpus, or a part of it.
-        row: the dialect.
+        dialect: the dialect.
         progress: called with the number of cases done.
     """
-    misreadings = of(row.name)
+    misreadings = misreadings_of(dialect)
     affected: dict[str, list[str]] = defaultdict(list)
     killed: dict[str, list[str]] = defaultdict(list)
     seen: dict[tuple[object, ...], dict[str, bool]] = {}
     asked: list[str] = []
     for case in cases:
-        expected = expectation(case, row)
-        if not isinstance(expected, Values):
+        problem = Problem(case, dialect)
+        if problem.values is None:
             continue
         asked.append(case.id)
-        written = signature(case, row)
         # Layouts and presentation are nothing that the reference sees.
-        key = (written.attributes.given().get("groups"), expected, case.x, case.w, case.b, _plain(case))
+        key = (problem.signature.attributes.groups, problem.values, case.x, case.w, case.b, _plain(case))
         if key not in seen:
-            seen[key] = _noticed(case, expected, row, misreadings)
+            seen[key] = _noticed(problem, misreadings)
         for name, kills in seen[key].items():
             affected[name].append(case.id)
             if kills:
                 killed[name].append(case.id)
         progress(len(asked))
-    powers = tuple(Power(one, tuple(affected[one.name]), tuple(killed[one.name])) for one in misreadings)
+    powers = tuple(Power(each, tuple(affected[each.name]), tuple(killed[each.name])) for each in misreadings)
     return Measured(powers, tuple(_topics(asked, powers)), tuple(_needed(powers)), len(asked))
 
 
@@ -121,38 +119,36 @@ def _plain(case: Case) -> tuple[object, ...]:
     return tuple((name, value) for name, value in given.items() if name not in {"data_format", "filter_format"})
 
 
-def _noticed(case: Case, expected: Values, row: Dialect, misreadings: Sequence[Misreading]) -> dict[str, bool]:
-    """Return the misreadings that change a case's answer, and whether the verdict tells."""
-    own = make(case.x, case.w, case.b)
-    operands = {role: array.astype(np.float64) for role, array in own.items()}
-    truth, written = Truth(own, case.x.dtype), signature(case, row)
-    with np.errstate(invalid="ignore", over="ignore"):
-        owed = truth.values(expected.primary.geometry).astype(NUMPY_TYPES[case.x.dtype])
-    noticed = {}
-    for one in misreadings:
-        made = imagined((one,), written, row, operands)
-        if made is None:
-            continue
-        array = produced(made, case)
+def _noticed(problem: Problem, misreadings: Sequence[Misreading]) -> dict[str, bool]:
+    """Return the misreadings that change a problem's answer, and whether the verdict tells."""
+    owed, noticed = problem.output, {}
+    for misreading in misreadings:
+        array = mutated(problem, misreading)
         # Where a misreading comes to the same there is nothing to notice.
-        if array.shape == owed.shape and np.array_equal(
-            array.astype(np.float64), owed.astype(np.float64), equal_nan=True
-        ):
+        if array is None or owed is None or _equal(array, owed):
             continue
-        verdict = judge(expected, out.Produced(array), truth, DataFormat.NCX, {})
-        noticed[one.name] = not isinstance(verdict, ver.Agreed | ver.Disputed)
+        verdict = judge(problem, out.Produced(array), {})
+        noticed[misreading.name] = not isinstance(verdict, ver.Agreed | ver.Disputed)
     return noticed
 
 
-def produced(made: Imagined, case: Case) -> Array:
-    """Return what a backend with a misreading gives, in NCX and in the case's type."""
-    y = Truth(made.operands, case.x.dtype).values(made.geometry)
+def _equal(first: Array, second: Array) -> bool:
+    return bool(np.array_equal(first.astype(np.float64), second.astype(np.float64), equal_nan=True))
+
+
+def mutated(problem: Problem, misreading: Misreading) -> Array | None:
+    """Return what a backend with a misreading gives, in the call's layout and type; None where it changes nothing."""
+    made = imagined((misreading,), problem.signature, problem.dialect, problem.truth.operands)
+    if made is None:
+        return None
+    dtype = problem.call.dtype
+    y = Truth(made.operands, dtype).values(made.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
         if made.finish is not None:
             y = made.finish(y)
-        if made.kept is not None:
-            y = made.kept.at_best(y, case.x.dtype)
-        return y.astype(NUMPY_TYPES[case.x.dtype])
+        if made.precision is not None:
+            y = made.precision.at_best(y, dtype)
+        return from_ncx(y.astype(NUMPY_TYPES[dtype]), problem.call.data_format)
 
 
 def _topics(asked: Sequence[str], powers: Sequence[Power]) -> list[Topic]:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tconv.cases.call import signature
-from tconv.cases.operands import make
-from tconv.diagnosis.misreadings import imagined, of
+from tconv.diagnosis.misreadings import misreadings_of
+from tconv.dialects.readings import Together
 from tconv.execution.pool import Pool, asking
 from tconv.execution.worker import Assignment
-from tconv.expectation.owed import Values, expectation
-from tconv.expectation.truth import Truth
-from tconv.investigation.mutants import produced
+from tconv.expectation.problem import Problem
+from tconv.investigation.mutants import mutated
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tconv.cases.case import Case
-    from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
     from tconv.records.record_file import Record
 
@@ -60,14 +56,14 @@ class Reasoning:
 
 
 def separate(
-    case: Case, others: Iterable[Case], row: Dialect, backend: str, timeout: float, most: int = 12
+    case: Case, others: Iterable[Case], dialect: Dialect, backend: str, timeout: float, most: int = 12
 ) -> Reasoning:
     """Return which misreading a backend follows, by running it on a case and on others that tell candidates apart.
 
     Args:
         case: the case that fails.
         others: cases to choose from.
-        row: the dialect.
+        dialect: the dialect.
         backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
         timeout: seconds that one case may take.
         most: how many other cases may be asked.
@@ -75,53 +71,50 @@ def separate(
     Raises:
         BackendMissing: the backend is not there or does not start.
     """
-    with Pool(Assignment(backend, row.name, None, "", REPEAT), 1, timeout) as pool:
+    with Pool(Assignment(backend, dialect.name, None, "", REPEAT), 1, timeout) as pool:
         ask = asking(pool)
         first = ask(case)
-        left = [name for name in first.diagnosis if " + " not in name]
+        left = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         asked: list[Asked] = []
-        for telling in _telling(others, row, left):
+        for telling in _telling(others, dialect, left):
             if len(left) < _SEVERAL or len(asked) == most:
                 break
-            if len({_predicted(telling, row, name) for name in left}) < _SEVERAL:
+            problem = Problem(telling, dialect)
+            if len({_predicted(problem, name) for name in left}) < _SEVERAL:
                 continue
             record = ask(telling)
-            left = [name for name in left if _bears_out(record, telling, row, name)]
+            left = [name for name in left if _bears_out(record, problem, name)]
             asked.append(Asked(record, tuple(left)))
-    return Reasoning(first, tuple(asked), tuple(left) if asked or len(left) == 1 else first.diagnosis)
+    return Reasoning(first, tuple(asked), tuple(left) if asked or len(left) == 1 else tuple(map(str, first.diagnosis)))
 
 
 _SEVERAL = 2
 
 
-def _telling(others: Iterable[Case], row: Dialect, names: Sequence[str]) -> Iterator[Case]:
+def _telling(others: Iterable[Case], dialect: Dialect, names: Sequence[str]) -> Iterator[Case]:
     """Yield cases to which the misreadings give several answers, the smallest first."""
-    small = [case for case in others if np.prod(case.x.shape) * np.prod(case.w.shape) <= _LARGEST]
-    for case in sorted(small, key=lambda one: (np.prod(one.x.shape) * np.prod(one.w.shape), one.id)):
-        if isinstance(expectation(case, row), Values) and len({_predicted(case, row, name) for name in names}) > 1:
+    small = [case for case in others if _products(case) <= _LARGEST]
+    for case in sorted(small, key=lambda case: (_products(case), case.id)):
+        problem = Problem(case, dialect)
+        if problem.values is not None and len({_predicted(problem, name) for name in names}) > 1:
             yield case
 
 
-def _predicted(case: Case, row: Dialect, name: str) -> bytes | None:
-    """Return the output that a misreading gives to a case, as bytes; None where it gives what is owed."""
-    own, expected = make(case.x, case.w, case.b), expectation(case, row)
-    operands = {role: array.astype(np.float64) for role, array in own.items()}
-    made = imagined([_named(row, name)], signature(case, row), row, operands)
-    if made is None or not isinstance(expected, Values):
-        return None
-    array = produced(made, case)
-    owed = Truth(own, case.x.dtype).values(expected.primary.geometry).astype(array.dtype)
-    if array.shape == owed.shape and array.tobytes() == owed.tobytes():
+def _products(case: Case) -> int:
+    return prod(case.x.shape) * prod(case.w.shape)
+
+
+def _predicted(problem: Problem, name: str) -> bytes | None:
+    """Return the output that a misreading gives, as bytes; None where it gives what is owed."""
+    misreading = next(known for known in misreadings_of(problem.dialect) if known.name == name)
+    array, owed = mutated(problem, misreading), problem.output
+    if array is None or owed is None or (array.shape == owed.shape and array.tobytes() == owed.tobytes()):
         return None
     return str(array.shape).encode() + array.tobytes()
 
 
-def _named(row: Dialect, name: str) -> Misreading:
-    return next(one for one in of(row.name) if one.name == name)
-
-
-def _bears_out(record: Record, case: Case, row: Dialect, name: str) -> bool:
+def _bears_out(record: Record, problem: Problem, name: str) -> bool:
     """Return whether what came of a case is what the misreading predicts."""
-    if _predicted(case, row, name) is None:
+    if _predicted(problem, name) is None:
         return isinstance(record.verdict, ver.Agreed | ver.Disputed)
-    return name in record.diagnosis
+    return Together((name,)) in record.diagnosis

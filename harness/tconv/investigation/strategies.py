@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import reject
 from hypothesis import strategies as st
 
+from tconv.dialects import dialect_named
 from tconv.investigation.choices import Choices
 from tconv.investigation.drawing import chosen
 
@@ -36,5 +37,5 @@ def cases(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str, *, broken
         dialect: the dialect's name.
         broken: whether it may break one constraint on purpose, of those that the dialect states or leaves open.
     """
-    case = chosen(_Hypothesis(draw), dialect, broken=broken)
+    case = chosen(_Hypothesis(draw), dialect_named(dialect), broken=broken)
     return case if case is not None else reject()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tconv.corpus.corpus import TIERS
-from tconv.dialects import dialect
+from tconv.dialects import dialect_named
 from tconv.errors import FileError, UsageError, nearest
 from tconv.gate import waivers
 
@@ -117,7 +117,7 @@ def _root(config: pytest.Config, path: Path) -> Path:
 def _dialect(config: pytest.Config) -> str | None:
     name = _text(config, "tconv_dialect")
     try:
-        return None if name is None else dialect(name).name
+        return None if name is None else dialect_named(name).name
     except UsageError as error:
         raise _wrong(config, "tconv_dialect", str(error).removeprefix("dialect ")) from None
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
+from tconv.dialects.readings import Together
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Failure:
     """
 
     kind: str
-    explained: tuple[str, ...]
+    explained: tuple[Together, ...]
     words: str
 
     def alike(self, other: Failure | None) -> bool:
@@ -51,7 +52,7 @@ def failure(record: Record) -> Failure | None:
         case ver.Died(words, _) | ver.WrongDtype(_, words):
             pass
         case ver.Disputed(readings):
-            words = " + ".join(readings)
+            words = str(Together(readings))
         case ver.Differed() | ver.WrongShape() | ver.TimedOut() | ver.Unstable():
             words = ""
         case _:

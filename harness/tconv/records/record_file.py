@@ -7,14 +7,27 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
 
+from tconv.dialects import dialect_named
+from tconv.dialects.readings import Together
 from tconv.errors import FileError
 from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tconv.dialects import Dialect
 
 FORMAT = 1
 """The version of the format; a reader refuses others."""
@@ -76,6 +89,14 @@ class HeaderLine(BaseModel):
     run: RunHeader
 
 
+def _together(value: object) -> object:
+    return Together.parse(value) if isinstance(value, str) else value
+
+
+Names = Annotated[Together, BeforeValidator(_together), PlainSerializer(str), WithJsonSchema({"type": "string"})]
+"""Names that hold together; in JSON one text."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallSummary:
     """The call as it was said: the dialect's attributes, and each input as name, shape, type."""
@@ -100,7 +121,7 @@ class Record:
         artifact: the file with operands, expected and actual values, relative to the record file; None for a pass.
         call: the call, where it is not a plain pass.
         tolerance: how the allowed distance is derived, where values were compared and differ.
-        diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
+        diagnosis: misreadings that give the very output that was wrong, each by itself or a pair together.
         described: where and how the output is wrong, where no misreading gives it.
         harmed: what a process died of in this case, which does not die alone: an earlier case has harmed the process.
     """
@@ -113,7 +134,7 @@ class Record:
     artifact: str | None = None
     call: CallSummary | None = None
     tolerance: str | None = None
-    diagnosis: tuple[str, ...] = ()
+    diagnosis: tuple[Names, ...] = ()
     described: str | None = None
     harmed: str | None = None
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
@@ -133,6 +154,11 @@ class Run:
     path: Path
     header: RunHeader
     records: list[Record] = field(default_factory=list)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect that the header names."""
+        return dialect_named(self.header.dialect)
 
 
 def header_line(header: RunHeader) -> str:
@@ -161,6 +187,8 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, CallSummary):
         return _plain(value)
+    if isinstance(value, tuple):
+        return [str(item) if isinstance(item, Together) else item for item in value]
     return value
 
 

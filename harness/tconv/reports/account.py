@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.call import say
 from tconv.cases.layouts import data_shape
-from tconv.cases.operands import EXACT_BITS, make
-from tconv.dialects import dialect as dialect_of
+from tconv.cases.operands import EXACT_BITS
+from tconv.dialects.readings import Together
 from tconv.expectation.bound import bound, derivation
-from tconv.expectation.owed import Candidate, Inexpressible, Refuse, Values, expectation
-from tconv.expectation.truth import Truth
+from tconv.expectation.owed import Candidate, Inexpressible, Refuse, Values
+from tconv.expectation.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case, Operand
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
+    from tconv.expectation.truth import Truth
 
 _SHOWN = 24
 
@@ -42,18 +42,19 @@ def of_case(case: Case) -> Iterator[str]:
     yield f"  sizes {case.shapes}, filter as {case.filter_source}"
 
 
-def in_dialect(case: Case, row: Dialect) -> Iterator[str]:
+def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
     """Yield lines about the case in one dialect."""
-    yield row.name
-    expected = expectation(case, row)
+    yield dialect.name
+    problem = Problem(case, dialect)
+    expected = problem.expectation
     if isinstance(expected, Inexpressible):
         yield f"  inexpressible: {expected.reason}"
         return
-    yield from _call(say(case, row))
+    yield from _call(problem.call)
     if isinstance(expected, Refuse):
-        yield f"  owes a refusal: {expected.broken}" if expected.stated else f"  no value exists: {expected.broken}"
+        yield f"  {'owes a refusal' if expected.stated else 'no value exists'}: {expected.violation}"
         return
-    yield from _values(case, row, expected)
+    yield from _values(problem, expected)
 
 
 def _operand(operand: Operand) -> str:
@@ -68,29 +69,27 @@ def _call(call: Call) -> Iterator[str]:
     yield f"  inputs      {inputs}, in {call.data_format} and {call.filter_format}"
 
 
-def _input(one: Input) -> str:
-    holds = f" of {list(one.values)}" if one.values else ""
-    return f"{one.name} {list(one.shape)}{holds}{' constant' if one.constant else ''}"
+def _input(tensor: Input) -> str:
+    holds = f" of {list(tensor.values)}" if tensor.values else ""
+    return f"{tensor.name} {list(tensor.shape)}{holds}{' constant' if tensor.constant else ''}"
 
 
-def _values(case: Case, row: Dialect, expected: Values) -> Iterator[str]:
-    operands = make(case.x, case.w, case.b)
-    truth, call = Truth(operands, case.x.dtype), say(case, row)
-    for candidate in (expected.primary, *expected.disputed):
-        yield f"  {_named(candidate)}"
+def _values(problem: Problem, expected: Values) -> Iterator[str]:
+    truth = problem.truth
+    for candidate in expected.candidates:
+        yield f"  {_under(candidate)}"
         yield from _geometry(candidate.geometry)
-        shape = data_shape(truth.shape(candidate.geometry), call.data_format)
+        shape = data_shape(truth.shape(candidate.geometry), problem.call.data_format)
         yield f"    owes {list(shape)}  {_numbers(truth.values(candidate.geometry))} in NCX order"
-    says = {reading.name: reading for reading in dialect_of(row.name).disputed}
-    for name in dict.fromkeys(name for c in expected.disputed for name in c.readings):
-        yield f"  {name}: {says[name].says} [{says[name].cites}]"
-    for name in expected.refusals:
-        yield f"  a refusal is disputed: {name}"
+    for reading in problem.disputed_readings:
+        yield f"  {reading.name}: {reading.says} [{reading.cites}]"
+    for refusal in expected.refusals:
+        yield f"  a refusal is disputed: {refusal}"
     yield from _tolerance(truth, expected.primary.geometry)
 
 
-def _named(candidate: Candidate) -> str:
-    return f"under {' + '.join(candidate.readings)}" if candidate.readings else "primary reading"
+def _under(candidate: Candidate) -> str:
+    return f"under {Together(candidate.readings)}" if candidate.readings else "primary reading"
 
 
 def _geometry(geometry: Geometry) -> Iterator[str]:
@@ -120,7 +119,7 @@ def _tolerance(truth: Truth, geometry: Geometry) -> Iterator[str]:
 
 def _numbers(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
     flat = values.ravel()
-    some = ", ".join(f"{float(one):.7g}" for one in flat[:_SHOWN])
+    some = ", ".join(f"{float(value):.7g}" for value in flat[:_SHOWN])
     return f"[{some}{', ...' if flat.size > _SHOWN else ''}]"
 
 

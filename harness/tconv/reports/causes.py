@@ -12,6 +12,7 @@ from tconv.records.failure import failure
 from tconv.reports.phrases import phrase
 
 if TYPE_CHECKING:
+    from tconv.dialects.readings import Together
     from tconv.gate.assessment import Assessment, Judged
 
 _LONGEST = 160
@@ -48,7 +49,7 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     return found
 
 
-def _cause(judged: Judged, explained: str | None) -> tuple[str, ...]:
+def _cause(judged: Judged, explained: Together | None) -> tuple[str, ...]:
     """Return what makes two records one line; of failures the explanation, the words without numbers, or the sweep."""
     verdict = judged.record.verdict
     if judged.waiver is not None:
@@ -58,7 +59,7 @@ def _cause(judged: Judged, explained: str | None) -> tuple[str, ...]:
     if judged.status is not Status.FAILED:
         return (f"{verdict.kind}: {phrase(verdict)}",)
     if explained:
-        return ("explained", explained)
+        return ("explained", str(explained))
     found = failure(judged.record)
     if found is not None and found.words:
         return (found.kind, found.words)

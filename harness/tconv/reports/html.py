@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tconv.dialects import DIALECTS
+from tconv.dialects.readings import Together
 from tconv.reports import atomic
 from tconv.reports.page import figures, overview
 from tconv.reports.page.artifacts import OPERANDS, VALUES, Shown, shown
@@ -135,7 +136,7 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
         for run in runs
         for j in run.assessment.judged
         for name in figures.readings(j.record.verdict)
-        for part in name.split(" + ")
+        for part in Together.parse(name).names
     }
     known: dict[str, dict[str, list[str]]] = {}
     for dialect in sorted({dialect for dialect, _ in followed} & DIALECTS.keys()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, assert_never
 
+from tconv.dialects.readings import Together
 from tconv.errors import one_line
 from tconv.verdict import kinds as ver
 
@@ -19,7 +20,7 @@ def phrase(verdict: ver.Verdict) -> str:
         case ver.Agreed(rule, notes):
             return ", ".join((rule, *notes))
         case ver.Disputed(readings, rule, notes):
-            return f"follows {' + '.join(readings)}" + (f" ({', '.join(notes)})" if notes else "")
+            return f"follows {Together(readings)}" + (f" ({', '.join(notes)})" if notes else "")
         case ver.Differed():
             place = ",".join(map(str, verdict.first))
             worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
@@ -48,17 +49,17 @@ def phrase(verdict: ver.Verdict) -> str:
 def explanation(record: Record) -> str:
     """Return why an output is wrong: the misreadings that give it, or where and how; empty where neither is known."""
     if record.diagnosis:
-        return f"as if {' or '.join(record.diagnosis)}"
+        return f"as if {' or '.join(map(str, record.diagnosis))}"
     return record.described or ""
 
 
 def inconsistency(answers: Answers) -> str:
     """Return which answers a backend mixes, with a case of each."""
-    told = ", and ".join(
-        f"{one.answer} in {one.count} {'case' if one.count == 1 else 'cases'}, such as {one.example.id}"
-        for one in answers.told
+    given = ", and ".join(
+        f"{answer.answer} in {answer.count} {'case' if answer.count == 1 else 'cases'}, such as {answer.example.id}"
+        for answer in answers.given
     )
-    return f"inconsistent: the question {answers.question} is answered by {told}"
+    return f"inconsistent: the question {answers.question} is answered by {given}"
 
 
 def reproduce(record: Record, backend: str = "", cases: str = "") -> str:

@@ -11,7 +11,7 @@ from tconv.backends import outcome as out
 from tconv.cases.layouts import data_shape, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.bound import bound, is_subnormal
-from tconv.expectation.owed import Candidate, Inexpressible, Refuse, Values
+from tconv.expectation.owed import Candidate, Inexpressible, OpenConstraint, Refuse, Values
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.bound import Bound
     from tconv.expectation.owed import Expectation
+    from tconv.expectation.problem import Problem
     from tconv.expectation.truth import Truth
     from tconv.vocabulary import Array, DataFormat, Mask
 
@@ -35,20 +36,12 @@ class Comparison:
     notes: tuple[str, ...]
 
 
-def judge(
-    expected: Expectation,
-    outcome: out.Outcome,
-    truth: Truth | None,
-    data_format: DataFormat,
-    accumulates: Mapping[str, str],
-) -> ver.Verdict:
+def judge(problem: Problem, outcome: out.Outcome, accumulates: Mapping[str, str]) -> ver.Verdict:
     """Return the verdict.
 
     Args:
-        expected: what the dialect owes.
-        outcome: what the backend did; an array in `data_format`.
-        truth: the reference for the call's operands; None where no value is owed.
-        data_format: the layout of the output.
+        problem: what was asked.
+        outcome: what the backend did; an array in the call's data layout.
         accumulates: what the backend accumulates f16 and bf16 in.
     """
     match outcome:
@@ -61,41 +54,43 @@ def judge(
         case out.Broke(message):
             return ver.Broke(message)
         case out.Refused() | out.Produced() | out.ShapeOnly():
-            return _answered(expected, outcome, truth, data_format, accumulates)
+            return _answered(problem, outcome, accumulates)
         case _:
             assert_never(outcome)
 
 
+def followed(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
+    """Return the geometry that a verdict says was followed; None where it says that none was."""
+    if not isinstance(verdict, ver.Agreed | ver.Disputed) or not isinstance(expected, Values):
+        return None
+    return expected.geometry(verdict.readings if isinstance(verdict, ver.Disputed) else ())
+
+
 def _answered(
-    expected: Expectation,
-    outcome: out.Refused | out.Produced | out.ShapeOnly,
-    truth: Truth | None,
-    data_format: DataFormat,
-    accumulates: Mapping[str, str],
+    problem: Problem, outcome: out.Refused | out.Produced | out.ShapeOnly, accumulates: Mapping[str, str]
 ) -> ver.Verdict:
-    match expected:
-        case Inexpressible():
+    match problem.expectation:
+        case Inexpressible() as expected:
             return ver.Inexpressible(expected.reason)
-        case Refuse():
+        case Refuse() as expected:
             return _refusal_owed(expected, outcome)
-        case Values():
-            if isinstance(outcome, out.Refused):
-                if expected.refusals:
-                    return ver.Disputed(expected.refusals[:1], "refusal", message=outcome.message)
-                return ver.RefusedValid(outcome.message)
-            if truth is None:
-                raise ValueError("a value is owed, so the reference must be there")
-            return _value_owed(expected, outcome, truth, data_format, accumulates)
+        case Values() as expected:
+            if not isinstance(outcome, out.Refused):
+                return _value_owed(expected, outcome, problem.truth, problem.call.data_format, accumulates)
+            if expected.refusals:
+                return ver.Disputed((str(expected.refusals[0]),), "refusal", message=outcome.message)
+            return ver.RefusedValid(outcome.message)
         case _:
-            assert_never(expected)
+            assert_never(problem.expectation)
 
 
 def _refusal_owed(expected: Refuse, outcome: out.Refused | out.Produced | out.ShapeOnly) -> ver.Verdict:
+    constraint = expected.violation.constraint
     if not isinstance(outcome, out.Refused):
-        return ver.AcceptedInvalid(expected.broken.constraint, expected.stated)
+        return ver.AcceptedInvalid(constraint, expected.stated)
     if expected.stated:
         return ver.Agreed("refusal")
-    return ver.Disputed((f"{expected.broken.constraint}-refused",), "refusal", message=outcome.message)
+    return ver.Disputed((str(OpenConstraint(constraint)),), "refusal", message=outcome.message)
 
 
 def _value_owed(
@@ -106,27 +101,25 @@ def _value_owed(
     accumulates: Mapping[str, str],
 ) -> ver.Verdict:
     shape = outcome.shape if isinstance(outcome, out.ShapeOnly) else outcome.array.shape
-    candidates = (expected.primary, *expected.disputed)
-    fitting = [c for c in candidates if data_shape(truth.shape(c.geometry), data_format) == tuple(shape)]
+    fitting = [c for c in expected.candidates if data_shape(truth.shape(c.geometry), data_format) == tuple(shape)]
     if not fitting:
         return ver.WrongShape(data_shape(truth.shape(expected.primary.geometry), data_format), tuple(shape))
     dtype = outcome.dtype if isinstance(outcome, out.ShapeOnly) else _dtype_word(outcome.array)
     if dtype != truth.dtype:
         return ver.WrongDtype(truth.dtype, dtype)
     if isinstance(outcome, out.ShapeOnly):
-        return _followed(fitting[0], "shape", ())
+        return _allowed(fitting[0], "shape", ())
     actual = to_ncx(outcome.array, data_format)
-    compared = (compare(actual, truth, c.geometry, accumulates) for c in fitting)
-    first: Comparison | None = None
-    for candidate, comparison in zip(fitting, compared, strict=True):
+    comparisons = []
+    for candidate in fitting:
+        comparison = compare(actual, truth, candidate.geometry, accumulates)
         if not comparison.wrong.any():
-            return _followed(candidate, comparison.rule, comparison.notes)
-        first = first or comparison
-    assert first is not None, "an empty list of fitting candidates has returned above"  # noqa: S101
-    return _differed(first, actual)
+            return _allowed(candidate, comparison.rule, comparison.notes)
+        comparisons.append(comparison)
+    return _differed(comparisons[0], actual)
 
 
-def _followed(candidate: Candidate, rule: ver.Rule, notes: tuple[str, ...]) -> ver.Verdict:
+def _allowed(candidate: Candidate, rule: ver.Rule, notes: tuple[str, ...]) -> ver.Verdict:
     return ver.Disputed(candidate.readings, rule, notes) if candidate.readings else ver.Agreed(rule, notes)
 
 

@@ -1,24 +1,25 @@
 """The catalogue of misreadings: the distinct ways to get a transposed convolution wrong that no text allows.
 
-Each is a row: a name, one sentence, where it was seen, and a change of what is written, of the geometry, of the
-operands, of the result, or of how numbers are kept. The reference evaluated under a misreading is the same reference:
+Each has a name, a sentence, where it was seen, and a change of the attributes, of the geometry, of the operands, of the
+output, or of the precision. The reference evaluated under a misreading is the same reference:
 no transposed convolution is computed here. A foreign answer to a question of `rules`, one that only another text gives,
-is a misreading too; see `of`.
+is a misreading too; see `misreadings_of`.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import attributes, geometry, operands, output, precision
 from tconv.diagnosis.misreadings.applied import Imagined, imagined
 from tconv.diagnosis.misreadings.misreading import Misreading
-from tconv.dialects import DIALECTS
-from tconv.dialects.readings import AnswerOtherwise
-from tconv.dialects.rules import QUESTIONS
 
-__all__ = ["CATALOGUE", "Imagined", "Misreading", "imagined", "of", "pairs"]
+if TYPE_CHECKING:
+    from tconv.dialects import Dialect
+
+__all__ = ["CATALOGUE", "Imagined", "Misreading", "imagined", "misreadings_of", "pairs"]
 
 CATALOGUE = (
     *attributes.MISREADINGS,
@@ -48,22 +49,15 @@ _SEEN_TOGETHER = (
 
 
 @cache
-def of(dialect_name: str) -> tuple[Misreading, ...]:
+def misreadings_of(dialect: Dialect) -> tuple[Misreading, ...]:
     """Return the misreadings of a dialect: answers that its text does not allow, and those of the catalogue."""
-    row = DIALECTS[dialect_name]
-    allowed = {(reading.change.question, reading.change.answer) for reading in row.disputed}
-    foreign = [
-        Misreading(f"{question}={answer}", f"{question} is answered by {answer}", AnswerOtherwise(question, answer))
-        for question in QUESTIONS
-        for answer in type(getattr(row.rules, question))
-        if answer != getattr(row.rules, question) and (question, answer) not in allowed
-    ]
+    foreign = (Misreading(reading.name, reading.says, reading.change) for reading in dialect.foreign_readings())
     return (*foreign, *CATALOGUE)
 
 
 @cache
 def pairs() -> tuple[tuple[Misreading, Misreading], ...]:
     """Return misreadings that are made together: where they were seen so, and what is overlooked with other things."""
-    by_name = {one.name: one for one in CATALOGUE}
+    by_name = {misreading.name: misreading for misreading in CATALOGUE}
     named = (*combinations(_OVERLOOKED, 2), *_SEEN_TOGETHER)
-    return tuple((by_name[one], by_name[other]) for one, other in named)
+    return tuple((by_name[first], by_name[second]) for first, second in named)

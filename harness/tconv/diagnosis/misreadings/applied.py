@@ -12,8 +12,9 @@ from tconv.diagnosis.misreadings.misreading import (
     OutputOtherwise,
     PrecisionOtherwise,
 )
-from tconv.dialects.geometry import NoGeometry, resolve
+from tconv.dialects.geometry import resolve
 from tconv.dialects.readings import AnswerOtherwise
+from tconv.errors import Violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,37 +31,40 @@ class Imagined:
 
     Attributes:
         geometry: the geometry that would be computed.
-        operands: the operands that would be taken.
+        operands: the operands that would be used.
         finish: what would be made of the output, and of what is allowed there; None for nothing.
-        kept: how its numbers would be kept, where the bound allows no such thing.
+        precision: how its numbers would lose bits, where the bound allows no such thing.
     """
 
     geometry: Geometry
     operands: Operands
     finish: Callable[[Array], Array] | None = None
-    kept: PrecisionOtherwise | None = None
+    precision: PrecisionOtherwise | None = None
 
 
-def imagined(misread: Sequence[Misreading], signature: Signature, row: Dialect, operands: Operands) -> Imagined | None:
+def imagined(
+    misreadings: Sequence[Misreading], signature: Signature, dialect: Dialect, operands: Operands
+) -> Imagined | None:
     """Return what misreadings, together, make of a call; None where they change nothing, or leave no output."""
-    changes = [one.change for one in misread]
-    plain = resolve(signature, row.rules)
-    geometry = _geometry(changes, signature, row)
-    if isinstance(geometry, NoGeometry) or isinstance(plain, NoGeometry) or min(geometry.output, default=0) < 0:
+    changes = [misreading.change for misreading in misreadings]
+    plain = resolve(signature, dialect.rules)
+    geometry = _geometry(changes, signature, dialect)
+    if isinstance(geometry, Violation) or isinstance(plain, Violation) or min(geometry.output, default=0) < 0:
         return None
-    taken = operands
+    changed = operands
     for change in changes:
         if isinstance(change, OperandsOtherwise):
-            taken = change.change(taken, geometry, signature)
+            changed = change.change(changed, geometry, signature)
     finish = next((change.change for change in changes if isinstance(change, OutputOtherwise)), None)
-    kept = next((change for change in changes if isinstance(change, PrecisionOtherwise)), None)
-    if geometry == plain and taken is operands and finish is None and kept is None:
+    precision = next((change for change in changes if isinstance(change, PrecisionOtherwise)), None)
+    if geometry == plain and changed is operands and finish is None and precision is None:
         return None
-    return Imagined(geometry, taken, None if finish is None else lambda y: finish(y, geometry, signature), kept)
+    finished = None if finish is None else lambda y: finish(y, geometry, signature)
+    return Imagined(geometry, changed, finished, precision)
 
 
-def _geometry(changes: Sequence[Change], signature: Signature, row: Dialect) -> Geometry | NoGeometry:
-    rules, attributes = row.rules, signature.attributes
+def _geometry(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | Violation:
+    rules, attributes = dialect.rules, signature.attributes
     for change in changes:
         if isinstance(change, AnswerOtherwise):
             answered: dict[str, Any] = {change.question: change.answer}
@@ -69,6 +73,6 @@ def _geometry(changes: Sequence[Change], signature: Signature, row: Dialect) -> 
             attributes = change.change(attributes)
     geometry = resolve(replace(signature, attributes=attributes), rules)
     for change in changes:
-        if isinstance(change, GeometryOtherwise) and not isinstance(geometry, NoGeometry):
+        if isinstance(change, GeometryOtherwise) and not isinstance(geometry, Violation):
             geometry = change.change(geometry, signature)
     return geometry

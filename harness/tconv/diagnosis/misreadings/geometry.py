@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _op(signature: Signature) -> Ints:
-    return signature.per_axis("output_padding", 0)
+    return signature.per_axis("output_padding")
 
 
 def _op_at_the_beginning(geometry: Geometry, signature: Signature) -> Geometry:
@@ -28,7 +28,7 @@ def _minus(one: Ints, two: Ints) -> Ints:
 
 
 def _pads_added(geometry: Geometry, signature: Signature) -> Geometry:
-    begin, end = signature.per_axis("pads_begin", 0), signature.per_axis("pads_end", 0)
+    begin, end = signature.per_axis("pads_begin"), signature.per_axis("pads_end")
     if signature.auto_pad != AutoPad.EXPLICIT or signature.attributes.output_shape is not None:
         return geometry
     output = tuple(o + 2 * (p + q) for o, p, q in zip(geometry.output, begin, end, strict=True))

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
-from tconv.dialects import DIALECTS, Open
+from tconv.dialects import Open
 from tconv.dialects.constraints import CONSTRAINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tconv.dialects import Dialect
+    from tconv.dialects.readings import Together
     from tconv.gate.waivers import Waiver
     from tconv.reports.atlas.source import Source
 
@@ -25,7 +27,7 @@ _NAMED = 3
 class Contradiction:
     """Two sentences of one text that do not agree."""
 
-    dialect: str
+    dialect: Dialect
     about: str
     primary: str
     other: str
@@ -39,20 +41,21 @@ class Deviation:
     source: Source
     waiver: Waiver
     count: int
-    explained: tuple[str, ...]
+    explained: tuple[Together, ...]
 
 
-def contradictions(names: Sequence[str]) -> Iterator[Contradiction]:
+def contradictions(dialects: Sequence[Dialect]) -> Iterator[Contradiction]:
     """Yield every reading of a text that stands against the one taken as primary."""
-    for name in names:
-        row = DIALECTS[name]
-        for reading in row.disputed:
-            primary = row.cites[reading.change.question]
-            yield Contradiction(name, reading.change.question, primary, reading.cites, reading.says)
-        for constraint, answer in row.constraints.items():
+    for dialect in dialects:
+        for reading in dialect.disputed:
+            primary = dialect.cites[reading.change.question]
+            yield Contradiction(dialect, reading.change.question, primary, reading.cites, reading.says)
+        for constraint, answer in dialect.constraints.items():
             if isinstance(answer, Open) and " against " in answer.clause:
-                one, _, two = answer.clause.partition(" against ")
-                yield Contradiction(name, constraint, one, two, f"Must this hold: {CONSTRAINTS[constraint].says}?")
+                first, _, second = answer.clause.partition(" against ")
+                yield Contradiction(
+                    dialect, constraint, first, second, f"Must this hold: {CONSTRAINTS[constraint].says}?"
+                )
 
 
 def deviations(sources: Sequence[Source]) -> Iterator[Deviation]:
@@ -62,10 +65,10 @@ def deviations(sources: Sequence[Source]) -> Iterator[Deviation]:
         waivers = {
             judged.waiver.name: judged.waiver for judged in source.assessment.judged if judged.waiver is not None
         }
-        diagnoses: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+        diagnoses: dict[str, dict[str, tuple[Together, ...]]] = defaultdict(dict)
         for judged in source.assessment.judged:
             if judged.waiver is not None:
                 diagnoses[judged.waiver.name][judged.record.case] = judged.record.diagnosis
         for name, count in used.most_common():
             explained = Counter(shared(diagnoses[name]).values())
-            yield Deviation(source, waivers[name], count, tuple(one for one, _ in explained.most_common(_NAMED)))
+            yield Deviation(source, waivers[name], count, tuple(cause for cause, _ in explained.most_common(_NAMED)))

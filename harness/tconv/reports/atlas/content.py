@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.comparison.porting import alike
-from tconv.dialects import DIALECTS
+from tconv.dialects import DIALECTS, GEOMETRY_1
 from tconv.reports.atlas.conflicts import Contradiction, Deviation, contradictions, deviations
-from tconv.reports.atlas.matrix import NO_TEXT, Clause, clauses
+from tconv.reports.atlas.matrix import Clause, clauses
 from tconv.reports.atlas.ports import Pair, pairs
 from tconv.reports.atlas.source import Source
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.corpus import Corpus
+    from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
 
 
@@ -26,7 +27,7 @@ class Atlas:
     sources: tuple[Source, ...]
     clauses: tuple[Clause, ...]
     pairs: tuple[Pair, ...]
-    same: Mapping[str, Sequence[str]]
+    same: Mapping[Dialect, Sequence[Dialect]]
     contradictions: tuple[Contradiction, ...]
     deviations: tuple[Deviation, ...]
 
@@ -44,17 +45,17 @@ def atlas(assessments: Sequence[Assessment], corpus: Corpus) -> Atlas:
         corpus: what their ids are of.
     """
     sources = tuple(
-        Source(f"{run.header.backend.name} {run.header.backend.version}", run.header.dialect, assessment)
+        Source(f"{run.header.backend.name} {run.header.backend.version}", run.dialect, assessment)
         for assessment in assessments
         for run in [assessment.run]
     )
-    names = [name for name in DIALECTS if name != NO_TEXT]
-    same = alike(names)
+    dialects = [dialect for dialect in DIALECTS.values() if dialect is not GEOMETRY_1]
+    same = alike(dialects)
     return Atlas(
         sources,
-        tuple(clauses(sources, corpus, names)),
+        tuple(clauses(sources, corpus, dialects)),
         tuple(pairs(sources, corpus, same)),
         same,
-        tuple(contradictions(names)),
+        tuple(contradictions(dialects)),
         tuple(deviations(sources)),
     )

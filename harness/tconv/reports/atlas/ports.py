@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.cases.call import say
+from tconv.cases.call import express
 from tconv.comparison.porting import Catalogue, Change
-from tconv.dialects import DIALECTS
 from tconv.expectation.owed import expectation
 from tconv.reports.atlas import words
-from tconv.reports.atlas.source import Example, Source, called, followed, listed, values
+from tconv.reports.atlas.source import Example, Source, called, listed, values
 from tconv.verdict import kinds as ver
+from tconv.verdict.judge import followed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,71 +47,70 @@ class Row:
 class Pair:
     """From one dialect to another."""
 
-    source: str
-    target: str
+    source: Dialect
+    target: Dialect
     layouts: str
     rows: tuple[Row, ...]
 
 
-def pairs(sources: Sequence[Source], corpus: Corpus, same: Mapping[str, Sequence[str]]) -> Iterator[Pair]:
+def pairs(sources: Sequence[Source], corpus: Corpus, same: Mapping[Dialect, Sequence[Dialect]]) -> Iterator[Pair]:
     """Yield what changes from each text to each other; `same` are the dialects whose texts say the same."""
-    catalogue = Catalogue(corpus.cases("gate"))
-    verdicts = {id(one): {record.case: record for record in one.assessment.run.records} for one in sources}
+    catalogue = Catalogue(corpus.cases("gate"), list(same))
+    verdicts = {id(run): {record.case: record for record in run.assessment.run.records} for run in sources}
     for source in same:
         for target in same:
-            if source != target:
-                ours = [one for one in sources if one.dialect in (source, *same[source])]
-                theirs = [one for one in sources if one.dialect in (target, *same[target])]
+            if source is not target:
+                ours = [run for run in sources if run.dialect in (source, *same[source])]
+                theirs = [run for run in sources if run.dialect in (target, *same[target])]
                 rows = tuple(
                     _row(change, source, target, catalogue, (ours, theirs), verdicts)
                     for change in catalogue.changes(source, target)
                 )
-                yield Pair(source, target, _layouts(DIALECTS[source], DIALECTS[target]), rows)
+                yield Pair(source, target, _layouts(source, target), rows)
 
 
 def _layouts(source: Dialect, target: Dialect) -> str:
     """Return what a layout that is not written becomes."""
     differing = [
-        f"{word} {one.value} becomes {two.value}"
-        for word, one, two in (
+        f"{word} {before.value} becomes {after.value}"
+        for word, before, after in (
             ("data", source.data_format, target.data_format),
             ("filter", source.filter_format, target.filter_format),
         )
-        if one != two
+        if before != after
     ]
     return "; ".join(differing)
 
 
 def _row(
     change: Change,
-    source: str,
-    target: str,
+    source: Dialect,
+    target: Dialect,
     catalogue: Catalogue,
     sides: tuple[Sequence[Source], Sequence[Source]],
     verdicts: Mapping[int, Mapping[str, Record]],
 ) -> Row:
     case = change.example
-    row, other = DIALECTS[source], DIALECTS[target]
-    before = Example(case.id, called(case, row), listed(values(case, change.before)))
+    before = Example(case.id, called(case, source), listed(values(case, change.before)))
     after = "" if change.after is None else listed(values(case, change.after))
     instead = tuple(
-        (one.name, said) for one in sides[1] if (said := _instead(verdicts[id(one)].get(case.id), other, case))
+        (run.name, output) for run in sides[1] if (output := _instead(verdicts[id(run)].get(case.id), target, case))
     )
     if change.rewriting is None:
         advice = words.ADVICE.get(change.what, "none: crop or pad the output with an operation of its own")
         return Row(change, before, after, instead, advice, "")
     plain = catalogue.asked_plainly(case, change.before)
     verified = "computed" if plain is None else _verified(case.id, plain.id, sides, verdicts)
-    return Row(change, before, after, instead, _rewriting(change.rewriting, other), verified)
+    return Row(change, before, after, instead, _rewriting(change.rewriting, target), verified)
 
 
-def _instead(record: Record | None, row: Dialect, case: Case) -> str:
+def _instead(record: Record | None, dialect: Dialect, case: Case) -> str:
     """Return what a backend returned under another reading of its text; empty where it followed the text."""
     if record is None or not isinstance(record.verdict, ver.Disputed):
         return ""
     if record.verdict.rule == "refusal":
         return "refused"
-    geometry = followed(record.verdict, expectation(case, row))
+    geometry = followed(record.verdict, expectation(case, dialect))
     return "" if geometry is None else listed(values(case, geometry))
 
 
@@ -129,17 +128,17 @@ def _verified(
     found: list[list[str]] = []
     missing: list[str] = []
     for side, case, word in zip(sides, (asked, plain), ("source", "target"), strict=True):
-        records = [(one.name, verdicts[id(one)].get(case)) for one in side]
+        records = [(run.name, verdicts[id(run)].get(case)) for run in side]
         found.append(list(dict.fromkeys(name for name, record in records if _agreed(record))))
         if not found[-1]:
-            said = dict.fromkeys(f"{name}: {record.verdict.kind if record else 'not run'}" for name, record in records)
-            missing.append(", ".join(said) or f"no run of the {word}")
+            kinds = dict.fromkeys(f"{name}: {record.verdict.kind if record else 'not run'}" for name, record in records)
+            missing.append(", ".join(kinds) or f"no run of the {word}")
     if missing:
         return f"computed; {'; '.join(missing)}"
     return f"{', '.join(found[0])} → {', '.join(found[1])}"
 
 
 def _rewriting(case: Case, target: Dialect) -> str:
-    attributes = say(case, target).attributes
+    attributes = express(case, target).attributes
     written = [f"{name}={list(value) if isinstance(value, tuple) else value}" for name, value in attributes.items()]
     return ", ".join(written) or "no attribute"

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.call import say
-from tconv.cases.operands import make
-from tconv.expectation.owed import Values
+from tconv.cases.call import express
+from tconv.cases.operands import make_operands
 from tconv.expectation.truth import Truth
-from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.owed import Expectation
     from tconv.gate.assessment import Assessment, Status
     from tconv.vocabulary import Array
 
@@ -34,7 +31,7 @@ class Source:
     """A backend's run, as columns and cells name it."""
 
     name: str
-    dialect: str
+    dialect: Dialect
     assessment: Assessment
 
     @property
@@ -52,18 +49,9 @@ class Example:
     values: str
 
 
-def followed(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
-    """Return the geometry that a verdict says was followed."""
-    if not isinstance(expected, Values):
-        return None
-    readings = tuple(verdict.readings) if isinstance(verdict, ver.Disputed) else ()
-    candidates = (expected.primary, *expected.disputed)
-    return next((one.geometry for one in candidates if one.readings == readings), None)
-
-
 def values(case: Case, geometry: Geometry) -> Array:
     """Return the reference's output, (N, O, Y...)."""
-    return Truth(make(case.x, case.w, case.b), case.x.dtype).values(geometry)
+    return Truth(make_operands(case.x, case.w, case.b), case.x.dtype).values(geometry)
 
 
 def listed(array: Array) -> str:
@@ -75,10 +63,10 @@ def listed(array: Array) -> str:
     return numbers if prod(array.shape) == array.shape[-1] else f"{shape}: {numbers}"
 
 
-def called(case: Case, row: Dialect) -> str:
+def called(case: Case, dialect: Dialect) -> str:
     """Return a call in the dialect's words."""
-    call = say(case, row)
-    given = [f"{one.name} {'x'.join(map(str, one.shape))}" for one in call.inputs if one.dtype is not None]
-    given += [f"{one.name} {list(one.values)}" for one in call.inputs if one.dtype is None]
+    call = express(case, dialect)
+    given = [f"{tensor.name} {'x'.join(map(str, tensor.shape))}" for tensor in call.inputs if tensor.dtype is not None]
+    given += [f"{tensor.name} {list(tensor.values)}" for tensor in call.inputs if tensor.dtype is None]
     given += [f"{name}={list(value) if isinstance(value, tuple) else value}" for name, value in call.attributes.items()]
     return ", ".join(given)
