@@ -47,6 +47,7 @@ VERDICTS = {
     "NoArray": dict.fromkeys(VALID, "broke"),
     "NoOutcome": dict.fromkeys(VALID, "broke"),
     "NoText": dict.fromkeys(VALID, "broke"),
+    "AnotherKind": dict.fromkeys(VALID, "broke"),
 }
 """For each backend the verdicts other than agreed."""
 DEATHS = {

@@ -18,7 +18,7 @@ from threading import current_thread, main_thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
-from tconv.backends.outcome import ending
+from tconv.backends.ending import ending, tail
 from tconv.errors import BackendLost, BackendMissing, DialectError, TconvError, one_line
 from tconv.execution.probe import PROBED
 from tconv.execution.worker import CASES, HELD_BACK, Assignment, serve
@@ -40,7 +40,6 @@ START_SECONDS = 120.0
 _GRACE_SECONDS = 5.0
 _QUESTIONS = 2
 _PROBE_SECONDS = 10.0
-_TAIL = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +97,6 @@ class _Worker:
                 message: list[Any] = json.loads(self.connection.recv_bytes())
                 return message
         return None
-
-    def tail(self) -> str:
-        """Return the end of what the worker printed."""
-        with suppress(OSError), self.log.open("rb") as file:
-            # A runtime may have printed more than fits into memory.
-            file.seek(max(0, self.log.stat().st_size - _TAIL))
-            return file.read().decode("utf-8", "replace").strip()
-        return ""
 
     def kill(self) -> None:
         """End the worker and whatever it started."""
@@ -237,8 +228,8 @@ class Pool:
         """
         message = worker.heard(max(0.0, worker.deadline - monotonic()))
         if message is None:
-            tail = worker.tail()
-            printed = f"; it printed: {one_line(tail.splitlines()[-1])}" if tail else ""
+            said = tail(worker.log)
+            printed = f"; it printed: {one_line(said.splitlines()[-1])}" if said else ""
             raise BackendMissing(
                 f"backend {self._assignment.backend!r} must start (it ended before it answered){printed}"
             )
@@ -315,7 +306,7 @@ class Pool:
         cause = ending(worker.process.exitcode) if worker.ended else "closed its connection and went on"
         suspect = worker.held[0] if worker.held else worker.pending.popleft()
         if suspect.id == worker.first or (worker.first is None and suspect.id in self._suspected):
-            verdict = ver.Died(cause, worker.tail())
+            verdict = ver.Died(cause, tail(worker.log))
             self._replace(worker, waiting)
             yield self._told(suspect, verdict)
             return

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tconv.backends.outcome import Recorded
 from tconv.errors import FileError
 from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """The version of the format; a reader refuses others."""
-_STRICT = ConfigDict(extra="forbid")
-"""A record with an unknown key is of another format."""
 
 
 class BackendHeader(BaseModel):
@@ -77,18 +76,17 @@ class HeaderLine(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class CallSummary:
+class CallSummary(Recorded):
     """The call as it was said: the dialect's attributes, and each input as name, shape, type."""
 
     attributes: dict[str, str | int | list[int]]
     inputs: list[tuple[str, list[int], str]]
     data_format: str
     filter_format: str
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(Recorded):
     """One case's line.
 
     Attributes:
@@ -116,7 +114,6 @@ class Record:
     diagnosis: tuple[str, ...] = ()
     described: str | None = None
     harmed: str | None = None
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
 
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
