@@ -12,13 +12,12 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.dialects import dialect as dialect_of
 from tconv.errors import UsageError
-from tconv.execution.pool import Pool
+from tconv.execution.pool import Pool, asking
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import said
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
 from tconv.records import artifacts
-from tconv.records.record_file import RECORD
 from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
 
@@ -86,6 +85,5 @@ def _run(case: Case, backend: str, dialect: str | None, timeout: float) -> tuple
         tempfile.TemporaryDirectory(prefix="tconv-export-") as folder,
         Pool(Assignment(backend, dialect, folder, ""), 1, timeout) as pool,
     ):
-        (line,) = pool.run([case])
-        record = RECORD.validate_json(line.text)
+        record = asking(pool)(case)
         return record, pool.backend, artifacts.array(Path(folder), record.artifact, "actual")

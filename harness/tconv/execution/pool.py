@@ -22,7 +22,7 @@ from tconv.backends.ending import ending, tail
 from tconv.errors import BackendLost, BackendMissing, DialectError, TconvError, one_line
 from tconv.execution.probe import PROBED
 from tconv.execution.worker import CASES, HELD_BACK, Assignment, serve
-from tconv.records.record_file import RECORD, BackendHeader, Record, record_line
+from tconv.records.record_file import BackendHeader, Line, Record
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -40,15 +40,6 @@ START_SECONDS = 120.0
 _GRACE_SECONDS = 5.0
 _QUESTIONS = 2
 _PROBE_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A record as it is to be written, and its verdict's kind for whoever counts."""
-
-    case: str
-    kind: str
-    text: str
 
 
 @dataclass(slots=True)
@@ -286,9 +277,9 @@ class Pool:
                 worker.asked, worker.deadline = True, monotonic() + self._timeout
             case ["answered", _]:
                 worker.asked = False
-            case ["record", case_id, kind, text]:
+            case ["record", case_id, text]:
                 worker.prepared = None
-                worker.held = worker.pending.popleft(), self._line(case_id, kind, text)
+                worker.held = worker.pending.popleft(), self._answered(Line(case_id, text))
             case ["idle"]:
                 yield from worker.released()
                 self._feed(worker, waiting)
@@ -308,7 +299,7 @@ class Pool:
         if suspect.id == worker.first or (worker.first is None and suspect.id in self._suspected):
             verdict = ver.Died(cause, tail(worker.log))
             self._replace(worker, waiting)
-            yield self._told(suspect, verdict)
+            yield self._unanswered(suspect, verdict)
             return
         self._suspected[suspect.id] = cause
         self._replace(worker, waiting, suspect)
@@ -320,7 +311,7 @@ class Pool:
         late = worker.pending.popleft() if worker.prepared or worker.first is None else None
         self._replace(worker, waiting)
         if late is not None:
-            yield self._told(late, ver.TimedOut(seconds))
+            yield self._unanswered(late, ver.TimedOut(seconds))
 
     def _replace(self, worker: _Worker, waiting: deque[Case], alone: Case | None = None) -> None:
         """Start another worker, for one case alone where that is wanted, and give back what the old one left."""
@@ -330,15 +321,16 @@ class Pool:
         if left := _chunk(waiting) if alone is None else deque([alone]):
             self._start(left)
 
-    def _told(self, case: Case, verdict: ver.Died | ver.TimedOut) -> Line:
+    def _unanswered(self, case: Case, verdict: ver.Died | ver.TimedOut) -> Line:
+        """Return the line of a case whose worker did not live to tell it."""
         self._suspected.pop(case.id, None)
-        return Line(case.id, verdict.kind, record_line(Record(case.id, self.backend.name, self.dialect, verdict)))
+        return Line.of(Record(case.id, self.backend.name, self.dialect, verdict))
 
-    def _line(self, case_id: str, kind: str, text: str) -> Line:
+    def _answered(self, line: Line) -> Line:
         """Return a case's line; of one that died in company and not alone, it says so."""
-        if (cause := self._suspected.pop(case_id, None)) is None:
-            return Line(case_id, kind, text)
-        return Line(case_id, kind, record_line(replace(RECORD.validate_json(text), harmed=cause)))
+        if (cause := self._suspected.pop(line.case, None)) is None:
+            return line
+        return Line.of(replace(line.record, harmed=cause))
 
 
 def _chunk(waiting: deque[Case]) -> deque[Case]:
@@ -392,4 +384,4 @@ def asking(pool: Pool) -> Callable[[Case], Record]:
 
 def answered(pool: Pool, cases: Sequence[Case]) -> dict[str, Record]:
     """Return the records of cases that a pool runs, by id."""
-    return {line.case: RECORD.validate_json(line.text) for line in pool.run(list(cases))}
+    return {line.case: line.record for line in pool.run(list(cases))}

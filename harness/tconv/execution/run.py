@@ -18,7 +18,7 @@ from tconv import __version__
 from tconv.cases.patterns import parse
 from tconv.dialects import dialect
 from tconv.errors import FileError, UsageError
-from tconv.execution.pool import Line, Pool
+from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.records.record_file import RunHeader, header_line, read
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
+    from tconv.records.record_file import Line
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def _answered(evaluator: Evaluator, case: Case, connection: Connection) -> list[
         record = evaluator.evaluate(case, lambda step: _send(connection, [step, case.id]))
     except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is ours
         return ["failed", case.id, traceback.format_exc()]
-    return ["record", case.id, record.verdict.kind, record_line(record)]
+    return ["record", case.id, record_line(record)]
 
 
 def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:

@@ -14,8 +14,7 @@ from tconv.gate.assessment import assess, told_by_no_case
 from tconv.pytest_plugin import settings as ini
 from tconv.pytest_plugin.collection import RECORD, VERSION, CaseFile, CaseItem, Elsewhere
 from tconv.pytest_plugin.session import Session
-from tconv.records.record_file import RECORD as RECORD_ADAPTER
-from tconv.records.record_file import BackendHeader, Run, RunHeader
+from tconv.records.record_file import BackendHeader, Run, RunHeader, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -82,11 +81,11 @@ class Gatekeeper:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep a case's record."""
-        told = dict(report.user_properties)
-        if not self._is_worker and RECORD in told and report.when == "call":
-            record = RECORD_ADAPTER.validate_json(str(told[RECORD]))
+        properties = dict(report.user_properties)
+        if not self._is_worker and RECORD in properties and report.when == "call":
+            record = record_of(str(properties[RECORD]))
             self._records[record.case] = record
-            self._version = str(told[VERSION])
+            self._version = str(properties[VERSION])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -116,11 +117,29 @@ class Record(Recorded):
     harmed: str | None = None
 
 
-RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 _SHAPES = ("expected", "actual")
 """What says something though it is empty: the shape of a scalar."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A case's record as its line in a record file, without the newline; it is parsed where the record is asked for."""
+
+    case: str
+    text: str
+
+    @classmethod
+    def of(cls, record: Record) -> Line:
+        """Return a record's line."""
+        return cls(record.case, record_line(record))
+
+    @cached_property
+    def record(self) -> Record:
+        """The record."""
+        return record_of(self.text)
 
 
 @dataclass(slots=True)
@@ -142,6 +161,15 @@ def record_line(record: Record) -> str:
     verdict = {"kind": record.verdict.kind} | _plain(record.verdict)
     line = _plain(record) | {"verdict": verdict, "seconds": round(record.seconds, 6)}
     return _ENCODER.encode(line)
+
+
+def record_of(line: str | bytes) -> Record:
+    """Return the record that a line is of.
+
+    Raises:
+        ValidationError: it is no record's line.
+    """
+    return _RECORD.validate_json(line)
 
 
 def _plain(thing: Record | Verdict | CallSummary) -> dict[str, Any]:
@@ -200,7 +228,7 @@ def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
 
 def _record(path: Path, number: int, line: bytes) -> Record:
     try:
-        return RECORD.validate_json(line)
+        return record_of(line)
     except ValidationError as error:
         raise FileError(path, f"must be a record (got: {_first(error)})", number) from None
 
