@@ -13,7 +13,7 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file
 from tconv.dialects import dialect as dialect_of
-from tconv.errors import FileError, one_line
+from tconv.errors import one_line, writing
 from tconv.execution.pool import Pool, asking
 from tconv.execution.worker import Assignment
 from tconv.investigation.shrinking import shrunk
@@ -78,7 +78,8 @@ def command(
         lines[-1] = f"kept as {file}: {lines[-1]}"
         click.echo("".join(f"# {line}\n" for line in lines) + text, nl=False)
         return 0
-    write(output, text)
+    with writing(output):
+        output.write_text(text, encoding="utf-8")
     click.echo("\n".join(lines))
     return 0
 
@@ -111,15 +112,3 @@ def _told(ask: Callable[[Case], Record]) -> Callable[[Case], Record]:
         return ask(case)
 
     return one
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file.
-
-    Raises:
-        FileError: it cannot be written.
-    """
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(path, f"must be a file that can be written ({error.strerror})") from None

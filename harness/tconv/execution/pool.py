@@ -8,20 +8,19 @@ import os
 import signal
 import tempfile
 from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from threading import current_thread, main_thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from tconv.backends.ending import ending, tail
 from tconv.errors import BackendLost, BackendMissing, DialectError, TconvError, one_line
 from tconv.execution.probe import PROBED
-from tconv.execution.worker import CASES, HELD_BACK, Assignment, serve
+from tconv.execution.signals import undisturbed
+from tconv.execution.worker import CASES, Assignment, serve
 from tconv.records.record_file import BackendHeader, Line, Record
 from tconv.verdict import kinds as ver
 
@@ -195,7 +194,7 @@ class Pool:
                 worker = self._start()
                 self._introduced(worker)
         self._assignment = replace(self._assignment, accumulates=known)
-        found = {dtype: kept for dtype, kept in known.items() if kept}
+        found = {dtype: sums for dtype, sums in known.items() if sums}
         return dialect, backend.model_copy(update={"accumulates": found})
 
     def _start(self, pending: Iterable[Case] = ()) -> _Worker:
@@ -205,7 +204,7 @@ class Pool:
         assignment = replace(self._assignment, log=str(log))
         process = self._context.Process(target=serve, args=(theirs, assignment), daemon=True)
         worker = _Worker(process, ours, log, monotonic() + START_SECONDS, deque(pending))
-        with _undisturbed():
+        with undisturbed():
             process.start()
             self._workers.append(worker)
         theirs.close()
@@ -225,9 +224,9 @@ class Pool:
                 f"backend {self._assignment.backend!r} must start (it ended before it answered){printed}"
             )
         match message:
-            case ["info", dialect, told]:
+            case ["info", dialect, header]:
                 worker.introduced = True
-                return dialect, BackendHeader.model_validate(told | {"spec": self._assignment.backend})
+                return dialect, BackendHeader.model_validate(header | {"spec": self._assignment.backend})
             case ["missing", text]:
                 raise BackendMissing(text)
             case ["wrong", text]:
@@ -322,7 +321,7 @@ class Pool:
             self._start(left)
 
     def _unanswered(self, case: Case, verdict: ver.Died | ver.TimedOut) -> Line:
-        """Return the line of a case whose worker did not live to tell it."""
+        """Return the line of a case that its worker died of, or fell silent on."""
         self._suspected.pop(case.id, None)
         return Line.of(Record(case.id, self.backend.name, self.dialect, verdict))
 
@@ -335,46 +334,6 @@ class Pool:
 
 def _chunk(waiting: deque[Case]) -> deque[Case]:
     return deque(waiting.popleft() for _ in range(min(CHUNK, len(waiting))))
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold back signals while a worker is started.
-
-    One that came in between would lose us the worker; and the worker inherits this until it has left the terminal's
-    process group, so that Ctrl-C, which is for the parent to act upon, does not end it with a traceback.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    # Started inside, the tracker would release what is held back.
-    resource_tracker.ensure_running()
-    came: list[int] = []
-    try:
-        with _noted(came):
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
-            try:
-                yield
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    finally:
-        for number in came:
-            signal.raise_signal(number)
-
-
-@contextmanager
-def _noted(came: list[int]) -> Iterator[None]:
-    """Note signals instead of acting on them: one that this thread holds back is delivered to another (numpy's)."""
-    heard = HELD_BACK if current_thread() is main_thread() else set()
-    # A handler that was not set from Python is None, and could not be set again.
-    before = {number: handler for number in heard if callable(handler := signal.getsignal(number))}
-    for number in before:
-        signal.signal(number, lambda one, _: came.append(one))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def asking(pool: Pool) -> Callable[[Case], Record]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from tconv.errors import FileError
+from tconv.errors import writing
 from tconv.gate.assessment import Status
 from tconv.reports.phrases import explanation, phrase, reproduce
 
@@ -31,11 +31,9 @@ def write(assessments: Sequence[Assessment], path: Path) -> None:
     xml = JUnitXml("tconv")
     for assessment in assessments:
         xml.add_testsuite(_suite(assessment))
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         xml.write(str(path), pretty=True)
-    except OSError as error:
-        raise FileError(path, f"must be a file that can be written ({error.strerror})") from None
 
 
 def _suite(assessment: Assessment) -> TestSuite:
