@@ -22,7 +22,7 @@ from tconv.corpus.writing import flow, settings
 from tconv.errors import TconvError
 from tconv.execution.pool import Pool, answered
 from tconv.execution.worker import Assignment
-from tconv.gate.assessment import Status, judged
+from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
 from tconv.investigation.drawing import drawn
 from tconv.verdict import kinds as ver

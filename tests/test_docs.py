@@ -16,7 +16,7 @@ from tconv.backends import onnx_model
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
 from tconv.dialects import DIALECTS
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.gate.waivers import load
 from tconv.verdict.kinds import KINDS
 

@@ -8,7 +8,7 @@ import click
 
 from tconv.cli import options
 from tconv.errors import writing
-from tconv.gate.judging import assessed_files
+from tconv.gate.assessment import assessed_files
 from tconv.reports import atlas, atomic
 
 

@@ -23,7 +23,7 @@ from tconv.dialects import dialect as dialect_of
 from tconv.errors import UsageError, writing
 from tconv.execution.pool import Pool, answered
 from tconv.execution.worker import Assignment
-from tconv.gate.assessment import Status, judged
+from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
 from tconv.investigation.choices import LARGEST_SEED
 from tconv.investigation.differing import side_by_side

@@ -8,7 +8,7 @@ import pytest
 
 from tconv.corpus.corpus import case_files
 from tconv.errors import TconvError
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.pytest_plugin import explanation
 from tconv.pytest_plugin.settings import folder_of
 from tconv.records.record_file import record_line
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.gate.assessment import Judged
+    from tconv.gate.status import Judged
     from tconv.pytest_plugin.session import Session
 
 RECORD = "tconv_record"

@@ -10,7 +10,7 @@ from tconv import __version__
 from tconv.corpus.corpus import SUFFIXES
 from tconv.datafiles import data_folder
 from tconv.errors import TconvError
-from tconv.gate.assessment import assess, told_by_no_case
+from tconv.gate.assessment import assess
 from tconv.pytest_plugin import settings as ini
 from tconv.pytest_plugin.collection import RECORD, VERSION, CaseFile, CaseItem, Elsewhere
 from tconv.pytest_plugin.session import Session
@@ -97,7 +97,7 @@ class Gatekeeper:
             return
         try:
             self._assessment = self._assessed()
-            reasons = told_by_no_case(self._assessment)
+            reasons = self._assessment.faults
         except TconvError as error:
             reasons = [str(error)]
         if reasons:

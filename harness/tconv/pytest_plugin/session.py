@@ -9,7 +9,7 @@ from tconv.corpus.corpus import SUFFIXES
 from tconv.errors import FileError
 from tconv.execution.pool import Pool, asking
 from tconv.execution.worker import Assignment
-from tconv.gate.assessment import judged
+from tconv.gate.status import judged
 from tconv.pytest_plugin import settings as ini
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.gate.assessment import Judged
+    from tconv.gate.status import Judged
     from tconv.gate.waivers import WaiverFile
     from tconv.pytest_plugin.settings import Settings
 

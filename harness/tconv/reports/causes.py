@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.records.failure import failure
 from tconv.reports.phrases import phrase
 
 if TYPE_CHECKING:
-    from tconv.gate.assessment import Assessment, Judged
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Judged
 
 _LONGEST = 160
 """Characters of what a backend said."""

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import writing
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.reports.phrases import explanation, phrase, reproduce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tconv.gate.assessment import Assessment, Judged
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Judged
     from tconv.records.record_file import RunHeader
 
 # XML 1.0 has no place for most control characters, escaped or not; a runtime's message may hold any.

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.phrases import inconsistency
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.reports.atlas import words
 from tconv.reports.page.overview import href
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.owed import Expectation
-    from tconv.gate.assessment import Assessment, Status
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Status
     from tconv.vocabulary import Array
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.page import figures
 
