@@ -18,7 +18,7 @@ from tconv.expectation.problem import said
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
 from tconv.records import artifacts
-from tconv.reports.phrases import phrase
+from tconv.reports.phrases import headline
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _report(case: Case, backend: str, dialect: str | None, timeout: float, cases
     # What the dialect cannot say is an error, and no report.
     one = said(case, dialect_of(record.dialect))
     if isinstance(record.verdict, ver.Agreed | ver.Disputed):
-        found = f"{record.verdict.kind}: {phrase(record.verdict)}"
+        found = headline(record.verdict)
         click.echo(f"nothing to report: {header.name} {header.version} in {case.id}: {found}", err=True)
         return 1
     click.echo(report(one, record, header, actual, cases))

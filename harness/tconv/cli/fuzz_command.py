@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from tconv.cli import options
-from tconv.cli.shrink_command import told
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.dialects import dialect as dialect_of
@@ -30,6 +29,7 @@ from tconv.investigation.differing import side_by_side
 from tconv.investigation.drawing import drawn
 from tconv.investigation.fuzzing import findings, fuzz, looking
 from tconv.records.failure import failure
+from tconv.reports.phrases import summary
 from tconv.reports.terminal import console
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _written(found: list[Finding], folder: Path, who: str) -> Path:
 
 
 def _of(record: Record) -> str:
-    return f"{record.backend} {told(record)}"
+    return f"{record.backend} {summary(record)}"
 
 
 def _table(found: list[Finding]) -> Table:

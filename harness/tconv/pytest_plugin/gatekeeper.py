@@ -119,7 +119,7 @@ class Gatekeeper:
         if waivers is not None:
             # Some cases may have been deselected: a waiver of those has nothing to answer for.
             facts = {record.case: self._session.facts(record.case) or {} for record in records}
-            met = [one for one in waivers.waivers if any(one.covers(*pair) for pair in facts.items())]
+            met = [waiver for waiver in waivers.waivers if any(waiver.covers(*pair) for pair in facts.items())]
             waivers = waivers.model_copy(update={"waivers": met})
         run = Run(self._settings.base, header, records)
         ships = data_folder("cases").resolve() in self._settings.roots
@@ -142,7 +142,7 @@ class Gatekeeper:
             return
         header, counts = self._assessment.run.header, self._assessment.counts
         terminalreporter.write_sep("=", "tconv")
-        told = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
-        terminalreporter.write_line(f"{header.backend.name} {header.backend.version}, {header.dialect}: {told}")
+        totals = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
+        terminalreporter.write_line(f"{header.backend.name} {header.backend.version}, {header.dialect}: {totals}")
         for reason in self._assessment.red:
             terminalreporter.write_line(f"red: {reason}", red=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis import shared
 from tconv.gate.status import Status
 from tconv.records.failure import failure
-from tconv.reports.phrases import phrase
+from tconv.reports.phrases import headline, phrase
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
@@ -57,7 +57,7 @@ def _cause(judged: Judged, explained: str | None) -> tuple[str, ...]:
     if judged.status is Status.DISPUTED:
         return (phrase(verdict),)
     if judged.status is not Status.FAILED:
-        return (f"{verdict.kind}: {phrase(verdict)}",)
+        return (headline(verdict),)
     if explained:
         return ("explained", explained)
     found = failure(judged.record)

@@ -9,7 +9,7 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import writing
 from tconv.gate.status import Status
-from tconv.reports.phrases import explanation, phrase, reproduce
+from tconv.reports.phrases import explanation, headline, phrase, reproduce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,8 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
             case.system_out = f"{judged.status}: {said}"
         case Status.FAILED:
             why = _clean(explanation(record))
-            failure = Failure(f"{record.verdict.kind}: {said}" + (f"; {why}" if why else ""), record.verdict.kind)
+            what = _clean(headline(record.verdict))
+            failure = Failure(what + (f"; {why}" if why else ""), record.verdict.kind)
             failure.text = _clean(reproduce(record, header.backend.spec, header.path))
             case.result = [failure]
         case _:
