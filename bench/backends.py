@@ -17,7 +17,6 @@ from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
-from tconv.records.record_file import RECORD
 
 TIMEOUT = 60.0
 
@@ -34,7 +33,7 @@ def main() -> None:
                 last, alive = perf_counter(), True
                 for line in pool.run(cases):
                     now = perf_counter()
-                    record = RECORD.validate_json(line.text)
+                    record = line.record
                     lives = record.verdict.kind not in {"died", "timed-out"} and not record.harmed
                     if alive and lives:
                         elapsed += now - last

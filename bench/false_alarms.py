@@ -17,14 +17,14 @@ from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from tconv.cli.shrink_command import told
 from tconv.corpus.writing import flow, settings
 from tconv.errors import TconvError
 from tconv.execution.pool import Pool, answered
 from tconv.execution.worker import Assignment
-from tconv.gate.assessment import Status, judged
+from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
 from tconv.investigation.drawing import drawn
+from tconv.reports.phrases import summary
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _asked(name: str, examples: int, seed: int, jobs: int) -> int:
                     counts.update(f"noted {note}" for note in verdict.notes)
                 if status is Status.FAILED and not isinstance(verdict, ver.RefusedValid):
                     alarms += 1
-                    print(f"ALARM {case.id}: {told(record)}: {flow(settings(case))}")
+                    print(f"ALARM {case.id}: {summary(record)}: {flow(settings(case))}")
     said = ", ".join(f"{what} {count:,}" for what, count in sorted(counts.items()))
     print(f"{name}: {examples:,} cases in {perf_counter() - started:.0f} s: {said}; false alarms {alarms}")
     return int(alarms > 0)

@@ -19,6 +19,7 @@ from tconv.dialects.readings import Reading, applied
 from tconv.dialects.rules import QUESTIONS
 from tconv.errors import Violation
 from tconv.expectation.problem import Problem
+from tconv.gate.assessment import assess
 from tconv.records.record_file import Record, Run
 from tconv.reports.phrases import inconsistency
 from tconv.verdict.judge import judge
@@ -128,6 +129,8 @@ def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Cas
     shrunk = next(one for one in DIALECTS[name].disputed if one.name == "negative-same-shrunk")
     run = run_of(telling, name, lambda case: (shrunk,) if case.attributes.auto_pad == "same_upper" else ())
     (one,) = mixed(run, corpus.find)
+    assert assess(run, None, corpus.facts, find=corpus.find).mixed == (one,)
+    assert assess(run, None, corpus.facts).mixed == ()
     assert one.question == "negative_same"
     told = {told.answer: told for told in one.given}
     assert set(told) == {"floor", "shrink"}

@@ -149,8 +149,9 @@ def _told(corpus: Corpus, runs: dict[str, Run], **said: Any) -> atlas.Atlas:  # 
     given = {"cases": "porting/**", "example": record.case, "verdict": {"kind": "disputed"}, **said}
     file = WaiverFile.model_validate({"format": 1, "backend": "acme", "waivers": [waiver(**given)]})
     assessment = assess(runs[ONNX], file, corpus.facts)
-    assessment.judged[0] = type(assessment.judged[0])(record, assessment.judged[0].status, file.waivers[0])
-    return atlas.atlas([assessment], corpus)
+    first, *others = assessment.judged
+    waived = replace(first, record=record, waiver=file.waivers[0])
+    return atlas.atlas([replace(assessment, judged=(waived, *others))], corpus)
 
 
 def test_words_of_others_are_escaped(corpus: Corpus, runs: dict[str, Run]) -> None:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tconv import backends
 from tconv.backends import onnx_model
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
 from tconv.dialects import DIALECTS
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.gate.waivers import load
 from tconv.verdict.kinds import KINDS
 
@@ -90,6 +91,17 @@ def test_the_backend_of_the_readme_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (records,) = (tmp_path / "reports").glob("acme-2.1-*.jsonl")
     assert json.loads(records.read_text().splitlines()[1])["verdict"]["kind"] == "agreed"
+
+
+def test_what_a_backend_imports_is_in_one_place() -> None:
+    """All that the docs name of it, and every outcome of the table, is in `tconv.backends`."""
+    page = (ROOT / "docs/backends.md").read_text(encoding="utf-8")
+    outcomes = re.findall(r"^\| `([A-Z]\w+)\(", page, re.MULTILINE)
+    assert outcomes == ["Produced", "ShapeOnly", "Refused", "Unsupported", "Broke"]
+    assert {"Backend", "BackendInfo", *outcomes, "Died", "TimedOut", "Outcome"} <= set(backends.__all__)
+    assert all(hasattr(backends, name) for name in backends.__all__)
+    for name in ("README.md", "docs/backends.md"):
+        assert all("tconv.backends.outcome" not in block for block in blocks(name, "python"))
 
 
 def test_verdicts_and_statuses_are_all_told() -> None:

@@ -22,7 +22,7 @@ from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.pool import CHUNK, Pool
 from tconv.execution.run import Selection, Settings, run
 from tconv.execution.worker import Assignment
-from tconv.records.record_file import RECORD, read
+from tconv.records.record_file import read
 from wrong_backends import LOG, SPOKEN, TROUBLE
 
 if TYPE_CHECKING:
@@ -81,15 +81,13 @@ def test_two_workers_lose_and_double_nothing_through_deaths_and_hangs(tmp_path: 
         lines = list(pool.run(asked))
     assert len(asked) == len(SIZES) * len(STRIDES) > 2 * CHUNK
     assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
-    kinds = {line.case: line.kind for line in lines}
+    kinds = {line.case: line.record.verdict.kind for line in lines}
     for case in asked:
         expected, size = "agreed", case.x.shape[-1]
         if case.attributes.strides == (TROUBLE,) and size % 2 == 0:
             expected = "timed-out" if size % 8 == 0 else "died"
         assert kinds[case.id] == expected, case.id
-    for line in lines:
-        record = RECORD.validate_json(line.text)
-        assert (record.case, record.verdict.kind) == (line.case, line.kind)
+    assert all(line.record.case == line.case for line in lines)
 
 
 def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: Path) -> None:
@@ -99,7 +97,7 @@ def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: 
         kinds: list[tuple[str, str]] = []
         for case in asked:
             (line,) = pool.run([case])
-            kinds.append((line.case, line.kind))
+            kinds.append((line.case, line.record.verdict.kind))
         assert list(pool.run([])) == []
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert kinds == [(case.id, "died" if case.id in died else "agreed") for case in asked]
@@ -112,7 +110,7 @@ def test_a_death_after_the_answer_is_the_verdict_of_the_case_that_was_answered(t
     with pool_of("DiesAfterwards", jobs=jobs) as pool:
         lines = list(pool.run(asked))
     assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
-    kinds = {line.case: line.kind for line in lines}
+    kinds = {line.case: line.record.verdict.kind for line in lines}
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert {case for case, kind in kinds.items() if kind == "died"} == died
     assert set(kinds.values()) == {"agreed", "died"}
@@ -124,11 +122,11 @@ def test_a_death_after_the_answer_is_told_wherever_the_case_stands(tmp_path: Pat
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {', '.join(map(str, range(TROUBLE, last + 1)))}]"))
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     with pool_of("DiesAfterwards") as pool:
-        assert {line.case for line in pool.run(asked) if line.kind == "died"} == died
+        assert {line.case for line in pool.run(asked) if line.record.verdict.kind == "died"} == died
     for case in asked[:3]:
         with pool_of("DiesAfterwards") as pool:
             (line,) = pool.run([case])
-        assert line.kind == ("died" if case.id in died else "agreed")
+        assert line.record.verdict.kind == ("died" if case.id in died else "agreed")
 
 
 def test_what_preparation_dies_of_is_not_charged_to_the_case_before(tmp_path: Path) -> None:
@@ -139,8 +137,8 @@ def test_what_preparation_dies_of_is_not_charged_to_the_case_before(tmp_path: Pa
     assert set(lines) == {case.id for case in asked}
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert died
-    assert {case for case, line in lines.items() if line.kind == "died"} == died
-    assert not any(RECORD.validate_json(line.text).harmed for line in lines.values())
+    assert {case for case, line in lines.items() if line.record.verdict.kind == "died"} == died
+    assert not any(line.record.harmed for line in lines.values())
 
 
 def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: Path) -> None:
@@ -149,8 +147,8 @@ def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: 
     with pool_of("DiesOfTheCaseBefore") as pool:
         lines = list(pool.run(asked))
     assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
-    assert {line.kind for line in lines} == {"agreed"}
-    harmed = {line.case for line in lines if RECORD.validate_json(line.text).harmed == "SIGSEGV"}
+    assert {line.record.verdict.kind for line in lines} == {"agreed"}
+    harmed = {line.case for line in lines if line.record.harmed == "SIGSEGV"}
     assert harmed == {case.id for case in asked if case.attributes.strides == (TROUBLE + 1,)}
 
 
@@ -160,15 +158,17 @@ def test_a_death_before_any_case_costs_no_case(tmp_path: Path, monkeypatch: pyte
     asked = cases(tmp_path, FEW)
     with pool_of("DiesUnasked") as pool:
         lines = list(pool.run(asked))
-    assert {line.kind for line in lines} == {"agreed"}
-    assert [line.case for line in lines if RECORD.validate_json(line.text).harmed] == [asked[0].id]
+    assert {line.record.verdict.kind for line in lines} == {"agreed"}
+    assert [line.case for line in lines if line.record.harmed] == [asked[0].id]
 
 
 def test_a_worker_that_never_comes_to_its_case_is_that_cases_verdict(tmp_path: Path) -> None:
     """The second death in the same place is charged to the case that would have begun, so that the run ends."""
     asked = cases(tmp_path, FEW)[:3]
     with pool_of("DiesUnasked") as pool:
-        assert [(line.case, line.kind) for line in pool.run(asked)] == [(case.id, "died") for case in asked]
+        assert [(line.case, line.record.verdict.kind) for line in pool.run(asked)] == [
+            (case.id, "died") for case in asked
+        ]
 
 
 def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_an_answer_that_lies_unread_is_in_time(tmp_path: Path) -> None:
         kinds: list[str] = []
         for line in pool.run(asked):
             sleep(0 if kinds else 1.5)
-            kinds.append(line.kind)
+            kinds.append(line.record.verdict.kind)
     assert kinds == ["agreed"] * len(asked)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +22,8 @@ from made_records import (
 )
 from small_corpus import told, written
 from tconv.corpus import Corpus
-from tconv.gate.assessment import Assessment, Status, assess
+from tconv.gate.assessment import Assessment, assess
+from tconv.gate.status import Status
 from tconv.records.record_file import Record, header_line, record_line
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
@@ -252,6 +253,14 @@ def test_waivers_that_ship_are_not_void_in_a_corpus_of_someone_s_own() -> None:
     run = run_of({OTHER: AGREED})
     assert assess(run, waiver_file(waiver(example="a/b/gone")), facts, own=False).red == []
     assert len(assess(run, waiver_file(waiver(example=OTHER)), facts, own=False).void) == 1
+
+
+def test_an_assessment_is_complete_when_it_is_made() -> None:
+    """Nobody fills in a field afterwards: reports that are made from it one after another say the same."""
+    assessment = judged({FIRST: DIFFERED, OTHER: AGREED}, waiver_file(waiver()))
+    for field in fields(assessment):
+        with pytest.raises(FrozenInstanceError):
+            setattr(assessment, field.name, ())
 
 
 def test_records_that_are_not_all_or_of_another_corpus_are_red() -> None:

@@ -141,7 +141,7 @@ def test_the_command_is_installed() -> None:
 
 def test_importing_tconv_imports_no_runtime() -> None:
     """The command's parent process, and whoever only asks for the version, load neither runtime nor numpy."""
-    code = "import sys, json, tconv; print(json.dumps(sorted(sys.modules)))"
+    code = "import sys, json, tconv, tconv.backends; print(json.dumps(sorted(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert not {"numpy", "onnx", "onnxruntime"} & set(json.loads(said))
 

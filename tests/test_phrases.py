@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
 from made_records import EVERY_VERDICT
 from tconv.records.record_file import Record
-from tconv.reports.phrases import phrase, reproduce
+from tconv.reports.phrases import headline, phrase, reproduce, summary
 from tconv.verdict import kinds as ver
 
 MESSAGE = "first\n\tsecond \x1b[31mred\x1b[0m\x07\n"
@@ -52,6 +53,16 @@ def test_every_verdict_has_a_phrase(verdict: ver.Verdict) -> None:
 def test_what_a_phrase_says(verdict: ver.Verdict, said: str) -> None:
     """What must be and what was got; a runtime's own words in one line, without its escape codes."""
     assert phrase(verdict) == said
+
+
+def test_a_summary_is_one_line_of_what_came_and_why() -> None:
+    """Of a verdict that says nothing the kind alone; an explanation is added where there is one."""
+    record = Record("a/b", "acme", "onnx/ConvTranspose-22", ver.RefusedValid(MESSAGE))
+    assert headline(record.verdict) == f"refused-valid: {SAID}"
+    assert summary(record) == f"refused-valid: {SAID}"
+    assert summary(replace(record, verdict=ver.RefusedValid(""))) == "refused-valid"
+    explained = replace(record, verdict=ver.TimedOut(0.5), diagnosis=("pads-exchanged",))
+    assert summary(explained) == "timed-out: no answer within 0.5 s; as if pads-exchanged"
 
 
 def test_the_command_that_asks_again_is_quoted_for_the_shell() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from made_records import EVERY_VERDICT, header
 from tconv.errors import FileError
-from tconv.records.record_file import RECORD, CallSummary, Record, header_line, read, record_line
+from tconv.records.record_file import CallSummary, Line, Record, header_line, read, record_line, record_of
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
 
@@ -84,7 +84,8 @@ def test_a_record_is_read_as_it_was_written(kind: type[ver.Verdict], data: st.Da
     assert "\r" not in line
     json.loads(line, parse_constant=pytest.fail)
     # `repr` because NaN differs from itself.
-    assert repr(RECORD.validate_json(line)) == repr(record)
+    assert repr(record_of(line)) == repr(record)
+    assert Line.of(record) == Line(record.case, line)
 
 
 def test_every_kind_of_verdict_is_written_and_read_above() -> None:
@@ -92,10 +93,19 @@ def test_every_kind_of_verdict_is_written_and_read_above() -> None:
     assert set(VERDICTS) == {type(one) for one in EVERY_VERDICT} == set(KINDS.values())
 
 
+def test_a_line_knows_its_record_and_is_parsed_once() -> None:
+    """Whoever writes lines pays for no parsing, and whoever asks twice pays once."""
+    record = Record("a/b", "acme", "d", ver.Agreed("exact"))
+    line = Line.of(record)
+    assert "record" not in vars(line)
+    assert line.record == record
+    assert line.record is line.record
+
+
 def test_half_a_character_is_written_as_its_escape() -> None:
     """Text that a runtime did not decode does not make a file that nobody can read."""
     line = record_line(Record("a/b", "acme", "d", ver.Broke("\udcff and \ud800")))
-    assert RECORD.validate_json(line).verdict == ver.Broke("\\udcff and \\ud800")
+    assert record_of(line).verdict == ver.Broke("\\udcff and \\ud800")
 
 
 def test_what_says_nothing_is_not_written() -> None:

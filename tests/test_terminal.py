@@ -12,8 +12,10 @@ from rich.console import Console
 
 from made_records import AGREED, CASES, DIFFERED, EVERY_VERDICT, facts, run_of, waiver, waiver_file
 from tconv.gate.assessment import Assessment, assess
+from tconv.gate.status import Status
 from tconv.reports import terminal
 from tconv.reports.phrases import phrase
+from tconv.reports.statuses import STATUSES
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -50,6 +52,12 @@ def everything() -> Assessment:
     verdicts |= {CASES[0]: DIFFERED, CASES[1]: AGREED, LONG: ver.Broke(f"{ESCAPE}[31mred{ESCAPE}[0m\x07")}
     stale = waiver(name="gone", cases="a/d", example="a/d/e")
     return assess(run_of(verdicts | {CASES[3]: AGREED}), waiver_file(waiver(), stale), facts)
+
+
+def test_every_status_is_shown_by_every_report() -> None:
+    """A status that is added has its symbol and its words for all of them."""
+    assert set(STATUSES) == set(Status)
+    assert len({look.symbol for look in STATUSES.values()}) == len(Status)
 
 
 def test_what_goes_into_a_pipe_has_no_escape_codes(capsys: pytest.CaptureFixture[str]) -> None:

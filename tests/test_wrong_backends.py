@@ -10,7 +10,8 @@ import pytest
 from small_corpus import CASES, NAMES, VALID, assessed, records, tconv, told, written
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
-from tconv.gate.assessment import Status, assess
+from tconv.gate.assessment import assess
+from tconv.gate.status import Status
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN
@@ -47,6 +48,7 @@ VERDICTS = {
     "NoArray": dict.fromkeys(VALID, "broke"),
     "NoOutcome": dict.fromkeys(VALID, "broke"),
     "NoText": dict.fromkeys(VALID, "broke"),
+    "AnotherKind": dict.fromkeys(VALID, "broke"),
 }
 """For each backend the verdicts other than agreed."""
 DEATHS = {

@@ -17,8 +17,7 @@ import ml_dtypes
 import numpy as np
 
 from tconv import conv_transpose
-from tconv.backends import BackendInfo
-from tconv.backends.outcome import Outcome, Produced, Refused, Unsupported
+from tconv.backends import BackendInfo, Broke, Outcome, Produced, Refused, Unsupported
 from tconv.errors import Invalid, UsageError
 from tconv.execution import worker
 
@@ -542,6 +541,14 @@ class NoText(Right):
     def answer(self, y: Array) -> Outcome:
         """Return the array as the message."""
         return Refused(y)  # type: ignore[arg-type] # that is what is wrong
+
+
+class AnotherKind(Right):
+    """An outcome that says it is a verdict."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return what is no answer by the word for one."""
+        return Broke(f"{y.size} elements", kind="agreed")  # type: ignore[arg-type] # that is what is wrong
 
 
 class FailsToStart(Right):

@@ -5,12 +5,13 @@ Every error that a user can cause is a `TconvError`; it carries the exit code th
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
@@ -45,6 +46,23 @@ class FileError(TconvError):
         self.column = column
         place = ":".join(str(part) for part in (path, line, column) if part is not None)
         super().__init__(f"{place}: {message}")
+
+
+@contextmanager
+def writing(path: Path, what: Literal["file", "folder"] = "file") -> Iterator[None]:
+    """Say what could not be written, and why, where the system refuses it.
+
+    Args:
+        path: what is written meanwhile.
+        what: what it is.
+
+    Raises:
+        FileError: the system refused.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise FileError(path, f"must be a {what} that can be written ({error.strerror})") from None
 
 
 class BackendMissing(TconvError):  # noqa: N818 - it is a state of the machine, not a fault of the program

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -282,8 +283,8 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
     """It is a sentence: no column of numbers stands beside it, on a narrow page neither."""
     case = Corpus.load().one("padding/auto-pad/same-upper-by-hand")
     run = _assessment([Record(case.id, "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"))], tmp_path)
-    run.mixed = [Answers("negative_same", (Given("shrink", 2, case), Given("floor", 1, case)))]
-    html.write([run], tmp_path / "index.html")
+    mixed = Answers("negative_same", (Given("shrink", 2, case), Given("floor", 1, case)))
+    html.write([replace(run, mixed=(mixed,))], tmp_path / "index.html")
     page = browser.new_page()
     page.set_viewport_size({"width": width, "height": 800})
     page.goto((tmp_path / "index.html").as_uri())

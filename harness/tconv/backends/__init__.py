@@ -1,4 +1,4 @@
-"""The small interface that a runtime is behind, and how one is found by name."""
+"""The small interface that a runtime is behind, all of it to be imported from here, and how one is found by name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tconv.backends.outcome import (
+    Broke,
+    Died,
+    Outcome,
+    Produced,
+    Refused,
+    ShapeOnly,
+    TimedOut,
+    Unsupported,
+)
 from tconv.errors import BackendMissing, nearest
 
 if TYPE_CHECKING:
@@ -15,8 +25,23 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
+
+__all__ = [
+    "GROUP",
+    "Backend",
+    "BackendInfo",
+    "Broke",
+    "Died",
+    "Outcome",
+    "Produced",
+    "Refused",
+    "ShapeOnly",
+    "TimedOut",
+    "Unsupported",
+    "create",
+    "names",
+]
 
 GROUP = "tconv.backends"
 """The entry-point group in which a distribution names its backends."""

@@ -21,8 +21,9 @@ import ml_dtypes
 import numpy as np
 
 from tconv.backends import BackendInfo
+from tconv.backends.ending import ending, tail
 from tconv.backends.onnx_model import OPSETS, build
-from tconv.backends.outcome import Broke, Died, Produced, Refused, Unsupported, ending
+from tconv.backends.outcome import Broke, Died, Produced, Refused, Unsupported
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing
 from tconv.vocabulary import DType
@@ -39,7 +40,6 @@ PROTOCOL = 1
 _LONGEST_LINE = 2**20
 _LARGEST_OUTPUT = 2**30
 _HELLO_SECONDS = 60.0
-_TAIL = 2000
 
 
 class _Unusable(Exception):  # noqa: N818 - what the child did, turned into an outcome where it is awaited
@@ -65,6 +65,7 @@ class Exec:
             raise BackendMissing("backend 'exec:' must name a command, as in exec:'python runner.py'")
         # A worker's temporary files are below a folder of the pool's, which outlives a worker that is killed.
         self._files = Path(tempfile.mkdtemp(prefix="tconv-exec-"))
+        self._errors = self._files / "stderr"
         self._count = 0
         self._child: subprocess.Popen[bytes] | None = None
         self._buffer = b""
@@ -92,7 +93,7 @@ class Exec:
 
     def _greeted(self) -> BackendInfo:
         """Start the child and exchange greetings."""
-        with (self._files / "stderr").open("wb") as errors:
+        with self._errors.open("wb") as errors:
             try:
                 self._child = subprocess.Popen(  # noqa: S603 - the command is the user's own, and there is no shell
                     self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
@@ -104,7 +105,7 @@ class Exec:
             self._send({"hello": {"protocol": PROTOCOL}})
             answer = self._line(_HELLO_SECONDS)
         except (BrokenPipeError, EOFError, _Unusable) as error:
-            told = self._tail().rpartition("\n")[2] or str(error) or "it ended"
+            told = tail(self._errors).rpartition("\n")[2] or str(error) or "it ended"
             self._end()
             raise BackendMissing(f"backend {self._words[0]!r} must say hello (got: {told})") from None
         return self._introduction(answer)
@@ -200,7 +201,7 @@ class Exec:
         assert self._child is not None  # noqa: S101
         code = self._child.wait()
         self._end()
-        return Died(ending(code), self._tail())
+        return Died(ending(code), tail(self._errors))
 
     def _end(self) -> None:
         child, self._child = self._child, None
@@ -213,11 +214,6 @@ class Exec:
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
-
-    def _tail(self) -> str:
-        with suppress(OSError):
-            return (self._files / "stderr").read_bytes()[-_TAIL:].decode("utf-8", "replace").strip()
-        return ""
 
 
 def _loaded(path: Path, call: Call) -> Array:

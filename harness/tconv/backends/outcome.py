@@ -1,14 +1,20 @@
-"""What a backend did with a call."""
+"""What a backend did with a call. What is no answer (unsupported, died, timed out, broke) is the verdict as it is."""
 
 from __future__ import annotations
 
-import signal
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     import numpy as np
+    from pydantic import ConfigDict
+
+
+class Recorded:
+    """What stands in a record: where records are read, a key that it does not have is refused."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,42 +40,36 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsupported:
+class Unsupported(Recorded):
     """The backend says that it does not implement the call."""
 
     reason: str
+    kind: Literal["unsupported"] = field(default="unsupported", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
-    """The backend's process ended: the signal or exit code, and the tail of its standard error."""
+class Died(Recorded):
+    """The backend's process ended on this case."""
 
-    cause: str
-    stderr: str
+    cause: str  # a signal's name, or the exit code
+    stderr: str  # its end
+    kind: Literal["died"] = field(default="died", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class TimedOut:
+class TimedOut(Recorded):
     """The backend did not answer in time."""
 
     seconds: float
+    kind: Literal["timed-out"] = field(default="timed-out", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Broke:
-    """Anything unexpected: an exception that is no refusal, an answer that is no array."""
+class Broke(Recorded):
+    """Something happened that is neither an answer nor a refusal."""
 
     message: str
-
-
-def ending(code: int | None) -> str:
-    """Return what a process ended of, as `Died` says it: a signal's name, or the exit code."""
-    if code is None or code >= 0:
-        return f"exit code {code}"
-    with suppress(ValueError):
-        return signal.Signals(-code).name
-    # Real-time signals have no names.
-    return f"signal {-code}"
+    kind: Literal["broke"] = field(default="broke", kw_only=True, repr=False)
 
 
 Outcome = Produced | ShapeOnly | Refused | Unsupported | Died | TimedOut | Broke

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from tconv.cli import options
-from tconv.errors import FileError
-from tconv.gate.judging import assessed_files
+from tconv.errors import writing
+from tconv.gate.assessment import assessed_files
 from tconv.reports import atlas, atomic
 
 
@@ -38,12 +38,6 @@ def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
     for source in found.red:
         click.echo(f"note: {source.name}, {source.dialect} is red: {'; '.join(source.assessment.red)}", err=True)
     for path, text in ((markdown, atlas.markdown(found)), (page, atlas.html(found))):
-        _write(path, text)
+        with writing(path):
+            atomic.write(path, text)
         click.echo(f"atlas {path}")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        atomic.write(path, text)
-    except OSError as error:
-        raise FileError(path, f"must be a file that can be written ({error.strerror})") from None

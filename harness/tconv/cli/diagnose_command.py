@@ -11,7 +11,7 @@ from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
 from tconv.investigation.separating import REPEAT, separate
-from tconv.reports.phrases import phrase
+from tconv.reports.phrases import headline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def command(case: str, backend: str, dialect: str, cases: Path | None, timeout: 
 
 def _tell(reasoning: Reasoning, says: dict[str, str]) -> None:
     record = reasoning.record
-    click.echo(f"{record.case}\n  {record.verdict.kind}: {phrase(record.verdict)}")
+    click.echo(f"{record.case}\n  {headline(record.verdict)}")
     if record.verdict.kind in {"differed", "wrong-shape"}:
         click.echo(f"  asked {REPEAT} times, the output is the same")
     if record.described:

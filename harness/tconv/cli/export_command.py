@@ -12,14 +12,13 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.errors import UsageError
-from tconv.execution.pool import Pool
+from tconv.execution.pool import Pool, asking
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import expressed
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
 from tconv.records import artifacts
-from tconv.records.record_file import RECORD
-from tconv.reports.phrases import phrase
+from tconv.reports.phrases import headline
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def _report(case: Case, backend: str, dialect: str | None, timeout: float, cases
     # What the dialect cannot say is an error, and no report.
     problem = expressed(case, dialect_named(record.dialect))
     if isinstance(record.verdict, ver.Agreed | ver.Disputed):
-        found = f"{record.verdict.kind}: {phrase(record.verdict)}"
+        found = headline(record.verdict)
         click.echo(f"nothing to report: {header.name} {header.version} in {case.id}: {found}", err=True)
         return 1
     click.echo(report(problem, record, header, actual, cases))
@@ -86,6 +85,5 @@ def _run(case: Case, backend: str, dialect: str | None, timeout: float) -> tuple
         tempfile.TemporaryDirectory(prefix="tconv-export-") as folder,
         Pool(Assignment(backend, dialect, folder, ""), 1, timeout) as pool,
     ):
-        (line,) = pool.run([case])
-        record = RECORD.validate_json(line.text)
+        record = asking(pool)(case)
         return record, pool.backend, artifacts.array(Path(folder), record.artifact, "actual")

@@ -16,20 +16,20 @@ from rich.table import Table
 from rich.text import Text
 
 from tconv.cli import options
-from tconv.cli.shrink_command import told, write
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.dialects import dialect_named
-from tconv.errors import FileError, UsageError
+from tconv.errors import UsageError, writing
 from tconv.execution.pool import Pool, answered
 from tconv.execution.worker import Assignment
-from tconv.gate.assessment import Status, judged
+from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
 from tconv.investigation.choices import LARGEST_SEED
 from tconv.investigation.differing import side_by_side
 from tconv.investigation.drawing import drawn
 from tconv.investigation.fuzzing import findings, fuzz, looking
 from tconv.records.failure import failure
+from tconv.reports.phrases import summary
 from tconv.reports.terminal import console
 
 if TYPE_CHECKING:
@@ -101,7 +101,9 @@ def command(
     named = [(backend, dialect), *([] if against is None else [(against, against_dialect)])]
     if against is not None and waivers not in {None, "none"}:
         raise UsageError("--waivers must be 'none' beside --against, or left out: each backend has a file of its own")
-    _made(output)
+    # Before anything is run for an hour, and nobody can be told of it.
+    with writing(output, "folder"):
+        output.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         asked = [stack.enter_context(_asked(*one, waivers, jobs, timeout)) for one in named]
         row, look, clock = (
@@ -213,14 +215,6 @@ def _shrinking(number: int, count: int) -> None:
     click.echo(f"tconv: shrinking finding {number + 1} of {count}", err=True)
 
 
-def _made(folder: Path) -> None:
-    """Make the folder before anything is run for an hour, and nobody can be told of it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(folder, f"must be a folder that can be written ({error.strerror})") from None
-
-
 def _written(found: list[Finding], folder: Path, who: str) -> Path:
     cases = [
         replace(
@@ -230,12 +224,13 @@ def _written(found: list[Finding], folder: Path, who: str) -> Path:
         for one in found
     ]
     path = folder / FILE
-    write(path, case_file(cases, f"What tconv fuzz found: {' '.join(who.split())}"))
+    with writing(path):
+        path.write_text(case_file(cases, f"What tconv fuzz found: {' '.join(who.split())}"), encoding="utf-8")
     return path
 
 
 def _of(record: Record) -> str:
-    return f"{record.backend} {told(record)}"
+    return f"{record.backend} {summary(record)}"
 
 
 def _table(found: list[Finding]) -> Table:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tconv.cli import options
-from tconv.gate.judging import assessed_files
+from tconv.gate.assessment import assessed_files
 from tconv.reports import junit, terminal
 
 

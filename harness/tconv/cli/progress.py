@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tconv.execution.pool import Line
+    from tconv.records.record_file import Line
 
 _SECONDS_BETWEEN_LINES = 5.0
 

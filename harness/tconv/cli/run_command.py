@@ -13,7 +13,7 @@ from tconv.cli.progress import showing
 from tconv.corpus import Corpus, Tier
 from tconv.errors import BackendLost, BackendMissing, DialectError, UsageError
 from tconv.execution.run import Selection, Settings, run
-from tconv.gate.judging import assessed
+from tconv.gate.assessment import assessed
 from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
 from tconv.reports import html, junit, terminal

@@ -13,12 +13,12 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file
 from tconv.dialects import dialect_named
-from tconv.errors import FileError, one_line
+from tconv.errors import one_line, writing
 from tconv.execution.pool import Pool, asking
 from tconv.execution.worker import Assignment
 from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import failure
-from tconv.reports.phrases import explanation, phrase
+from tconv.reports.phrases import headline, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,36 +57,27 @@ def command(
     if dialect is not None:
         dialect_named(dialect)
     with Pool(Assignment(backend, dialect, None, ""), 1, timeout) as pool:
-        ask, row = _told(asking(pool)), dialect_named(pool.dialect)
+        ask, row = _counted(asking(pool)), dialect_named(pool.dialect)
         record = ask(found)
         wanted = failure(record)
         if wanted is None:
-            click.echo(
-                f"tconv: a case must fail to be shrunk (got {record.verdict.kind}: {one_line(phrase(record.verdict))})",
-                err=True,
-            )
+            click.echo(f"tconv: a case must fail to be shrunk (got {one_line(headline(record.verdict))})", err=True)
             return 1
         result = shrunk(found, record, row, _alike(wanted, ask))
-    text = case_file(
-        [replace(result.case, id=_NAME, about=told(result.answer))], f"The smallest case that fails as {found.id} does."
-    )
+    smallest = replace(result.case, id=_NAME, about=summary(result.answer))
+    text = case_file([smallest], f"The smallest case that fails as {found.id} does.")
     file = output or Path(f"{_NAME}.yaml")
     words = ["tconv", "run", "--cases", str(file), "--backend", backend, "--dialect", pool.dialect]
-    lines = [told(result.answer), f"{result.tried} simpler cases were run", shlex.join(words)]
+    lines = [summary(result.answer), f"{result.tried} simpler cases were run", shlex.join(words)]
     if output is None:
         # All of it is a case file, comments included.
         lines[-1] = f"kept as {file}: {lines[-1]}"
         click.echo("".join(f"# {line}\n" for line in lines) + text, nl=False)
         return 0
-    write(output, text)
+    with writing(output):
+        output.write_text(text, encoding="utf-8")
     click.echo("\n".join(lines))
     return 0
-
-
-def told(record: Record) -> str:
-    """Return a verdict, its phrase and its explanation in one line."""
-    said = f"{record.verdict.kind}: {phrase(record.verdict)}".removesuffix(": ")
-    return one_line("; ".join(filter(None, (said, explanation(record)))))
 
 
 def _alike(wanted: Failure, ask: Callable[[Case], Record]) -> Callable[[Case], Record | None]:
@@ -99,27 +90,15 @@ def _alike(wanted: Failure, ask: Callable[[Case], Record]) -> Callable[[Case], R
     return same
 
 
-def _told(ask: Callable[[Case], Record]) -> Callable[[Case], Record]:
+def _counted(ask: Callable[[Case], Record]) -> Callable[[Case], Record]:
     """Return the same with a line on standard error now and then."""
     asked = 0
 
-    def one(case: Case) -> Record:
+    def asked_once_more(case: Case) -> Record:
         nonlocal asked
         asked += 1
         if asked % _ASKED_BETWEEN_LINES == 0:
             click.echo(f"tconv: {asked} cases tried", err=True)
         return ask(case)
 
-    return one
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file.
-
-    Raises:
-        FileError: it cannot be written.
-    """
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(path, f"must be a file that can be written ({error.strerror})") from None
+    return asked_once_more

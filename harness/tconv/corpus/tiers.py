@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from tconv.corpus.covering import cover, uncovered
 from tconv.dialects import DIALECTS
-from tconv.errors import FileError
+from tconv.errors import FileError, writing
 from tconv.expectation.owed import Inexpressible, expectation
 
 if TYPE_CHECKING:
@@ -119,10 +119,8 @@ def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, Selection]
         for name, selection in selections.items()
     ]
     text = '{"format": 1, "sweeps": {\n' + ",\n".join(lines) + "\n}}\n"
-    try:
+    with writing(folder / FILE_NAME):
         (folder / FILE_NAME).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(folder / FILE_NAME, f"must be a file that can be written ({error.strerror})") from None
 
 
 def select(sweep: Sweep) -> Selection:

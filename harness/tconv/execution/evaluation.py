@@ -156,10 +156,10 @@ def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend of anyone
             out.Produced()
             | out.ShapeOnly(tuple(), str())
             | out.Refused(str())
-            | out.Unsupported(str())
-            | out.Died(str(), str())
-            | out.TimedOut(int() | float())
-            | out.Broke(str())
+            | out.Unsupported(str(), kind="unsupported")
+            | out.Died(str(), str(), kind="died")
+            | out.TimedOut(int() | float(), kind="timed-out")
+            | out.Broke(str(), kind="broke")
         ):
             return outcome
         case _:

@@ -8,21 +8,20 @@ import os
 import signal
 import tempfile
 from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from threading import current_thread, main_thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
-from tconv.backends.outcome import ending
+from tconv.backends.ending import ending, tail
 from tconv.errors import BackendLost, BackendMissing, DialectError, TconvError, one_line
 from tconv.execution.probe import PROBED
-from tconv.execution.worker import CASES, HELD_BACK, Assignment, serve
-from tconv.records.record_file import RECORD, BackendHeader, Record, record_line
+from tconv.execution.signals import undisturbed
+from tconv.execution.worker import CASES, Assignment, serve
+from tconv.records.record_file import BackendHeader, Line, Record
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -40,16 +39,6 @@ START_SECONDS = 120.0
 _GRACE_SECONDS = 5.0
 _QUESTIONS = 2
 _PROBE_SECONDS = 10.0
-_TAIL = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A record as it is to be written, and its verdict's kind for whoever counts."""
-
-    case: str
-    kind: str
-    text: str
 
 
 @dataclass(slots=True)
@@ -98,14 +87,6 @@ class _Worker:
                 message: list[Any] = json.loads(self.connection.recv_bytes())
                 return message
         return None
-
-    def tail(self) -> str:
-        """Return the end of what the worker printed."""
-        with suppress(OSError), self.log.open("rb") as file:
-            # A runtime may have printed more than fits into memory.
-            file.seek(max(0, self.log.stat().st_size - _TAIL))
-            return file.read().decode("utf-8", "replace").strip()
-        return ""
 
     def kill(self) -> None:
         """End the worker and whatever it started."""
@@ -213,7 +194,7 @@ class Pool:
                 worker = self._start()
                 self._introduced(worker)
         self._assignment = replace(self._assignment, accumulates=known)
-        found = {dtype: kept for dtype, kept in known.items() if kept}
+        found = {dtype: sums for dtype, sums in known.items() if sums}
         return dialect, backend.model_copy(update={"accumulates": found})
 
     def _start(self, pending: Iterable[Case] = ()) -> _Worker:
@@ -223,7 +204,7 @@ class Pool:
         assignment = replace(self._assignment, log=str(log))
         process = self._context.Process(target=serve, args=(theirs, assignment), daemon=True)
         worker = _Worker(process, ours, log, monotonic() + START_SECONDS, deque(pending))
-        with _undisturbed():
+        with undisturbed():
             process.start()
             self._workers.append(worker)
         theirs.close()
@@ -237,15 +218,15 @@ class Pool:
         """
         message = worker.heard(max(0.0, worker.deadline - monotonic()))
         if message is None:
-            tail = worker.tail()
-            printed = f"; it printed: {one_line(tail.splitlines()[-1])}" if tail else ""
+            said = tail(worker.log)
+            printed = f"; it printed: {one_line(said.splitlines()[-1])}" if said else ""
             raise BackendMissing(
                 f"backend {self._assignment.backend!r} must start (it ended before it answered){printed}"
             )
         match message:
-            case ["info", dialect, told]:
+            case ["info", dialect, header]:
                 worker.introduced = True
-                return dialect, BackendHeader.model_validate(told | {"spec": self._assignment.backend})
+                return dialect, BackendHeader.model_validate(header | {"spec": self._assignment.backend})
             case ["missing", text]:
                 raise BackendMissing(text)
             case ["wrong", text]:
@@ -295,9 +276,9 @@ class Pool:
                 worker.asked, worker.deadline = True, monotonic() + self._timeout
             case ["answered", _]:
                 worker.asked = False
-            case ["record", case_id, kind, text]:
+            case ["record", case_id, text]:
                 worker.prepared = None
-                worker.held = worker.pending.popleft(), self._line(case_id, kind, text)
+                worker.held = worker.pending.popleft(), self._answered(Line(case_id, text))
             case ["idle"]:
                 yield from worker.released()
                 self._feed(worker, waiting)
@@ -315,9 +296,9 @@ class Pool:
         cause = ending(worker.process.exitcode) if worker.ended else "closed its connection and went on"
         suspect = worker.held[0] if worker.held else worker.pending.popleft()
         if suspect.id == worker.first or (worker.first is None and suspect.id in self._suspected):
-            verdict = ver.Died(cause, worker.tail())
+            verdict = ver.Died(cause, tail(worker.log))
             self._replace(worker, waiting)
-            yield self._told(suspect, verdict)
+            yield self._unanswered(suspect, verdict)
             return
         self._suspected[suspect.id] = cause
         self._replace(worker, waiting, suspect)
@@ -329,7 +310,7 @@ class Pool:
         late = worker.pending.popleft() if worker.prepared or worker.first is None else None
         self._replace(worker, waiting)
         if late is not None:
-            yield self._told(late, ver.TimedOut(seconds))
+            yield self._unanswered(late, ver.TimedOut(seconds))
 
     def _replace(self, worker: _Worker, waiting: deque[Case], alone: Case | None = None) -> None:
         """Start another worker, for one case alone where that is wanted, and give back what the old one left."""
@@ -339,59 +320,20 @@ class Pool:
         if left := _chunk(waiting) if alone is None else deque([alone]):
             self._start(left)
 
-    def _told(self, case: Case, verdict: ver.Died | ver.TimedOut) -> Line:
+    def _unanswered(self, case: Case, verdict: ver.Died | ver.TimedOut) -> Line:
+        """Return the line of a case that its worker died of, or fell silent on."""
         self._suspected.pop(case.id, None)
-        return Line(case.id, verdict.kind, record_line(Record(case.id, self.backend.name, self.dialect, verdict)))
+        return Line.of(Record(case.id, self.backend.name, self.dialect, verdict))
 
-    def _line(self, case_id: str, kind: str, text: str) -> Line:
+    def _answered(self, line: Line) -> Line:
         """Return a case's line; of one that died in company and not alone, it says so."""
-        if (cause := self._suspected.pop(case_id, None)) is None:
-            return Line(case_id, kind, text)
-        return Line(case_id, kind, record_line(replace(RECORD.validate_json(text), harmed=cause)))
+        if (cause := self._suspected.pop(line.case, None)) is None:
+            return line
+        return Line.of(replace(line.record, harmed=cause))
 
 
 def _chunk(waiting: deque[Case]) -> deque[Case]:
     return deque(waiting.popleft() for _ in range(min(CHUNK, len(waiting))))
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold back signals while a worker is started.
-
-    One that came in between would lose us the worker; and the worker inherits this until it has left the terminal's
-    process group, so that Ctrl-C, which is for the parent to act upon, does not end it with a traceback.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    # Started inside, the tracker would release what is held back.
-    resource_tracker.ensure_running()
-    came: list[int] = []
-    try:
-        with _noted(came):
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
-            try:
-                yield
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    finally:
-        for number in came:
-            signal.raise_signal(number)
-
-
-@contextmanager
-def _noted(came: list[int]) -> Iterator[None]:
-    """Note signals instead of acting on them: one that this thread holds back is delivered to another (numpy's)."""
-    heard = HELD_BACK if current_thread() is main_thread() else set()
-    # A handler that was not set from Python is None, and could not be set again.
-    before = {number: handler for number in heard if callable(handler := signal.getsignal(number))}
-    for number in before:
-        signal.signal(number, lambda one, _: came.append(one))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def asking(pool: Pool) -> Callable[[Case], Record]:
@@ -401,4 +343,4 @@ def asking(pool: Pool) -> Callable[[Case], Record]:
 
 def answered(pool: Pool, cases: Sequence[Case]) -> dict[str, Record]:
     """Return the records of cases that a pool runs, by id."""
-    return {line.case: RECORD.validate_json(line.text) for line in pool.run(list(cases))}
+    return {line.case: line.record for line in pool.run(list(cases))}

@@ -17,8 +17,8 @@ import numpy as np
 from tconv import __version__
 from tconv.cases.patterns import parse
 from tconv.dialects import dialect_named
-from tconv.errors import FileError, UsageError
-from tconv.execution.pool import Line, Pool
+from tconv.errors import FileError, UsageError, writing
+from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.records.record_file import RunHeader, header_line, read
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
+    from tconv.records.record_file import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +114,12 @@ def run(selection: Selection, settings: Settings, progress: Callable[[int, int, 
         # Known without a worker, which takes a while to start.
         dialect_named(settings.dialect)
     cases = selection.cases()
-    folder = _folder(settings.output)
-    assignment = Assignment(settings.backend, settings.dialect, str(folder.resolve()), "", settings.repeat)
+    with writing(settings.output, "folder"):
+        settings.output.mkdir(parents=True, exist_ok=True)
+    assignment = Assignment(settings.backend, settings.dialect, str(settings.output.resolve()), "", settings.repeat)
     with Pool(assignment, settings.jobs, settings.timeout) as pool:
         header = _header(selection, settings, pool, len(cases))
-        path = folder / record_name(header, selection.name)
+        path = settings.output / record_name(header, selection.name)
         done = _resumed(path, header) if settings.resume else frozenset()
         left = [case for case in cases if case.id not in done]
         progress(len(done), len(cases), None)
@@ -142,19 +144,9 @@ def _written(lines: Iterator[Line], write: Callable[[str], int]) -> Iterator[Lin
         yield line
 
 
-def _folder(output: Path) -> Path:
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(output, f"must be a folder that can be written ({error.strerror})") from None
-    return output
-
-
 def _opened(path: Path, mode: Literal["a", "w"]) -> TextIO:
-    try:
+    with writing(path):
         return path.open(mode, encoding="utf-8", buffering=1)
-    except OSError as error:
-        raise FileError(path, f"must be a file that can be written ({error.strerror})") from None
 
 
 def _header(selection: Selection, settings: Settings, pool: Pool, cases: int) -> RunHeader:

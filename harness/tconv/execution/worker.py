@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import tempfile
 import traceback
@@ -24,14 +23,13 @@ from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, TconvError, one_line
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.probe import PROBED, accumulates
+from tconv.execution.signals import lead_own_group
 from tconv.records.record_file import record_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from multiprocessing.connection import Connection
 
-HELD_BACK = {signal.SIGINT, signal.SIGTERM}
-"""Signals that a worker does not hear before it leads its own process group."""
 CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
 
 
@@ -81,7 +79,7 @@ def _answered(evaluator: Evaluator, case: Case, connection: Connection) -> list[
         record = evaluator.evaluate(case, lambda step: _send(connection, [step, case.id]))
     except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is ours
         return ["failed", case.id, traceback.format_exc()]
-    return ["record", case.id, record.verdict.kind, record_line(record)]
+    return ["record", case.id, record_line(record)]
 
 
 def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:
@@ -94,16 +92,16 @@ def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:
     spoken = dialect_named(name)
     if name not in info.dialects:
         raise TconvError(f"dialect must be one that {info.name} speaks, {', '.join(info.dialects)} (got {name!r})")
-    told = {"name": info.name, "version": info.version, "environment": dict(info.environment)}
-    _send(connection, ["info", name, told | {"supplied": info.supplied}])
+    header = {"name": info.name, "version": info.version, "environment": dict(info.environment)}
+    _send(connection, ["info", name, header | {"supplied": info.supplied}])
     known = dict(assignment.accumulates)
     for dtype in PROBED:
         if dtype not in known:
             known[dtype] = accumulates(backend, spoken, dtype)
             _send(connection, ["accumulates", known[dtype]])
-    kept = {dtype: one for dtype, one in known.items() if one}
+    found = {dtype: sums for dtype, sums in known.items() if sums}
     folder = None if assignment.folder is None else Path(assignment.folder)
-    return Evaluator(backend, info.name, spoken, kept, folder, assignment.repeat)
+    return Evaluator(backend, info.name, spoken, found, folder, assignment.repeat)
 
 
 def _detach(log: str) -> None:
@@ -112,12 +110,7 @@ def _detach(log: str) -> None:
     What it writes to temporary files goes beside that file, and with it when the pool ends.
     """
     os.environ["TMPDIR"] = tempfile.tempdir = str(Path(log).parent)
-    if hasattr(os, "setsid"):
-        os.setsid()
-        # What was held back until here was meant for the parent, which ends us if it ends.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_BACK)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    lead_own_group()
     sys.stdout.flush()
     sys.stderr.flush()
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

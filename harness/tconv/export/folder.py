@@ -13,7 +13,7 @@ from onnx import TensorProto
 from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.errors import FileError, UsageError
+from tconv.errors import FileError, UsageError, writing
 from tconv.expectation.bound import bound, is_subnormal
 from tconv.expectation.problem import Problem, expressed
 from tconv.export.repro import script
@@ -51,12 +51,10 @@ def export(case: Case, dialect: Dialect, folder: Path) -> Path:
     problem = expressed(case, dialect)
     target = folder / folder_name(case, dialect)
     files = dict(_files(problem))
-    try:
+    with writing(target, "folder"):
         _cleared(target)
         for name, content in files.items():
             (target / name).write_bytes(content)
-    except OSError as error:
-        raise FileError(target, f"must be a folder that can be written ({error.strerror})") from None
     return target
 
 

@@ -3,96 +3,132 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, assert_never
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
+from tconv.comparison import answers
+from tconv.corpus import Corpus
+from tconv.gate.status import Status, judged
+from tconv.gate.waivers import active_waivers, chosen
+from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
+    from tconv.cases.case import Case
     from tconv.comparison.answers import Answers
+    from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.records.record_file import Record, Run
 
-
-class Status(StrEnum):
-    """What a record is to whoever reads a report."""
-
-    PASSED = "passed"
-    DISPUTED = "disputed"
-    WAIVED = "waived"
-    REPORTED = "reported"
-    UNSUPPORTED = "unsupported"
-    INEXPRESSIBLE = "inexpressible"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A record with its status, and the reason of a waiver or of a declaration."""
-
-    record: Record
-    status: Status
-    waiver: Waiver | None = None
-    reason: str = ""
+    Facts = Callable[[str], Mapping[str, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class WaiverUse:
-    """How a waiver fared: records that it waives, and those of its cases that agree."""
+    """How a waiver fared.
+
+    Attributes:
+        waiver: the waiver.
+        state: void where its example is no case of its own; stale where the example ran and does not deviate; wide
+            where it also covers cases that agree.
+        waived: how many records it waives.
+        agreeing: those of its cases that agree.
+    """
 
     waiver: Waiver
-    waived: int
-    agreeing: tuple[str, ...]
+    state: Literal["void", "stale", "wide", "fitting"]
+    waived: int = 0
+    agreeing: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Assessment:
     """A run through the gate.
 
     Attributes:
         run: the records.
         judged: every record with its status, in the order of ids.
-        stale: waivers whose cases ran and none of which deviates any more.
-        void: waivers whose example is no case of theirs.
-        wide: waivers that also cover cases that agree.
+        uses: how the waivers of this dialect and version fared.
         harmed: cases in which a process died that an earlier one had harmed, where no waiver knows of one that does.
-        mixed: questions to which the backend gives no single answer, where whoever made this asked for them.
         incomplete: why the records are not all that there should be.
-        red: why the gate is red, in sentences; none where it is green.
+        mixed: questions to which the backend gives no single answer, where they were asked for.
     """
 
     run: Run
-    judged: list[Judged] = field(default_factory=list)
-    stale: list[Waiver] = field(default_factory=list)
-    void: list[Waiver] = field(default_factory=list)
-    wide: list[WaiverUse] = field(default_factory=list)
-    harmed: list[Record] = field(default_factory=list)
-    mixed: list[Answers] = field(default_factory=list)
-    incomplete: list[str] = field(default_factory=list)
-    red: list[str] = field(default_factory=list)
+    judged: tuple[Judged, ...]
+    uses: tuple[WaiverUse, ...] = ()
+    harmed: tuple[Record, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    mixed: tuple[Answers, ...] = ()
+
+    @property
+    def stale(self) -> list[Waiver]:
+        """The waivers whose example ran and does not deviate any more."""
+        return [use.waiver for use in self.uses if use.state == "stale"]
+
+    @property
+    def void(self) -> list[Waiver]:
+        """The waivers whose example is no case of theirs."""
+        return [use.waiver for use in self.uses if use.state == "void"]
+
+    @property
+    def wide(self) -> list[WaiverUse]:
+        """The waivers that also cover cases that agree."""
+        return [use for use in self.uses if use.state == "wide"]
 
     @property
     def waived(self) -> frozenset[str]:
         """The ids of what is waived."""
-        return frozenset(judged.record.case for judged in self.judged if judged.waiver is not None)
+        return _waived(self.judged)
 
-    @property
+    @cached_property
     def counts(self) -> Counter[Status]:
         """The number of records of each status."""
-        return Counter(judged.status for judged in self.judged)
+        return Counter(member.status for member in self.judged)
+
+    @cached_property
+    def red(self) -> list[str]:
+        """Why the gate is red, in sentences; none where it is green."""
+        failed = self.counts[Status.FAILED]
+        own = [f"{failed} {'case' if failed == 1 else 'cases'} failed without a waiver"] if failed else []
+        return [*own, *self.faults]
+
+    @cached_property
+    def faults(self) -> list[str]:
+        """Why the gate is red, in sentences, beyond the cases that failed."""
+        reasons = list(self.incomplete)
+        reasons += [
+            f"waiver {w.name!r} is stale: its example {w.example!r} ran and does not deviate as it says; remove it"
+            for w in self.stale
+        ]
+        reasons += [
+            f"waiver {w.name!r} is void: its example {w.example!r} is no case that it covers; correct it"
+            for w in self.void
+        ]
+        if self.harmed:
+            some = self.harmed[0]
+            reasons.append(
+                f"a process died in {len(self.harmed)} cases that do not die alone, such as {some.case} "
+                f"({some.harmed}): some earlier case has harmed it, and no waiver says which"
+            )
+        if not self.counts[Status.PASSED]:
+            reasons.append("not one case passed, so nothing was shown")
+        return reasons
 
 
 def assess(
     run: Run,
     waivers: WaiverFile | None,
-    facts: Callable[[str], Mapping[str, str] | None],
+    facts: Facts,
     *,
     strict: bool = False,
     own: bool = True,
     digest: str | None = None,
+    find: Callable[[str], Case | None] | None = None,
 ) -> Assessment:
     """Return what a run comes to.
 
@@ -103,102 +139,87 @@ def assess(
         strict: whether accepting an invalid model is a failure.
         own: whether the waivers speak of this corpus; else an example that it does not have is no fault of theirs.
         digest: the corpus that the facts are of; None where that is not known.
+        find: a case by its id, to look for questions that are not answered alike; None where nobody asks for them.
     """
     version = run.header.backend.version
-    assessment = Assessment(run)
     known = {record.case: facts(record.case) or {} for record in run.records}
-    for record in run.records:
-        assessment.judged.append(judged(record, known[record.case], waivers, version, strict=strict))
-    active = _active(waivers, run.header.dialect, version)
-    _check_waivers(assessment, active, known, facts, own=own)
-    assessment.harmed = list(_harmed(run, active, known))
-    assessment.incomplete = _incomplete(run, digest)
-    assessment.red = _reasons(assessment)
-    return assessment
+    members = tuple(judged(record, known[record.case], waivers, version, strict=strict) for record in run.records)
+    active = active_waivers(waivers, run.header.dialect, version)
+    return Assessment(
+        run,
+        members,
+        tuple(_uses(members, active, known, facts, own=own)),
+        tuple(_harmed(run, active, known)),
+        tuple(_incomplete(run, digest)),
+        () if find is None else tuple(answers.mixed(run, find, _waived(members))),
+    )
 
 
-def judged(
-    record: Record, facts: Mapping[str, str], waivers: WaiverFile | None, version: str, *, strict: bool = False
-) -> Judged:
-    """Return a record with its status.
+def assessed(run: Run, waivers: WaiverFile | None, corpus: Corpus, *, strict: bool, own: bool) -> Assessment:
+    """Return what a run comes to, as all commands judge it: with the questions that are not answered alike.
 
     Args:
-        record: what came of a case.
-        facts: the case's facts.
-        waivers: the backend's known deviations; None for none.
-        version: the backend's version.
+        run: the records.
+        waivers: the backend's known deviations.
+        corpus: what the records' ids are of.
+        strict: whether accepting an invalid model is a failure.
+        own: whether the waivers speak of this corpus.
+    """
+    return assess(run, waivers, corpus.facts, strict=strict, own=own, digest=corpus.digest, find=corpus.find)
+
+
+def assessed_files(
+    records: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool = False
+) -> tuple[list[Assessment], Corpus]:
+    """Return what record files come to, each with the waivers of its backend, and the corpus that they are of.
+
+    Args:
+        records: the files.
+        cases: what --cases named; None for tconv's own corpus.
+        waivers: what --waivers named.
         strict: whether accepting an invalid model is a failure.
     """
-    match record.verdict:
-        case ver.Agreed():
-            return Judged(record, Status.PASSED)
-        case ver.Disputed():
-            waiver = _waiver(record, facts, waivers, version)
-            return Judged(
-                record, Status.WAIVED if waiver else Status.DISPUTED, waiver, waiver.because if waiver else ""
-            )
-        case ver.Inexpressible(reason):
-            return Judged(record, Status.INEXPRESSIBLE, reason=reason)
-        case ver.Unsupported(reason):
-            declared = next((u for u in (waivers.unsupported if waivers else ()) if u.covers(record.case, facts)), None)
-            if declared is None:
-                return Judged(record, Status.FAILED, reason=f"unsupported, and not declared so: {reason}")
-            return Judged(record, Status.UNSUPPORTED, reason=declared.because)
-        case (
-            ver.AcceptedInvalid()
-            | ver.Differed()
-            | ver.WrongShape()
-            | ver.WrongDtype()
-            | ver.RefusedValid()
-            | ver.Died()
-            | ver.TimedOut()
-            | ver.Unstable()
-            | ver.Broke()
-        ):
-            waiver = _waiver(record, facts, waivers, version)
-            if waiver is not None:
-                return Judged(record, Status.WAIVED, waiver, waiver.because)
-            answered = record.verdict
-            lenient = isinstance(answered, ver.AcceptedInvalid) and not (strict and answered.stated)
-            return Judged(record, Status.REPORTED if lenient else Status.FAILED)
-        case _:
-            assert_never(record.verdict)
+    corpus = Corpus.load(cases)
+    own = cases is None or waivers is not None
+    return [
+        assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
+        for run in map(read, records)
+    ], corpus
 
 
-def _waiver(record: Record, facts: Mapping[str, str], waivers: WaiverFile | None, version: str) -> Waiver | None:
-    active = _active(waivers, record.dialect, version)
-    return next((waiver for waiver in active if waiver.waives(record, facts)), None)
+def _waived(members: Sequence[Judged]) -> frozenset[str]:
+    return frozenset(member.record.case for member in members if member.waiver is not None)
 
 
-def _active(waivers: WaiverFile | None, dialect: str, version: str) -> list[Waiver]:
-    return [waiver for waiver in (waivers.waivers if waivers else ()) if waiver.active(dialect, version)]
-
-
-def _check_waivers(
-    assessment: Assessment,
+def _uses(
+    members: Sequence[Judged],
     active: Sequence[Waiver],
     known: Mapping[str, Mapping[str, str]],
-    facts: Callable[[str], Mapping[str, str] | None],
+    facts: Facts,
     *,
     own: bool,
-) -> None:
-    ran = {judged.record.case: judged for judged in assessment.judged}
+) -> Iterator[WaiverUse]:
+    ran = {member.record.case: member for member in members}
     for waiver in active:
         example = facts(waiver.example)
         if own if example is None else not waiver.covers(waiver.example, example):
-            assessment.void.append(waiver)
+            yield WaiverUse(waiver, "void")
             continue
-        covered = [j for j in assessment.judged if waiver.covers(j.record.case, known[j.record.case])]
-        waived = sum(j.waiver is waiver for j in covered)
-        agreeing = tuple(j.record.case for j in covered if j.status is Status.PASSED)
+        covered = [member for member in members if waiver.covers(member.record.case, known[member.record.case])]
+        waived = sum(member.waiver is waiver for member in covered)
+        agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
         # The example is the case that shows the deviation; the others of a part of the corpus prove nothing.
         # A refusal that a reading explains is no deviation by itself, whatever its words are.
         # Of a dialect that cannot say the example nothing is known.
         shown = ran.get(waiver.example)
         if shown and shown.status is not Status.INEXPRESSIBLE and not _shows(shown, waiver):
-            assessment.stale.append(waiver)
-        elif agreeing:
-            assessment.wide.append(WaiverUse(waiver, waived, agreeing))
+            yield WaiverUse(waiver, "stale", waived, agreeing)
+        else:
+            yield WaiverUse(waiver, "wide" if agreeing else "fitting", waived, agreeing)
+
+
+def _shows(example: Judged, waiver: Waiver) -> bool:
+    return example.waiver is waiver and not isinstance(example.record.verdict, ver.Disputed)
 
 
 def _harmed(run: Run, active: Sequence[Waiver], known: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
@@ -211,43 +232,9 @@ def _harmed(run: Run, active: Sequence[Waiver], known: Mapping[str, Mapping[str,
             yield record
 
 
-def _shows(example: Judged, waiver: Waiver) -> bool:
-    return example.waiver is waiver and not isinstance(example.record.verdict, ver.Disputed)
-
-
-def _incomplete(run: Run, digest: str | None) -> list[str]:
-    """Return why the records are not what their header promises."""
-    reasons = []
+def _incomplete(run: Run, digest: str | None) -> Iterator[str]:
+    """Yield why the records are not what their header promises."""
     if len(run.records) != run.header.cases:
-        reasons.append(f"{run.header.cases} cases must have a record (got {len(run.records)}); resume the run")
+        yield f"{run.header.cases} cases must have a record (got {len(run.records)}); resume the run"
     if digest is not None and run.header.corpus != digest:
-        reasons.append(f"the records must be of this corpus, {digest} (got {run.header.corpus}); run it again")
-    return reasons
-
-
-def _reasons(assessment: Assessment) -> list[str]:
-    failed = assessment.counts[Status.FAILED]
-    own = [f"{failed} {'case' if failed == 1 else 'cases'} failed without a waiver"] if failed else []
-    return [*own, *told_by_no_case(assessment)]
-
-
-def told_by_no_case(assessment: Assessment) -> list[str]:
-    """Return why the gate is red, in sentences, beyond the cases that failed."""
-    reasons = list(assessment.incomplete)
-    reasons += [
-        f"waiver {w.name!r} is stale: its example {w.example!r} ran and does not deviate as it says; remove it"
-        for w in assessment.stale
-    ]
-    reasons += [
-        f"waiver {w.name!r} is void: its example {w.example!r} is no case that it covers; correct it"
-        for w in assessment.void
-    ]
-    if assessment.harmed:
-        some = assessment.harmed[0]
-        reasons.append(
-            f"a process died in {len(assessment.harmed)} cases that do not die alone, such as {some.case} "
-            f"({some.harmed}): some earlier case has harmed it, and no waiver says which"
-        )
-    if not assessment.counts[Status.PASSED]:
-        reasons.append("not one case passed, so nothing was shown")
-    return reasons
+        yield f"the records must be of this corpus, {digest} (got {run.header.corpus}); run it again"

@@ -171,6 +171,11 @@ class WaiverFile(_Part):
     waivers: list[Waiver] = []
 
 
+def active_waivers(file: WaiverFile | None, dialect: str, version: str) -> list[Waiver]:
+    """Return the waivers of a file, where there is one, that speak of this dialect and this version of the backend."""
+    return [waiver for waiver in (file.waivers if file else ()) if waiver.active(dialect, version)]
+
+
 def load(path: Path) -> WaiverFile:
     """Read a waiver file.
 

@@ -8,7 +8,7 @@ import pytest
 
 from tconv.corpus.corpus import case_files
 from tconv.errors import TconvError
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.pytest_plugin import explanation
 from tconv.pytest_plugin.settings import folder_of
 from tconv.records.record_file import record_line
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.gate.assessment import Judged
+    from tconv.gate.status import Judged
     from tconv.pytest_plugin.session import Session
 
 RECORD = "tconv_record"
@@ -39,8 +39,8 @@ class Deviation(Exception):  # noqa: N818 - it is what was found, not a fault of
         super().__init__(judged)
 
 
-class Elsewhere(pytest.File):
-    """The case files that lie outside of the ini file's folder; the ini file stands for them.
+class _Judging(pytest.File):
+    """A file below which there are cases.
 
     Args:
         judging: what the items share.
@@ -50,6 +50,10 @@ class Elsewhere(pytest.File):
     def __init__(self, *, judging: Session, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(**kwargs)
         self._judging = judging
+
+
+class Elsewhere(_Judging):
+    """The case files that lie outside of the ini file's folder; the ini file stands for them."""
 
     def collect(self) -> Iterator[pytest.Collector]:
         """Yield the case files, named as the ids of their cases begin.
@@ -67,17 +71,8 @@ class Elsewhere(pytest.File):
                 yield CaseFile.from_parent(self, path=file, name=name, judging=self._judging)
 
 
-class CaseFile(pytest.File):
-    """A case file.
-
-    Args:
-        judging: what the items share.
-        kwargs: pytest's.
-    """
-
-    def __init__(self, *, judging: Session, **kwargs: Any) -> None:  # noqa: ANN401
-        super().__init__(**kwargs)
-        self._judging = judging
+class CaseFile(_Judging):
+    """A case file."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the cases of the tier, named as their ids end.

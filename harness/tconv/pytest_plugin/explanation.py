@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.errors import one_line
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.reports.phrases import explanation as explained
 from tconv.reports.phrases import phrase, reproduce
 from tconv.verdict import kinds as ver
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tconv.gate.assessment import Judged
+    from tconv.gate.status import Judged
 
 _MOST_LINES = 20
 

@@ -10,12 +10,11 @@ from tconv import __version__
 from tconv.corpus.corpus import SUFFIXES
 from tconv.datafiles import data_folder
 from tconv.errors import TconvError
-from tconv.gate.assessment import assess, told_by_no_case
+from tconv.gate.assessment import assess
 from tconv.pytest_plugin import settings as ini
 from tconv.pytest_plugin.collection import RECORD, VERSION, CaseFile, CaseItem, Elsewhere
 from tconv.pytest_plugin.session import Session
-from tconv.records.record_file import RECORD as RECORD_ADAPTER
-from tconv.records.record_file import BackendHeader, Run, RunHeader
+from tconv.records.record_file import BackendHeader, Run, RunHeader, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -82,11 +81,11 @@ class Gatekeeper:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep a case's record."""
-        told = dict(report.user_properties)
-        if not self._is_worker and RECORD in told and report.when == "call":
-            record = RECORD_ADAPTER.validate_json(str(told[RECORD]))
+        properties = dict(report.user_properties)
+        if not self._is_worker and RECORD in properties and report.when == "call":
+            record = record_of(str(properties[RECORD]))
             self._records[record.case] = record
-            self._version = str(told[VERSION])
+            self._version = str(properties[VERSION])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -98,7 +97,7 @@ class Gatekeeper:
             return
         try:
             self._assessment = self._assessed()
-            reasons = told_by_no_case(self._assessment)
+            reasons = self._assessment.faults
         except TconvError as error:
             reasons = [str(error)]
         if reasons:
@@ -120,7 +119,7 @@ class Gatekeeper:
         if waivers is not None:
             # Some cases may have been deselected: a waiver of those has nothing to answer for.
             facts = {record.case: self._session.facts(record.case) or {} for record in records}
-            met = [one for one in waivers.waivers if any(one.covers(*pair) for pair in facts.items())]
+            met = [waiver for waiver in waivers.waivers if any(waiver.covers(*pair) for pair in facts.items())]
             waivers = waivers.model_copy(update={"waivers": met})
         run = Run(self._settings.base, header, records)
         ships = data_folder("cases").resolve() in self._settings.roots
@@ -143,7 +142,7 @@ class Gatekeeper:
             return
         header, counts = self._assessment.run.header, self._assessment.counts
         terminalreporter.write_sep("=", "tconv")
-        told = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
-        terminalreporter.write_line(f"{header.backend.name} {header.backend.version}, {header.dialect}: {told}")
+        totals = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
+        terminalreporter.write_line(f"{header.backend.name} {header.backend.version}, {header.dialect}: {totals}")
         for reason in self._assessment.red:
             terminalreporter.write_line(f"red: {reason}", red=True)

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import SUFFIXES
 from tconv.errors import FileError
-from tconv.execution.pool import Pool
+from tconv.execution.pool import Pool, asking
 from tconv.execution.worker import Assignment
-from tconv.gate.assessment import judged
+from tconv.gate.status import judged
 from tconv.pytest_plugin import settings as ini
-from tconv.records.record_file import RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.gate.assessment import Judged
+    from tconv.gate.status import Judged
     from tconv.gate.waivers import WaiverFile
     from tconv.pytest_plugin.settings import Settings
 
@@ -79,8 +78,7 @@ class Session:
         Raises:
             BackendMissing: the backend is not there or does not start.
         """
-        (line,) = self.pool.run([case])
-        record = RECORD.validate_json(line.text)
+        record = asking(self.pool)(case)
         backend = self.pool.backend
         waivers = self.waivers(backend.name)
         return judged(record, case.facts, waivers, backend.version, strict=self.settings.strict)

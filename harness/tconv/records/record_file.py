@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -18,6 +19,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from tconv.backends.outcome import Recorded
 from tconv.dialects import dialect_named
 from tconv.dialects.readings import Together
 from tconv.errors import FileError
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """The version of the format; a reader refuses others."""
-_STRICT = ConfigDict(extra="forbid")
-"""A record with an unknown key is of another format."""
 
 
 class BackendHeader(BaseModel):
@@ -98,18 +98,17 @@ Names = Annotated[Together, BeforeValidator(_together), PlainSerializer(str), Wi
 
 
 @dataclass(frozen=True, slots=True)
-class CallSummary:
+class CallSummary(Recorded):
     """The call as it was said: the dialect's attributes, and each input as name, shape, type."""
 
     attributes: dict[str, str | int | list[int]]
     inputs: list[tuple[str, list[int], str]]
     data_format: str
     filter_format: str
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(Recorded):
     """One case's line.
 
     Attributes:
@@ -137,14 +136,31 @@ class Record:
     diagnosis: tuple[Names, ...] = ()
     described: str | None = None
     harmed: str | None = None
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
 
-RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 _SHAPES = ("expected", "actual")
 """What says something though it is empty: the shape of a scalar."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A case's record as its line in a record file, without the newline; it is parsed where the record is asked for."""
+
+    case: str
+    text: str
+
+    @classmethod
+    def of(cls, record: Record) -> Line:
+        """Return a record's line."""
+        return cls(record.case, record_line(record))
+
+    @cached_property
+    def record(self) -> Record:
+        """The record."""
+        return record_of(self.text)
 
 
 @dataclass(slots=True)
@@ -171,6 +187,15 @@ def record_line(record: Record) -> str:
     verdict = {"kind": record.verdict.kind} | _plain(record.verdict)
     line = _plain(record) | {"verdict": verdict, "seconds": round(record.seconds, 6)}
     return _ENCODER.encode(line)
+
+
+def record_of(line: str | bytes) -> Record:
+    """Return the record that a line is of.
+
+    Raises:
+        ValidationError: it is no record's line.
+    """
+    return _RECORD.validate_json(line)
 
 
 def _plain(thing: Record | Verdict | CallSummary) -> dict[str, Any]:
@@ -231,7 +256,7 @@ def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
 
 def _record(path: Path, number: int, line: bytes) -> Record:
     try:
-        return RECORD.validate_json(line)
+        return record_of(line)
     except ValidationError as error:
         raise FileError(path, f"must be a record (got: {_first(error)})", number) from None
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.records.failure import failure
-from tconv.reports.phrases import phrase
+from tconv.reports.phrases import headline, phrase
 
 if TYPE_CHECKING:
     from tconv.dialects.readings import Together
-    from tconv.gate.assessment import Assessment, Judged
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Judged
 
 _LONGEST = 160
 """Characters of what a backend said."""
@@ -57,7 +58,7 @@ def _cause(judged: Judged, explained: Together | None) -> tuple[str, ...]:
     if judged.status is Status.DISPUTED:
         return (phrase(verdict),)
     if judged.status is not Status.FAILED:
-        return (f"{verdict.kind}: {phrase(verdict)}",)
+        return (headline(verdict),)
     if explained:
         return ("explained", str(explained))
     found = failure(judged.record)

@@ -19,13 +19,15 @@ from tconv.reports import atomic
 from tconv.reports.page import figures, overview
 from tconv.reports.page.artifacts import OPERANDS, VALUES, Shown, shown
 from tconv.reports.phrases import explanation, inconsistency, phrase
+from tconv.reports.statuses import STATUSES
 from tconv.verdict.kinds import KINDS, Agreed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tconv.gate.assessment import Assessment, Judged
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Judged
     from tconv.reports.page.overview import Overview
 
 PAGE_LIMIT = 24 * 2**20
@@ -33,6 +35,7 @@ PAGE_LIMIT = 24 * 2**20
 
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _LONGEST = 200
+_ORDER = tuple(STATUSES)
 _TAG = len('<script type="application/json" id="arrays-"></script>\n') + 8
 
 
@@ -69,6 +72,7 @@ def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str
         runs=runs,
         summary=overview.summary(runs),
         overview=overview,
+        statuses=STATUSES,
         inconsistency=inconsistency,
         data=Markup(data),  # noqa: S704 - _json leaves nothing that markup could be made of
         arrays=[(number, Markup(block)) for number, block in arrays],  # noqa: S704 - likewise
@@ -109,7 +113,7 @@ def _data(runs: Sequence[Overview]) -> dict[str, Any]:
                 facts.append(overview.waiver_facts(judged.waiver))
             rows.append(_row(number, judged, None if judged.waiver is None else waivers[number, judged.waiver.name]))
     return {
-        "statuses": [[status.value, overview.SYMBOLS[status]] for status in overview.STATUSES],
+        "statuses": [[status.value, look.symbol] for status, look in STATUSES.items()],
         "kinds": list(KINDS),
         "runs": [_run(run) for run in runs],
         "waivers": facts,
@@ -154,7 +158,7 @@ def _row(run: int, judged: Judged, waiver: int | None) -> list[Any]:
     return [
         run,
         record.case,
-        overview.STATUSES.index(judged.status),
+        _ORDER.index(judged.status),
         list(KINDS).index(record.verdict.kind),
         said,
         round(record.seconds, 6) if math.isfinite(record.seconds) else None,
@@ -203,7 +207,7 @@ def _arrays(runs: Sequence[Overview], room: int) -> list[tuple[int, str]]:
     folders = [run.assessment.run.path.parent for run in runs for _ in run.assessment.judged]
     wanted = sorted(
         ((n, j.record.artifact) for n, j in enumerate(judged) if j.record.artifact is not None),
-        key=lambda numbered: overview.STATUSES.index(judged[numbered[0]].status),
+        key=lambda numbered: _ORDER.index(judged[numbered[0]].status),
     )
     full = f"The arrays are not shown: the page's limit of {PAGE_LIMIT // 2**20} MiB is reached."
     blocks = {n: _json(asdict(Shown([f"{full} The artifact is {artifact}."]))) for n, artifact in wanted}

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from tconv.errors import FileError
-from tconv.gate.assessment import Status
-from tconv.reports.phrases import explanation, phrase, reproduce
+from tconv.errors import writing
+from tconv.gate.status import Status
+from tconv.reports.phrases import explanation, headline, phrase, reproduce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tconv.gate.assessment import Assessment, Judged
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Judged
     from tconv.records.record_file import RunHeader
 
 # XML 1.0 has no place for most control characters, escaped or not; a runtime's message may hold any.
@@ -31,11 +32,9 @@ def write(assessments: Sequence[Assessment], path: Path) -> None:
     xml = JUnitXml("tconv")
     for assessment in assessments:
         xml.add_testsuite(_suite(assessment))
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         xml.write(str(path), pretty=True)
-    except OSError as error:
-        raise FileError(path, f"must be a file that can be written ({error.strerror})") from None
 
 
 def _suite(assessment: Assessment) -> TestSuite:
@@ -60,7 +59,8 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
             case.system_out = f"{judged.status}: {said}"
         case Status.FAILED:
             why = _clean(explanation(record))
-            failure = Failure(f"{record.verdict.kind}: {said}" + (f"; {why}" if why else ""), record.verdict.kind)
+            what = _clean(headline(record.verdict))
+            failure = Failure(what + (f"; {why}" if why else ""), record.verdict.kind)
             failure.text = _clean(reproduce(record, header.backend.spec, header.path))
             case.result = [failure]
         case _:

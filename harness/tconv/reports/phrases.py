@@ -46,6 +46,17 @@ def phrase(verdict: ver.Verdict) -> str:
             assert_never(verdict)
 
 
+def headline(verdict: ver.Verdict) -> str:
+    """Return the kind of a verdict and its phrase."""
+    return f"{verdict.kind}: {phrase(verdict)}"
+
+
+def summary(record: Record) -> str:
+    """Return a verdict, its phrase and its explanation in one line."""
+    said = headline(record.verdict).removesuffix(": ")
+    return one_line("; ".join(filter(None, (said, explanation(record)))))
+
+
 def explanation(record: Record) -> str:
     """Return why an output is wrong: the misreadings that give it, or where and how; empty where neither is known."""
     if record.diagnosis:

@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.phrases import inconsistency
+from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,24 +24,6 @@ if TYPE_CHECKING:
 
 _PIPED_WIDTH = 400
 _MOST_GROUPS = 20
-_STYLES = {
-    Status.PASSED: "green",
-    Status.DISPUTED: "cyan",
-    Status.WAIVED: "yellow",
-    Status.REPORTED: "magenta",
-    Status.UNSUPPORTED: "dim",
-    Status.INEXPRESSIBLE: "dim",
-    Status.FAILED: "bold red",
-}
-_MEANINGS = {
-    Status.PASSED: "as the text says",
-    Status.DISPUTED: "as another reading of the same text says",
-    Status.WAIVED: "known deviations",
-    Status.REPORTED: "invalid models that were answered; --strict makes them failures",
-    Status.UNSUPPORTED: "declared so",
-    Status.INEXPRESSIBLE: "this dialect cannot say them",
-    Status.FAILED: "deviations that nobody has waived",
-}
 
 
 def console() -> Console:
@@ -69,15 +52,9 @@ def show(assessment: Assessment, page: Path | None) -> None:
     )
     out.print(_totals(assessment))
     out.print()
-    if assessment.counts[Status.DISPUTED]:
-        out.print(_grouped("disputed readings that it follows", assessment, Status.DISPUTED))
-    for status, title in (
-        (Status.WAIVED, "waived"),
-        (Status.REPORTED, "answered although invalid"),
-        (Status.FAILED, "failed"),
-    ):
-        if assessment.counts[status]:
-            out.print(_grouped(title, assessment, status))
+    for status in Status:
+        if assessment.counts[status] and (heading := STATUSES[status].heading):
+            out.print(_grouped(heading, assessment, status))
     for answers in assessment.mixed:
         out.print(f"note: {inconsistency(answers)}", markup=False)
     if harmed := [judged.record for judged in assessment.judged if judged.record.harmed]:
@@ -111,8 +88,8 @@ def _totals(assessment: Assessment) -> Table:
     counts = assessment.counts
     for status in Status:
         if counts[status] or status in (Status.PASSED, Status.FAILED):
-            style = _STYLES[status] if counts[status] else "dim"
-            table.add_row(Text(f"{counts[status]:,}", style=style), Text(status, style=style), _MEANINGS[status])
+            style = STATUSES[status].style if counts[status] else "dim"
+            table.add_row(Text(f"{counts[status]:,}", style=style), Text(status, style=style), STATUSES[status].total)
     return table
 
 
@@ -123,8 +100,8 @@ def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
     table.add_column("what", overflow="fold", ratio=2)
     table.add_column("for example: tconv show", overflow="fold", ratio=3)
     found = causes(assessment, status)
-    for one in found[:_MOST_GROUPS]:
-        table.add_row(f"{one.count:,}", Text(one.what), Text(shlex.quote(one.example)))
+    for cause in found[:_MOST_GROUPS]:
+        table.add_row(f"{cause.count:,}", Text(cause.what), Text(shlex.quote(cause.example)))
     if rest := found[_MOST_GROUPS:]:
-        table.add_row(f"{sum(one.count for one in rest):,}", f"in {len(rest)} further groups; see the page", "")
+        table.add_row(f"{sum(cause.count for cause in rest):,}", f"in {len(rest)} further groups; see the page", "")
     return table

@@ -45,14 +45,8 @@ def judge(problem: Problem, outcome: out.Outcome, accumulates: Mapping[str, str]
         accumulates: what the backend accumulates f16 and bf16 in.
     """
     match outcome:
-        case out.Unsupported(reason):
-            return ver.Unsupported(reason)
-        case out.Died(cause, stderr):
-            return ver.Died(cause, stderr)
-        case out.TimedOut(seconds):
-            return ver.TimedOut(seconds)
-        case out.Broke(message):
-            return ver.Broke(message)
+        case out.Unsupported() | out.Died() | out.TimedOut() | out.Broke():
+            return outcome
         case out.Refused() | out.Produced() | out.ShapeOnly():
             return _answered(problem, outcome, accumulates)
         case _:

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from tconv.backends.outcome import Broke, Died, Recorded, TimedOut, Unsupported
+
+__all__ = [
+    "KINDS",
+    "AcceptedInvalid",
+    "Agreed",
+    "Broke",
+    "Died",
+    "Differed",
+    "Disputed",
+    "Inexpressible",
+    "RefusedValid",
+    "Rule",
+    "TimedOut",
+    "Unstable",
+    "Unsupported",
+    "Verdict",
+    "WrongDtype",
+    "WrongShape",
+]
 
 Rule = Literal["exact", "bound", "shape", "refusal"]
 """What was compared: values exactly, values within the derived bound, the shape alone, or a refusal that was owed."""
 
 
-_STRICT: dict[str, Any] = {"extra": "forbid"}
-"""What the file boundary makes of these classes: a record with an unknown key is refused."""
-
-
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class Agreed(Recorded):
     """The backend does what the dialect's text says.
 
     Attributes:
@@ -24,24 +41,22 @@ class Agreed:
 
     rule: Rule
     notes: tuple[str, ...] = ()
-    kind: Literal["agreed"] = field(default="agreed", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    kind: Literal["agreed"] = "agreed"
 
 
 @dataclass(frozen=True, slots=True)
-class Disputed:
+class Disputed(Recorded):
     """The backend follows readings that the text also allows; where it refused, the message is its own."""
 
     readings: tuple[str, ...]
     rule: Rule
     notes: tuple[str, ...] = ()
     message: str | None = None
-    kind: Literal["disputed"] = field(default="disputed", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    kind: Literal["disputed"] = "disputed"
 
 
 @dataclass(frozen=True, slots=True)
-class Differed:
+class Differed(Recorded):
     """Values differ.
 
     Attributes:
@@ -61,41 +76,37 @@ class Differed:
     expected: float
     actual: float
     worst: float | None = None
-    kind: Literal["differed"] = field(default="differed", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    kind: Literal["differed"] = "differed"
 
 
 @dataclass(frozen=True, slots=True)
-class WrongShape:
+class WrongShape(Recorded):
     """The output has another shape, both in the call's layout."""
 
     expected: tuple[int, ...]
     actual: tuple[int, ...]
-    kind: Literal["wrong-shape"] = field(default="wrong-shape", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    kind: Literal["wrong-shape"] = "wrong-shape"
 
 
 @dataclass(frozen=True, slots=True)
-class WrongDtype:
+class WrongDtype(Recorded):
     """The output has another element type."""
 
     expected: str
     actual: str
-    kind: Literal["wrong-dtype"] = field(default="wrong-dtype", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    kind: Literal["wrong-dtype"] = "wrong-dtype"
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedValid:
+class RefusedValid(Recorded):
     """A valid call was refused."""
 
     message: str
-    kind: Literal["refused-valid"] = field(default="refused-valid", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    kind: Literal["refused-valid"] = "refused-valid"
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptedInvalid:
+class AcceptedInvalid(Recorded):
     """A call that breaks a constraint was answered with a value.
 
     Attributes:
@@ -105,63 +116,23 @@ class AcceptedInvalid:
 
     constraint: str
     stated: bool = True
-    kind: Literal["accepted-invalid"] = field(default="accepted-invalid", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    kind: Literal["accepted-invalid"] = "accepted-invalid"
 
 
 @dataclass(frozen=True, slots=True)
-class Unsupported:
-    """The backend says that it does not implement the call."""
-
-    reason: str
-    kind: Literal["unsupported"] = field(default="unsupported", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
-
-@dataclass(frozen=True, slots=True)
-class Inexpressible:
+class Inexpressible(Recorded):
     """The dialect cannot say the case."""
 
     reason: str
-    kind: Literal["inexpressible"] = field(default="inexpressible", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    kind: Literal["inexpressible"] = "inexpressible"
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
-    """The backend's process ended on this case."""
-
-    cause: str
-    stderr: str
-    kind: Literal["died"] = field(default="died", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
-
-@dataclass(frozen=True, slots=True)
-class TimedOut:
-    """The backend did not answer in time."""
-
-    seconds: float
-    kind: Literal["timed-out"] = field(default="timed-out", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
-
-@dataclass(frozen=True, slots=True)
-class Unstable:
+class Unstable(Recorded):
     """The backend answered the same call differently."""
 
     message: str
-    kind: Literal["unstable"] = field(default="unstable", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
-
-@dataclass(frozen=True, slots=True)
-class Broke:
-    """Something happened that is neither an answer nor a refusal."""
-
-    message: str
-    kind: Literal["broke"] = field(default="broke", kw_only=True)
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    kind: Literal["unstable"] = "unstable"
 
 
 Verdict = (
@@ -181,21 +152,6 @@ Verdict = (
 )
 
 KINDS: dict[str, type[Verdict]] = {
-    str(verdict.__dataclass_fields__["kind"].default): verdict
-    for verdict in (
-        Agreed,
-        Disputed,
-        Differed,
-        WrongShape,
-        WrongDtype,
-        RefusedValid,
-        AcceptedInvalid,
-        Unsupported,
-        Inexpressible,
-        Died,
-        TimedOut,
-        Unstable,
-        Broke,
-    )
+    verdict.__dataclass_fields__["kind"].default: verdict for verdict in get_args(Verdict)
 }
 """Every verdict by the word that stands for it in records and waivers."""

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.reports.atlas import words
 from tconv.reports.page.overview import href
 
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
 _MARKS = {"text": "", "disputed": "*", "deviation": "!"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
-STATUSES = (
-    Status.PASSED,
-    Status.DISPUTED,
-    Status.WAIVED,
-    Status.REPORTED,
-    Status.UNSUPPORTED,
-    Status.INEXPRESSIBLE,
-    Status.FAILED,
-)
 
 
 def markdown(atlas: Atlas) -> str:
@@ -60,7 +51,7 @@ def _environment(*, autoescape: bool) -> Environment:
 def _said(atlas: Atlas) -> dict[str, object]:
     return {
         "atlas": atlas,
-        "statuses": STATUSES,
+        "statuses": tuple(Status),
         "cell": _cell,
         "anchor": lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-"),
         "columns": [

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.gate.assessment import Assessment, Status
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Status
     from tconv.vocabulary import Array
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from tconv.gate.assessment import Status
+from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.page import figures
+from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,29 +19,6 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment, WaiverUse
     from tconv.gate.waivers import Waiver
     from tconv.reports.causes import Cause
-
-STATUSES = (
-    Status.FAILED,
-    Status.REPORTED,
-    Status.DISPUTED,
-    Status.WAIVED,
-    Status.UNSUPPORTED,
-    Status.INEXPRESSIBLE,
-    Status.PASSED,
-)
-"""What asks for attention first: the order of columns, of rows, and of whose arrays the page carries."""
-
-SYMBOLS = dict(zip(STATUSES, "✗!?~–∅✓", strict=True))  # noqa: RUF001 - a dash says 'nothing here'
-
-MEANINGS = {
-    Status.FAILED: "a deviation without a waiver, or anything that is no answer",
-    Status.REPORTED: "an invalid call that got a value; red only under --strict",
-    Status.DISPUTED: "follows a reading that the text also allows",
-    Status.WAIVED: "a known deviation, with a waiver",
-    Status.UNSUPPORTED: "the backend does not implement it, and declares so",
-    Status.INEXPRESSIBLE: "the dialect cannot say the case",
-    Status.PASSED: "does what the text says",
-}
 
 _GROUPS = 12
 _AGREEING = 5
