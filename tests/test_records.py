@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_records import EVERY_VERDICT, header
+from tconv.dialects.readings import Together
 from tconv.errors import FileError
 from tconv.records.record_file import CallSummary, Line, Record, header_line, read, record_line, record_of
 from tconv.verdict import kinds as ver
@@ -74,7 +75,7 @@ def test_a_record_is_read_as_it_was_written(kind: type[ver.Verdict], data: st.Da
             optional,
             st.none() | CALLS,
             optional,
-            WORDS,
+            WORDS.map(lambda texts: tuple(map(Together.parse, texts))),
             optional,
             optional,
         )
