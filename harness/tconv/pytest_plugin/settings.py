@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 from tconv.corpus.corpus import TIERS
-from tconv.dialects import dialect_named
+from tconv.dialects import DIALECTS
 from tconv.errors import FileError, UsageError, nearest
 from tconv.gate import waivers
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from tconv.corpus import Tier
     from tconv.gate.waivers import WaiverFile
 
 _LEAST_SECONDS = 0.05
+_Word = TypeVar("_Word", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +118,19 @@ def _root(config: pytest.Config, path: Path) -> Path:
 
 def _dialect(config: pytest.Config) -> str | None:
     name = _text(config, "tconv_dialect")
-    try:
-        return None if name is None else dialect_named(name).name
-    except UsageError as error:
-        raise _wrong(config, "tconv_dialect", str(error).removeprefix("dialect ")) from None
+    return None if name is None else _known(config, "tconv_dialect", name, DIALECTS)
 
 
 def _tier(config: pytest.Config) -> Tier:
-    word = _text(config, "tconv_tier") or "gate"
-    for tier in TIERS:
-        if tier == word:
-            return tier
-    raise _wrong(config, "tconv_tier", f"must be one of {', '.join(TIERS)} (got {word!r}){nearest(word, TIERS)}")
+    return _known(config, "tconv_tier", _text(config, "tconv_tier") or "gate", TIERS)
+
+
+def _known(config: pytest.Config, name: str, word: str, words: Collection[_Word]) -> _Word:
+    """Return a setting's word if it is one of these."""
+    for known in words:
+        if known == word:
+            return known
+    raise _wrong(config, name, f"must be one of {', '.join(words)} (got {word!r}){nearest(word, words)}")
 
 
 def _timeout(config: pytest.Config) -> float:
@@ -139,7 +142,7 @@ def _timeout(config: pytest.Config) -> float:
 
 def _wrong(config: pytest.Config, name: str, message: str) -> FileError | UsageError:
     """Return the error at the place where the setting is written."""
-    overridden = any(one.partition("=")[0].strip() == name for one in config.getoption("override_ini") or ())
+    overridden = any(given.partition("=")[0].strip() == name for given in config.getoption("override_ini") or ())
     if config.inipath is None or overridden:
         return UsageError(f"-o {name}: {message}")
     for number, line in enumerate(config.inipath.read_text(encoding="utf-8").splitlines(), start=1):
