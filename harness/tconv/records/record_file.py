@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tconv.dialects.names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotation
 from tconv.errors import FileError
 from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
 
@@ -49,7 +50,7 @@ class RunHeader(BaseModel):
 
     tconv: str
     backend: BackendHeader
-    dialect: str
+    dialect: RecordedDialect
     tier: Literal["smoke", "gate", "full"]
     patterns: tuple[str, ...] = ()
     seed: int = 0
@@ -107,7 +108,7 @@ class Record:
 
     case: str
     backend: str
-    dialect: str
+    dialect: RecordedDialect
     verdict: Annotated[Verdict, Field(discriminator="kind")]
     seconds: float = 0.0
     artifact: str | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from tconv.dialects.names import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
+
 Rule = Literal["exact", "bound", "shape", "refusal"]
 """What was compared: values exactly, values within the derived bound, the shape alone, or a refusal that was owed."""
 
@@ -103,7 +105,7 @@ class AcceptedInvalid:
         stated: whether the text states the constraint; else the text is open, and there is only no value to compare.
     """
 
-    constraint: str
+    constraint: RecordedConstraint
     stated: bool = True
     kind: Literal["accepted-invalid"] = field(default="accepted-invalid", kw_only=True)
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
