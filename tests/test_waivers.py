@@ -78,6 +78,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         (DIALECT, "onnx/ConvTranspose-2", "8:16: must be a dialect (got 'onnx/ConvTranspose-2'); did you mean"),
         (f"[{DIALECT}]", "[]", "8:15: "),
         ("kind: differed", "kind: difered", "11:14: must have a kind, one of agreed, disputed, differed, "),
+        ("kind: differed", "kind: [differed]", "11:14: must have a kind, one of agreed, disputed, differed, "),
         ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, differed, "),
         (
             "kind: differed",

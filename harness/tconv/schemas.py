@@ -12,32 +12,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 from tconv.corpus.case_file import CaseFile
-from tconv.dialects import DIALECTS
-from tconv.dialects.constraints import CONSTRAINTS
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record_file import HeaderLine, Record
 from tconv.verdict.kinds import Verdict
-from tconv.vocabulary import ATTRIBUTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
+
+    from pydantic_core import core_schema
 
 Schema: TypeAlias = dict[str, Any]
 
 _PACKAGE = Path(__file__).parent
 _META = "https://json-schema.org/draft/2020-12/schema"
 
-# What stands behind these keys is one of these words, in whatever file; the models check them by functions.
-_WORDS: Final = {
-    "dialect": tuple(DIALECTS),
-    "dialects": tuple(DIALECTS),
-    "breaks": tuple(CONSTRAINTS),
-    "constraint": tuple(CONSTRAINTS),
-    "omit": ATTRIBUTES,
-}
-_PATTERNS: Final = {"output_shape": "^full(?:[+-][0-9]{1,6})?$", "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 # JSON has no number for them.
 _NON_FINITE: Final = {"enum": ["NaN", "Infinity", "-Infinity"]}
 _SCALAR: Final = {"type": ["string", "integer", "boolean", "null"]}
@@ -48,7 +39,7 @@ _ENTRY = re.compile(r"^    (?P<names>\w+(?:, \w+)*): (?P<text>.*(?:\n {8}.*)*)",
 
 def case_file() -> Schema:
     """Return the schema of a case file."""
-    schema = _tidy(CaseFile.model_json_schema())
+    schema = CaseFile.model_json_schema(schema_generator=_Generator)
     parts = schema["$defs"]
     labels = parts["Sweep"]["properties"]["axes"]["additionalProperties"]["anyOf"][1]
     parts["Labels"] = labels | {"title": "Labels", "description": "Labels, each standing for several settings."}
@@ -58,17 +49,17 @@ def case_file() -> Schema:
         if name not in _NAMELESS
     }
     parts["Sweep"]["properties"]["axes"] |= {"properties": either, "additionalProperties": {"$ref": "#/$defs/Labels"}}
-    one = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}
+    value = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}
     parts["Skip"]["properties"]["when"]["additionalProperties"] = {
-        "anyOf": [_SCALAR, {"type": "array", "minItems": 1, "items": one}]
+        "anyOf": [_SCALAR, {"type": "array", "minItems": 1, "items": value}]
     }
     return _headed(schema)
 
 
 def waiver_file() -> Schema:
     """Return the schema of a waiver file. A waiver's verdict names its kind and whichever of its keys matter."""
-    schema = _tidy(WaiverFile.model_json_schema())
-    kinds = _tidy(TypeAdapter(Verdict).json_schema())["$defs"].values()
+    schema = WaiverFile.model_json_schema(schema_generator=_Generator)
+    kinds = TypeAdapter(Verdict).json_schema(schema_generator=_Generator)["$defs"].values()
     verdict = {"oneOf": [kind | {"required": ["kind"]} for kind in kinds]}
     schema["$defs"]["Waiver"]["properties"]["verdict"] = verdict
     return _headed(schema)
@@ -76,11 +67,10 @@ def waiver_file() -> Schema:
 
 def record_line() -> Schema:
     """Return the schema of a line of a record file: the header or a case's record."""
-    schema = _tidy(TypeAdapter(HeaderLine | Record).json_schema())
-    for part in schema["$defs"]["Differed"]["properties"].values():
-        for number in _typed(part, "number"):
-            del number["type"]
-            number["anyOf"] = [{"type": "number"}, _NON_FINITE]
+    schema = TypeAdapter(HeaderLine | Record).json_schema(schema_generator=_Generator)
+    for name in ("expected", "actual", "worst"):
+        number = schema["$defs"]["Differed"]["properties"][name]
+        number["anyOf"] = [*number.get("anyOf", [{"type": number.pop("type", None)}]), _NON_FINITE]
     about = "The first line of a record file is its header, every other line the record of one case."
     return _headed(schema | {"title": "RecordLine", "description": about})
 
@@ -112,41 +102,7 @@ def _headed(schema: Schema) -> Schema:
     return {"$schema": _META} | schema
 
 
-def _tidy(schema: Schema) -> Schema:
-    """Return pydantic's schema with closed objects, known words and descriptions, without names made from keys."""
-    for part in _parts(schema):
-        part.pop("default", None)
-        _close(part)
-        _describe(part)
-        for name, value in part.get("properties", {}).items():
-            value.pop("title", None)
-            for string in _typed(value, "string"):
-                _name_words(string, name)
-    return schema
-
-
-def _parts(schema: Schema) -> Iterator[Schema]:
-    """Yield a schema and every schema in it."""
-    yield schema
-    inner: list[Any] = [schema.get(key) for key in ("additionalProperties", "items")]
-    for key in ("$defs", "properties", "patternProperties"):
-        inner += schema.get(key, {}).values()
-    for key in ("anyOf", "oneOf", "prefixItems"):
-        inner += schema.get(key, [])
-    for part in inner:
-        if isinstance(part, dict):
-            yield from _parts(part)
-
-
-def _close(part: Schema) -> None:
-    """Refuse the keys that an object does not name; a verdict's kind, which tells it from others, must be there."""
-    if "properties" in part or "patternProperties" in part:
-        part["additionalProperties"] = False
-    if "const" in part.get("properties", {}).get("kind", {}):
-        part["required"] = ["kind", *part.get("required", [])]
-
-
-def _describe(part: Schema) -> None:
+def _describe(part: Schema) -> Schema:
     """Give each key of an object its entry in the class's docstring, and the object the words before them."""
     about, _, entries = part.get("description", "").partition("\n\nAttributes:\n")
     if about:
@@ -155,18 +111,31 @@ def _describe(part: Schema) -> None:
         for name in entry["names"].split(", "):
             if name in part["properties"]:
                 part["properties"][name]["description"] = " ".join(entry["text"].split())
+    return part
 
 
-def _typed(part: Schema, kind: str) -> Iterable[Schema]:
-    """Return the schemas of a JSON type among a value's alternatives and their items."""
-    return [one for one in _parts(part) if one.get("type") == kind]
+class _Generator(GenerateJsonSchema):
+    """Pydantic's generator, which says nothing of defaults and makes no titles from keys."""
 
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - pydantic's interface
+        return False
 
-def _name_words(string: Schema, key: str) -> None:
-    if key in _WORDS:
-        string["enum"] = list(_WORDS[key])
-    if key in _PATTERNS:
-        string["pattern"] = _PATTERNS[key]
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> Schema:
+        return self.generate_inner(schema["schema"])
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> Schema:
+        mapping = super().dict_schema(schema)
+        return mapping | ({"additionalProperties": False} if "patternProperties" in mapping else {})
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> Schema:
+        return _describe(super().model_schema(schema))
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> Schema:
+        part = _describe(super().dataclass_schema(schema))
+        # A verdict's kind tells it from others: it must be there.
+        if "kind" in part["properties"]:
+            part["required"] = ["kind", *part.get("required", [])]
+        return part
 
 
 if __name__ == "__main__":

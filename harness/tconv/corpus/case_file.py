@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
-from tconv.dialects import DIALECTS
-from tconv.dialects.constraints import CONSTRAINTS
-from tconv.errors import nearest
-from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, DType, FilterFormat
+from tconv.dialects.names import AttributeName, ConstraintName, DialectName
+from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values
+from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
 
 _LIMIT = 2**31
 _Number = Annotated[int, Field(ge=-_LIMIT, le=_LIMIT)]
@@ -24,44 +23,22 @@ def _is_size(text: str) -> str:
     return text
 
 
-def _is_constraint(text: str) -> str:
-    if text not in CONSTRAINTS:
-        raise ValueError(f"must be a constraint's name (got {text!r}){nearest(text, CONSTRAINTS)}")
-    return text
-
-
-def _is_attribute(text: str) -> str:
-    if text not in ATTRIBUTES:
-        raise ValueError(f"must be an attribute's name (got {text!r}){nearest(text, ATTRIBUTES)}")
-    return text
-
-
-def _is_dialect(text: str) -> str:
-    if text not in DIALECTS:
-        raise ValueError(f"must be a dialect (got {text!r}){nearest(text, DIALECTS)}")
-    return text
-
-
-_Size = _Number | Annotated[str, AfterValidator(_is_size)]
-_PerAxis = _Number | list[_Number]
+_Size = _Number | Annotated[str, AfterValidator(_is_size), Field(json_schema_extra={"pattern": f"^{_FULL.pattern}$"})]
+_Counts = Integers[_Count]
+_PerAxis = _Number | Integers[_Number]
 _Data = Literal[
     "integers", "normal", "wide", "ones", "impulse", "special", "nan", "infinity", "negative-zero", "subnormal"
 ]
-_DialectName = Annotated[str, AfterValidator(_is_dialect)]
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.+-]*$", max_length=80)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Raw(_Part):
+class Raw(Part):
     """A word that is written as it is, known to the dialect or not."""
 
     raw: str
 
 
-class OperandSettings(_Part):
+class OperandSettings(Part):
     """What is different about one operand: sizes by their meaning, or a shape where meaning ends.
 
     The filter's out_channels are those of all groups together, as everywhere.
@@ -70,32 +47,32 @@ class OperandSettings(_Part):
     batch: _Count | None = None
     channels: _Count | None = None
     out_channels: _Count | None = None
-    spatial: list[_Count] | None = None
-    kernel: list[_Count] | None = None
-    shape: list[_Count] | None = None
+    spatial: _Counts | None = None
+    kernel: _Counts | None = None
+    shape: _Counts | None = None
     dtype: Annotated[DType, Field(strict=False)] | None = None
     data: _Data | None = None
     seed: _Count | None = None
-    values: list[float] | None = None
+    values: Numbers[float] | None = None
 
 
-class Settings(_Part):
+class Settings(Part):
     """Sizes, attributes, operands and presentation; every key is optional, null takes an earlier value back."""
 
     batch: _Count | None = None
     channels: _Count | None = None
     out_channels: _Count | None = None
-    spatial: list[_Count] | None = None
-    kernel: _Count | list[_Count] | None = None
+    spatial: _Counts | None = None
+    kernel: _Count | _Counts | None = None
     strides: _PerAxis | None = None
     dilations: _PerAxis | None = None
     pads_begin: _PerAxis | None = None
     pads_end: _PerAxis | None = None
     auto_pad: Annotated[AutoPad, Field(strict=False)] | Raw | None = None
     output_padding: _PerAxis | None = None
-    output_shape: _Size | list[_Size] | None = None
+    output_shape: _Size | Values[_Size] | None = None
     groups: _Number | None = None
-    kernel_shape: Literal["kernel"] | list[_Number] | None = None
+    kernel_shape: Literal["kernel"] | Integers[_Number] | None = None
     data_format: Annotated[DataFormat, Field(strict=False)] | Raw | None = None
     filter_format: Annotated[FilterFormat, Field(strict=False)] | Raw | None = None
     bias: bool | None = None
@@ -107,66 +84,66 @@ class Settings(_Part):
     b: OperandSettings | None = None
     shapes: Literal["static", "symbolic"] | None = None
     filter_source: Literal["initializer", "input"] | None = None
-    breaks: Annotated[str, AfterValidator(_is_constraint)] | None = None
-    omit: list[Annotated[str, AfterValidator(_is_attribute)]] | None = None
+    breaks: ConstraintName | None = None
+    omit: Texts[AttributeName] | None = None
 
     def written(self) -> dict[str, Any]:
         """Return the keys that the file has, null included, as plain values."""
         return self.model_dump(mode="python", exclude_unset=True)
 
 
-class Citation(_Part):
+class Citation(Part):
     """A clause of a dialect's text."""
 
-    dialect: _DialectName
+    dialect: DialectName
     clause: Annotated[str, Field(min_length=1)]
 
 
-class Skip(_Part):
+class Skip(Part):
     """Combinations that a sweep leaves out: axis values, a list meaning any of them, and why."""
 
     when: Annotated[dict[str, Any], Field(min_length=1)]
     because: Annotated[str, Field(min_length=1)]
 
 
-class Sweep(_Part):
+class Sweep(Part):
     """The product of its axes: a list gives an attribute's values, a mapping gives labels that set several keys."""
 
     name: _Name
     about: str = ""
     with_: Settings = Field(default=Settings(), alias="with")
     axes: Annotated[
-        dict[str, Annotated[list[Any], Field(min_length=1)] | Annotated[dict[_Name, Settings], Field(min_length=1)]],
+        dict[str, Annotated[Values[Any], Field(min_length=1)] | Annotated[dict[_Name, Settings], Field(min_length=1)]],
         Field(min_length=1),
     ]
-    skip: list[Skip] = []
+    skip: Mappings[Skip] = Field(default=[])
     smoke: bool = False
 
 
-class Literally(_Part):
+class Literally(Part):
     """An output written out: the dialects that owe it, spatial sizes, elements in NCX order."""
 
-    dialects: Annotated[list[_DialectName], Field(min_length=1)]
-    spatial: list[_Count]
-    values: list[float]
+    dialects: Annotated[Texts[DialectName], Field(min_length=1)]
+    spatial: _Counts
+    values: Numbers[float]
 
 
-class Single(_Part):
+class Single(Part):
     """One case."""
 
     name: _Name
     about: str = ""
     with_: Settings = Field(default=Settings(), alias="with")
-    expected: list[Literally] = []
+    expected: Mappings[Literally] = Field(default=[])
     smoke: bool = False
 
 
-class CaseFile(_Part):
+class CaseFile(Part):
     """A case file."""
 
     format: Annotated[int, Field(ge=1, le=1)]
     about: Annotated[str, Field(min_length=1)]
-    cites: Annotated[list[Citation], Field(min_length=1)]
+    cites: Annotated[Mappings[Citation], Field(min_length=1)]
     base: Settings = Settings()
-    sweeps: list[Sweep] = []
-    cases: list[Single] = []
+    sweeps: Mappings[Sweep] = Field(default=[])
+    cases: Mappings[Single] = Field(default=[])

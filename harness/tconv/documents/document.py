@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from tconv.documents.complaints import first_complaint
+from tconv.documents.models import Part
 from tconv.documents.tree import MAX_CHARACTERS, Node, Place, Plain, compose, place_after
 from tconv.errors import FileError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Document", "error_at", "load", "read"]
 
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", bound=Part)
 
 MAX_BYTES: Final = MAX_CHARACTERS
 
@@ -47,13 +47,12 @@ class Document:
         Returns:
             1-based line and column; those of the nearest enclosing value where the location does not exist.
         """
-        node, place = self.root, self.root.place
+        node = self.root
         for segment in location:
             if segment not in node.parts:
                 return node.place
-            place = node.keys.get(str(segment), node.parts[segment].place)
             node = node.parts[segment]
-        return place if key else node.place
+        return node.key if key else node.place
 
 
 def read(path: Path) -> Document:
@@ -68,22 +67,19 @@ def read(path: Path) -> Document:
         Its one document.
 
     Raises:
-        FileError: the file cannot be read, is not UTF-8 or YAML, repeats a key, has keys that are not scalars, tags of
-            its own, several documents or none, or exceeds a limit.
+        FileError: the file cannot be read, is not UTF-8 or YAML, repeats a key, has keys that are not scalars, tags,
+            several documents or none, or exceeds a limit.
     """
     root = compose(path, _text(path))
     return Document(path, root.value, root)
 
 
 def load(path: Path, model: type[M]) -> tuple[M, Document]:
-    """Read a YAML file and validate it.
-
-    Validation is strict, as that of JSON is: no text becomes a number, but a list may become a tuple and a word a
-    date or a member of an enumeration. The model's own validators may say more by a ValueError.
+    """Read a YAML file and validate it; the model's own validators may say more by a ValueError.
 
     Args:
         path: the file.
-        model: what it must be.
+        model: what it must be, a `Part`.
 
     Returns:
         The model, and the document for errors that are found later.
@@ -94,10 +90,10 @@ def load(path: Path, model: type[M]) -> tuple[M, Document]:
     """
     document = read(path)
     try:
-        return model.model_validate_json(json.dumps(document.value), strict=True), document
+        return model.model_validate(document.value), document
     except ValidationError as error:
-        complaint = first_complaint(document.root, model, error.errors(include_url=False))
-        raise error_at(document, complaint.location, complaint.message, key=complaint.key) from error
+        location, key, message = first_complaint(document.root, error)
+        raise error_at(document, location, message, key=key) from error
 
 
 def error_at(document: Document, location: Sequence[str | int], message: str, *, key: bool = False) -> FileError:

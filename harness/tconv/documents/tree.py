@@ -1,31 +1,39 @@
 """YAML text as a tree of plain values that know their places, by the core schema of YAML 1.2.
 
-PyYAML only supplies the events of the text. They are composed here, in one pass without recursion, because the
-composer of PyYAML recurses, resolves by YAML 1.1 and forgets where an alias stands. Every limit is checked on the
-event that breaks it, so nothing large is ever built.
+PyYAML supplies the events of the text. Its composers are not used: they forget where an alias stands, and that of
+libyaml ends the process where lists are nested deeply. Every limit is checked on the event that breaks it, so nothing
+large is ever built.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 import yaml
-from yaml import AliasEvent, MappingStartEvent, ScalarEvent, SequenceStartEvent
-from yaml.events import CollectionEndEvent, CollectionStartEvent, DocumentStartEvent
+from yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    ScalarEvent,
+    SequenceStartEvent,
+)
 
 from tconv.documents.scalars import KINDS, Scalar, kind_of
 from tconv.errors import FileError, one_line, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from yaml.events import Event
 
 Plain: TypeAlias = "dict[str, Plain] | list[Plain] | Scalar"
 Place: TypeAlias = tuple[int, int]
+_Value: TypeAlias = AliasEvent | ScalarEvent | CollectionStartEvent
 
 MAX_CHARACTERS: Final = 4 * 2**20
 MAX_VALUES: Final = 200_000
@@ -42,30 +50,23 @@ _UNREADABLE = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile("\r\n|\r|\n")
 _TAB_AS_INDENTATION = re.compile(r"[ ?:-]*\t\s*")
-_YAML = "tag:yaml.org,2002:"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Node:
     """A value, where it stands, and its parts.
 
     Attributes:
         place: 1-based line and column; of an alias, where the alias stands.
+        key: where its key stands; outside of a mapping, its own place.
         value: the plain value; an alias shares it with its anchor.
         parts: the parts of a list or mapping, by index or key.
-        keys: where each key of a mapping stands.
-        values: how many values this is once aliases are written out.
-        characters: how much text this is once aliases are written out.
-        depth: the levels of lists and mappings in it, itself included.
     """
 
     place: Place
+    key: Place
     value: Plain
-    parts: dict[str | int, Node] = field(default_factory=dict)
-    keys: dict[str, Place] = field(default_factory=dict)
-    values: int = 1
-    characters: int = 0
-    depth: int = 0
+    parts: Mapping[str | int, Node] = field(default_factory=dict)
 
 
 def compose(path: Path, text: str) -> Node:
@@ -82,16 +83,14 @@ def compose(path: Path, text: str) -> Node:
         FileError: the text is not YAML, holds what a plain file must not, or exceeds a limit.
     """
     _refuse_unreadable(path, text)
-    composer = _Composer(path)
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
-            composer.take(event)
+        root = _Composer(path, text).root()
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         # The latter two: escapes and versions out of range, which PyYAML without libyaml does not check.
         raise _syntax_error(path, text, error) from error
-    if composer.root is None:
+    if root is None:
         raise FileError(path, "must hold a YAML document (got an empty file); write it, or remove the file")
-    return composer.root
+    return root
 
 
 def place_after(text: str) -> Place:
@@ -127,143 +126,112 @@ def _syntax_error(path: Path, text: str, error: Exception) -> FileError:
     return FileError(path, message, line, column)
 
 
-@dataclass(slots=True)
-class _Open:
-    """A list or mapping whose end has not come, and the key that waits for its value."""
-
-    node: Node
-    key: tuple[str, Place] | None = None
-
-
 class _Composer:
-    """Composes events into a tree.
+    """Composes the events of a text into a tree."""
 
-    Attributes:
-        root: the document's value; None until it is complete.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.root: Node | None = None
+    def __init__(self, path: Path, text: str) -> None:
         self._path = path
-        self._open: list[_Open] = []
-        self._anchors: dict[str, Node | ScalarEvent] = {}
+        self._events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
+        # A scalar's event is read anew, as a key or as a value; None is a list or mapping that has not ended.
+        self._anchors: dict[str | None, Node | ScalarEvent | None] = {}
         self._values = 0
-        self._characters = 0
+        self._characters = len(text)
 
-    def take(self, event: Event) -> None:
-        """Take the next event, or raise a FileError at its place."""
-        mark = event.start_mark
-        place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        match event:
+    def root(self) -> Node | None:
+        """Return the value of the one document, or None where there is no document."""
+        root = None
+        for event in self._events:
+            if isinstance(event, DocumentStartEvent) and root:
+                self._refuse(event, "must be one document (got a second one); put it in a file of its own")
+            if isinstance(event, _Value):
+                root = self._value(event, _place(event), 0)
+        return root
+
+    def _refuse(self, event: Event, message: str) -> NoReturn:
+        raise FileError(self._path, message, *_place(event))
+
+    def _value(self, event: _Value, key: Place, depth: int) -> Node:
+        """Return the value that begins with the event, inside `depth` lists and mappings."""
+        match target := self._target(event):
+            case Node():
+                self._count_again(event, target, depth)
+                return replace(target, place=_place(event), key=key)
             case ScalarEvent():
-                self._scalar(event, place)
-            case AliasEvent():
-                self._alias(event, place)
-            case SequenceStartEvent() | MappingStartEvent():
-                self._start(event, place)
-            case CollectionEndEvent():
-                self._attach(self._open.pop().node)
-            case DocumentStartEvent() if self.root:
-                self._refuse(place, "must be one document (got a second one); put it in a file of its own")
+                self._count(event, depth)
+                return Node(_place(event), key, self._scalar(event, target))
+            case _:
+                self._count(event, depth + 1)
+                parts = self._parts(target, depth + 1)
+                plain = {name: part.value for name, part in parts.items()}
+                is_list = isinstance(target, SequenceStartEvent)
+                node = Node(_place(event), key, list(plain.values()) if is_list else plain, parts)
+                # An anchor of the same name inside it stands later, and counts.
+                if self._anchors[target.anchor] is None:
+                    self._anchors[target.anchor] = node
+                return node
 
-    def _refuse(self, place: Place, message: str) -> NoReturn:
-        raise FileError(self._path, message, *place)
+    def _target(self, event: _Value) -> Node | ScalarEvent | CollectionStartEvent:
+        """Return the event itself, or what an alias stands for."""
+        if isinstance(event, AliasEvent):
+            alias = shown(f"*{event.anchor}")
+            if event.anchor not in self._anchors:
+                self._refuse(event, f"must name an anchor that stands above (got {alias}); set it there")
+            if (target := self._anchors[event.anchor]) is None:
+                self._refuse(event, f"must not contain itself (got {alias}); write the value out")
+            self._characters += len(target.value) if isinstance(target, ScalarEvent) else 0
+            return target
+        if event.tag is not None:
+            tag = shown(event.tag.replace("tag:yaml.org,2002:", "!!"))
+            self._refuse(event, f"must be a plain value (got the tag {tag}); leave the tag out")
+        if isinstance(event, ScalarEvent) and _HALF_CHARACTER.search(event.value):
+            message = f"must be whole characters (got {shown(event.value)}); write them without escapes"
+            self._refuse(event, message)
+        self._anchors[event.anchor] = event if isinstance(event, ScalarEvent) else None
+        return event
 
-    def _scalar(self, event: ScalarEvent, place: Place) -> None:
-        if event.anchor:
-            self._anchors[event.anchor] = event
-        if _HALF_CHARACTER.search(event.value):
-            self._refuse(place, f"must be whole characters (got {shown(event.value)}); write them without escapes")
-        is_key = self._expects_key()
-        self._count(place, 0 if is_key else 1, len(event.value), 0)
-        if is_key:
-            self._tag(event.tag, place, KINDS)
-            self._take_key(event.value, place)
-        else:
-            self._attach(Node(place, self._resolve(event, place), characters=len(event.value)))
+    def _parts(self, start: CollectionStartEvent, depth: int) -> dict[Any, Node]:
+        parts: dict[Any, Node] = {}
+        for event in takewhile(lambda event: not isinstance(event, CollectionEndEvent), self._events):
+            if isinstance(start, SequenceStartEvent):
+                parts[len(parts)] = self._value(event, _place(event), depth)
+                continue
+            key = self._target(event)
+            if not isinstance(key, ScalarEvent):
+                message = "must have words as keys (got a list or a mapping); put text with brackets in quotes"
+                self._refuse(event, message)
+            # A key is its text, whatever that would be as a value.
+            if first := parts.get(key.value):
+                message = f"must have each key once (got {shown(key.value)}, as in line {first.key[0]}); remove one"
+                self._refuse(event, message)
+            parts[key.value] = self._value(next(self._events), _place(event), depth)
+        return parts
 
-    def _alias(self, event: AliasEvent, place: Place) -> None:
-        name = event.anchor or ""
-        target = self._anchors.get(name)
-        if isinstance(target, ScalarEvent):
-            # As if it were written here: a key keeps its text, a value is resolved.
-            self._scalar(target, place)
-        elif target is None:
-            self._refuse(place, f"must name an anchor that stands above (got {shown('*' + name)}); set it there")
-        elif any(opened.node is target for opened in self._open):
-            self._refuse(place, f"must not contain itself (got {shown('*' + name)}); write the value out")
-        else:
-            self._refuse_as_key(place)
-            self._count(place, target.values, target.characters, target.depth)
-            self._attach(replace(target, place=place))
-
-    def _start(self, event: CollectionStartEvent, place: Place) -> None:
-        is_mapping = isinstance(event, MappingStartEvent)
-        self._tag(event.tag, place, {"map" if is_mapping else "seq"})
-        self._refuse_as_key(place)
-        self._count(place, 1, 0, 1)
-        node = Node(place, {} if is_mapping else [], depth=1)
-        if event.anchor:
-            self._anchors[event.anchor] = node
-        self._open.append(_Open(node))
-
-    def _attach(self, node: Node) -> None:
-        if not self._open:
-            self.root = node
-            return
-        opened = self._open[-1]
-        parent = opened.node
-        if isinstance(parent.value, dict) and opened.key:
-            name, parent.keys[name] = opened.key[0], opened.key[1]
-            parent.value[name], parent.parts[name] = node.value, node
-            parent.characters += len(name)
-            opened.key = None
-        elif isinstance(parent.value, list):
-            parent.parts[len(parent.value)] = node
-            parent.value.append(node.value)
-        parent.values += node.values
-        parent.characters += node.characters
-        parent.depth = max(parent.depth, node.depth + 1)
-
-    def _expects_key(self) -> bool:
-        return bool(self._open) and isinstance(self._open[-1].node.value, dict) and not self._open[-1].key
-
-    def _refuse_as_key(self, place: Place) -> None:
-        if self._expects_key():
-            self._refuse(place, "must have words as keys (got a list or a mapping); put text with brackets in quotes")
-
-    def _take_key(self, text: str, place: Place) -> None:
-        opened = self._open[-1]
-        if text in opened.node.keys:
-            first = opened.node.keys[text][0]
-            self._refuse(place, f"must have each key once (got {shown(text)}, as in line {first}); remove one")
-        opened.key = (text, place)
-
-    def _tag(self, tag: str | None, place: Place, known: Container[str]) -> str | None:
-        if tag is None or tag == "!":
-            return None
-        name = tag.removeprefix(_YAML)
-        if name == tag or name not in known:
-            written = f"!!{name}" if name != tag else tag
-            self._refuse(place, f"must be a plain value (got the tag {shown(written)}); leave the tag out")
-        return name
-
-    def _resolve(self, event: ScalarEvent, place: Place) -> Scalar:
-        text, is_plain = event.value, event.tag is None and event.implicit[0]
-        name = self._tag(event.tag, place, KINDS) or (kind_of(text) if is_plain else "str")
-        if not KINDS[name].pattern.fullmatch(text):
-            self._refuse(place, f"must be what its tag !!{name} says (got {shown(text)}); leave the tag out")
-        if name == "int" and len(text.lstrip("+-")) > MAX_DIGITS:
+    def _scalar(self, event: _Value, written: ScalarEvent) -> Scalar:
+        text, is_plain = written.value, written.implicit[0]
+        kind = kind_of(text) if is_plain else "str"
+        if kind == "int" and len(text.lstrip("+-")) > MAX_DIGITS:
             message = f"must be an integer of at most {MAX_DIGITS} digits (got {shown(text)}); quote it as text"
-            self._refuse(place, message)
-        return KINDS[name].value(text)
+            self._refuse(event, message)
+        return KINDS[kind].value(text)
 
-    def _count(self, place: Place, values: int, characters: int, depth: int) -> None:
-        self._values += values
-        self._characters += characters
-        if len(self._open) + depth > MAX_DEPTH:
-            self._refuse(place, f"must be at most {MAX_DEPTH} lists and mappings deep (got more); make it flatter")
+    def _count_again(self, alias: Event, node: Node, depth: int) -> None:
+        """Count what an alias stands for, no further than the limits."""
+        self._characters += sum(len(text) for text in (node.value, *node.parts) if isinstance(text, str))
+        depth += isinstance(node.value, dict | list)
+        self._count(alias, depth)
+        for part in node.parts.values():
+            self._count_again(alias, part, depth)
+
+    def _count(self, event: Event, depth: int) -> None:
+        self._values += 1
+        if depth > MAX_DEPTH:
+            self._refuse(event, f"must be at most {MAX_DEPTH} lists and mappings deep (got more); make it flatter")
         if self._values > MAX_VALUES:
-            self._refuse(place, f"must hold at most {MAX_VALUES} values, aliases expanded (got more); split the file")
+            self._refuse(event, f"must hold at most {MAX_VALUES} values, aliases expanded (got more); split the file")
         if self._characters > MAX_CHARACTERS:
-            self._refuse(place, f"must hold at most {MAX_CHARACTERS} characters, aliases expanded (got more); split it")
+            self._refuse(event, f"must hold at most {MAX_CHARACTERS} characters, aliases expanded (got more); split it")
+
+
+def _place(event: Event) -> Place:
+    mark = event.start_mark
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tconv.cases.patterns import label, parse
 from tconv.datafiles import data_folder
 from tconv.diagnosis import GIVEN_UP
 from tconv.diagnosis.misreadings import misreadings_of
-from tconv.dialects import DIALECTS
+from tconv.dialects import dialect_named
+from tconv.dialects.names import DialectName
 from tconv.documents import document as yaml_file
+from tconv.documents.models import Mappings, Part, Texts, Values
 from tconv.errors import FileError, TconvError, nearest
-from tconv.records.record_file import Names  # noqa: TC001 - the file boundary reads the annotation
+from tconv.records.record_file import Names
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 from tconv.vocabulary import ATTRIBUTES
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 Scalar = str | int | bool | None
 NonEmpty = Annotated[str, Field(min_length=1)]
+_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 
 def _is_pattern(text: str) -> str:
@@ -47,15 +50,9 @@ def _is_specifier(text: str) -> str:
     return text
 
 
-def _is_dialect(text: str) -> str:
-    if text not in DIALECTS:
-        raise ValueError(f"must be a dialect (got {text!r}){nearest(text, DIALECTS)}")
-    return text
-
-
 def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
     kind = verdict.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r})")
     known = set(KINDS[kind].__dataclass_fields__)
     for key, value in verdict.items():
@@ -73,15 +70,11 @@ def _is_date(value: object) -> str:
         raise ValueError(f"must be a date such as '2026-11-20' (got {value!r})") from None
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Scope(_Part):
+class Scope(Part):
     """Which cases are meant: a pattern, and values that facts must have, a list meaning any of them."""
 
     cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
-    where: dict[str, Scalar | list[Scalar]] = {}
+    where: dict[str, Scalar | Values[Scalar]] = Field(default={})
 
     @model_validator(mode="after")
     def _means_something(self) -> Self:
@@ -111,20 +104,20 @@ class Waiver(Scope):
     """
 
     name: NonEmpty
-    dialects: Annotated[list[Annotated[str, AfterValidator(_is_dialect)]], Field(min_length=1)]
+    dialects: Annotated[Texts[DialectName], Field(min_length=1)]
     verdict: Annotated[dict[str, Any], AfterValidator(_is_verdict)]
-    diagnosis: Annotated[list[Names], Field(min_length=1)] | None = None
+    diagnosis: Annotated[Texts[Names], Field(min_length=1)] | None = None
     versions: Annotated[str, AfterValidator(_is_specifier)]
     clause: NonEmpty
     because: NonEmpty
     example: NonEmpty
     harms: bool = False
     link: str | None = None
-    date: Annotated[str, BeforeValidator(_is_date)]
+    date: Annotated[str, BeforeValidator(_is_date), Field(json_schema_extra={"pattern": _DATE})]
 
     @model_validator(mode="after")
     def _names_misreadings(self) -> Self:
-        dialects = [DIALECTS[name] for name in self.dialects]
+        dialects = [dialect_named(name) for name in self.dialects]
         known = {misreading.name for dialect in dialects for misreading in misreadings_of(dialect)}
         for misreadings in self.diagnosis or ():
             if not known.issuperset(misreadings.names):
@@ -162,13 +155,13 @@ class Waiver(Scope):
         ) and self.covers(record.case, facts)
 
 
-class WaiverFile(_Part):
+class WaiverFile(Part):
     """One backend's known deviations."""
 
     format: Annotated[int, Field(ge=1, le=1)]
     backend: NonEmpty
-    unsupported: list[Unsupported] = []
-    waivers: list[Waiver] = []
+    unsupported: Mappings[Unsupported] = Field(default=[])
+    waivers: Mappings[Waiver] = Field(default=[])
 
 
 def active_waivers(file: WaiverFile | None, dialect: str, version: str) -> list[Waiver]:

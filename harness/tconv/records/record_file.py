@@ -21,6 +21,7 @@ from pydantic import (
 
 from tconv.backends.outcome import Recorded
 from tconv.dialects import dialect_named
+from tconv.dialects.names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotation
 from tconv.dialects.readings import Together
 from tconv.errors import FileError
 from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
@@ -62,7 +63,7 @@ class RunHeader(BaseModel):
 
     tconv: str
     backend: BackendHeader
-    dialect: str
+    dialect: RecordedDialect
     tier: Literal["smoke", "gate", "full"]
     patterns: tuple[str, ...] = ()
     seed: int = 0
@@ -127,7 +128,7 @@ class Record(Recorded):
 
     case: str
     backend: str
-    dialect: str
+    dialect: RecordedDialect
     verdict: Annotated[Verdict, Field(discriminator="kind")]
     seconds: float = 0.0
     artifact: str | None = None

@@ -26,6 +26,8 @@ __all__ = [
     "WrongShape",
 ]
 
+from tconv.dialects.names import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
+
 Rule = Literal["exact", "bound", "shape", "refusal"]
 """What was compared: values exactly, values within the derived bound, the shape alone, or a refusal that was owed."""
 
@@ -114,7 +116,7 @@ class AcceptedInvalid(Recorded):
         stated: whether the text states the constraint; else the text is open, and there is only no value to compare.
     """
 
-    constraint: str
+    constraint: RecordedConstraint
     stated: bool = True
     kind: Literal["accepted-invalid"] = "accepted-invalid"
 

@@ -1,0 +1,724 @@
+"""YAML files are read by the core schema of YAML 1.2, and every error stands at its line and column."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from unittest import mock
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import AfterValidator, Field, model_validator
+
+from tconv.documents import tree as yaml_tree
+from tconv.documents.document import Document, error_at, load, read
+from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values, known_as
+from tconv.errors import FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LINE_END = re.compile(b"\r\n|\r|\n")
+LOADERS = [getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader]
+
+
+@pytest.fixture(params=LOADERS, ids=["libyaml", "python"])
+def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have PyYAML with libyaml, and without."""
+    monkeypatch.setattr(yaml_tree, "_LOADER", request.param)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[str | bytes], Path]:
+    """Return what writes a file and names it."""
+
+    def write(content: str | bytes) -> Path:
+        path = tmp_path / "file.yaml"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def refusal(path: Path, model: type[Part] | None = None) -> tuple[str, int | None, int | None]:
+    """Return the message and the place of what `read`, or `load`, raises; every message is one line."""
+    with pytest.raises(FileError) as caught:
+        read(path) if model is None else load(path, model)
+    assert caught.value.path == path
+    assert caught.value.message.isprintable()
+    return caught.value.message, caught.value.line, caught.value.column
+
+
+def result_of(action: Callable[[], object]) -> object:
+    """Return what the action returns, or the FileError that it raises; any other error fails the test."""
+    try:
+        return action()
+    except FileError as error:
+        return error
+
+
+CORE_SCHEMA: list[tuple[str, object]] = [
+    *((text, None) for text in ("null", "Null", "NULL", "~", "")),
+    *((text, True) for text in ("true", "True", "TRUE")),
+    *((text, False) for text in ("false", "False", "FALSE")),
+    *(("0", 0), ("010", 10), ("-7", -7), ("+12", 12), ("0o17", 15), ("0x1F", 31), ("0xfe", 254)),
+    *(("1.5", 1.5), ("-.5", -0.5), ("3.", 3.0), ("1e3", 1000.0), ("1.5E-1", 0.15)),
+    *((".inf", math.inf), ("-.Inf", -math.inf), ("+.INF", math.inf)),
+    *((text, math.nan) for text in (".nan", ".NaN", ".NAN")),
+    *((word, word) for word in ("on", "off", "yes", "No", "y", "nULL", "tRUE", "inf", "nan", ".iNf", "=", "<<", "e3")),
+    *((word, word) for word in ("1:30", "190:20:30", "2026-11-20", "2026-11-20T10:00:00Z", "1_000", "full-1", ".")),
+    *((word, word) for word in ("0b11", "0X1F", "-0x1F", "0o8", "\u0661")),
+    *(("'1'", "1"), ('"true"', "true"), ("''", "")),
+]
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize(("text", "value"), CORE_SCHEMA, ids=[repr(text) for text, _ in CORE_SCHEMA])
+def test_scalars_follow_the_core_schema(written: Callable[[str], Path], text: str, value: object) -> None:
+    """A scalar is what the core schema of YAML 1.2 says, in value and in type; YAML 1.1's words are text."""
+    # `repr` because NaN differs from itself, and True and 1.0 do not differ from 1.
+    assert repr(read(written(f"key: {text}\n")).value) == repr({"key": value})
+
+
+@pytest.mark.usefixtures("loader")
+def test_keys_are_their_text(written: Callable[[str], Path]) -> None:
+    """A key is text as written, whatever it would be as a value and however long; `<<` merges nothing."""
+    digits = "7" * 200
+    text = f"{{on: 1, 010: 2, ~: 3, 1.50: 4, true: 5, '0x1': 6, ? : 7, {digits}: 8, <<: {{a: 9}}}}"
+    value = read(written(text)).value
+    assert isinstance(value, dict)
+    assert list(value) == ["on", "010", "~", "1.50", "true", "0x1", "", digits, "<<"]
+    assert value["<<"] == {"a": 9}
+
+
+@pytest.mark.usefixtures("loader")
+def test_aliases_are_the_value_of_the_last_anchor(written: Callable[[str], Path]) -> None:
+    """An alias stands for its anchor's value; a scalar is read anew, so it is its text where it is a key."""
+    text = "a: &x 010\nb: *x\n*x : &y [1, *x]\nd: *y\n&z 020: 1\ne: *z\nf: [&z 3, *z]\ng: &w [&w 4]\nh: *w\n"
+    value = {"a": 10, "b": 10, "010": [1, 10], "d": [1, 10], "020": 1, "e": 20, "f": [3, 3], "g": [4], "h": 4}
+    assert read(written(text)).value == value
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_on_any_system(written: Callable[[str], Path], end: str) -> None:
+    """LF, CRLF and CR end a line, and a byte order mark before the text takes no column."""
+    document = read(written(f"\ufeffa: 1{end}b:{end}  - 2{end}"))
+    assert document.value == {"a": 1, "b": [2]}
+    assert document.mark(["a"], key=True) == (1, 1)
+    assert document.mark(["b", 0]) == (3, 5)
+
+
+MARKED = """\
+# a comment
+about: >-
+  text
+base: {batch: 1, spatial: [5, 4]}
+sweeps:
+- name: crop
+  axes:
+    shape:
+      line: [3,
+        {k: x}]
+anchored: &a [1]
+alias: *a
+empty:
+"""
+MARKS = [
+    ([], (2, 1), (2, 1)),
+    (["about"], (2, 8), (2, 1)),
+    (["base"], (4, 7), (4, 1)),
+    (["base", "batch"], (4, 15), (4, 8)),
+    (["base", "spatial", 1], (4, 31), (4, 31)),
+    (["sweeps"], (6, 1), (5, 1)),
+    (["sweeps", 0], (6, 3), (6, 3)),
+    (["sweeps", 0, "axes", "shape", "line", 1, "k"], (10, 13), (10, 10)),
+    (["alias"], (12, 8), (12, 1)),
+    (["alias", 0], (11, 15), (11, 15)),
+    (["empty"], (13, 7), (13, 1)),
+    # What is not there: the nearest enclosing value.
+    (["absent"], (2, 1), (2, 1)),
+    (["base", "absent", "more"], (4, 7), (4, 7)),
+    (["base", "spatial", 2], (4, 27), (4, 27)),
+    (["base", "batch", "deeper"], (4, 15), (4, 15)),
+]
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize(("location", "value", "key"), MARKS, ids=[str(location) for location, *_ in MARKS])
+def test_marks_are_where_values_and_keys_stand(
+    written: Callable[[str], Path], location: list[str | int], value: tuple[int, int], key: tuple[int, int]
+) -> None:
+    """A mark is the 1-based place of the value, or of its key; of an alias, the alias's own place."""
+    document = read(written(MARKED))
+    assert document.mark(location) == value
+    assert document.mark(location, key=True) == key
+
+
+def test_error_at_gives_the_place(written: Callable[[str], Path]) -> None:
+    """A later check raises at a value, or at its key."""
+    document = read(written(MARKED))
+    error = error_at(document, ("base", "batch"), "must be 2 (got 1)")
+    assert str(error) == f"{document.path}:4:15: must be 2 (got 1)"
+    at_key = error_at(document, ("base", "batch"), "must be 2 (got 1)", key=True)
+    assert (at_key.message, at_key.line, at_key.column) == ("must be 2 (got 1)", 4, 8)
+
+
+def test_an_unreadable_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is absent, a folder, a circle of links, an impossible name or forbidden is told with the reason."""
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    reasons = {
+        tmp_path / "absent.yaml": "No such file or directory",
+        tmp_path: "Is a directory",
+        circle: "Too many levels of symbolic links",
+        tmp_path / "nul\0": "embedded null byte",
+    }
+    for path, reason in reasons.items():
+        message = f"must be a file that can be read (got: {reason}); check the path"
+        assert refusal(path) == (message, None, None)
+    monkeypatch.setattr(Path, "open", mock.Mock(side_effect=PermissionError(13, "Permission denied")))
+    assert "(got: Permission denied)" in refusal(tmp_path / "forbidden.yaml")[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "byte"),
+    [
+        (b"a: 1\nb: \xff", (2, 4), "0xff"),
+        ("é: ".encode() + b"\xe9", (1, 4), "0xe9"),
+        (b"\xef\xbb\xbfa: \x80", (1, 4), "0x80"),
+        ("a: 1".encode("utf-16"), (1, 1), "0xff"),
+    ],
+)
+def test_a_file_must_be_utf8(
+    written: Callable[[bytes], Path], content: bytes, place: tuple[int, int], byte: str
+) -> None:
+    """The first byte that is not UTF-8 is named, with its line and its column in characters."""
+    message = f"must be UTF-8 (got the byte {byte}); save the file as UTF-8"
+    assert refusal(written(content)) == (message, *place)
+
+
+TOO_DEEP = "must be at most 32 lists and mappings deep (got more); make it flatter"
+NO_KEY = "must have words as keys (got a list or a mapping); put text with brackets in quotes"
+ITSELF = "must not contain itself (got '*x'); write the value out"
+TAB = "indentation must be spaces (got a tab); replace it by spaces"
+SECOND = "must be one document (got a second one); put it in a file of its own"
+
+
+def twice(key: str, line: int) -> str:
+    """Return what is said of a key that stands again."""
+    return f"must have each key once (got {key!r}, as in line {line}); remove one"
+
+
+def tagged(tag: str) -> str:
+    """Return what is said of a tag."""
+    return f"must be a plain value (got the tag {tag!r}); leave the tag out"
+
+
+REFUSALS = [
+    # A tab as indentation is named as such, at the tab.
+    ("a:\n\tb: 1", (2, 1), TAB),
+    ("a: 1\n\tb: 2", (2, 1), TAB),
+    ("a:\n  b: 1\n \tc: 2", (3, 2), TAB),
+    ("a:\n  - b\n\t- c", (3, 1), TAB),
+    ("a: |\n\tb", (2, 1), TAB),
+    ("-\ta: 1", (1, 2), TAB),
+    # A repeated key, where it stands again.
+    ("a: 1\nb: 2\na: 3", (3, 1), twice("a", 1)),
+    ("x: {c: 1, 'c': 2}", (1, 11), twice("c", 1)),
+    ("1: x\n'1': y", (2, 1), twice("1", 1)),
+    ("- a: 1\n- b: 1\n  <<: 2\n  <<: 3", (4, 3), twice("<<", 3)),
+    ("&k a: 1\n*k : 2", (2, 1), twice("a", 1)),
+    # A list or a mapping, or an alias of it, is no key.
+    ("x:\n  [1, 2]: 3", (2, 3), NO_KEY),
+    ("{{a: 1}: 2}", (1, 2), NO_KEY),
+    ("? - a\n: b", (1, 3), NO_KEY),
+    ("a: &x [1]\n*x : 2", (2, 1), NO_KEY),
+    # Tags, of Python's objects and of YAML's own types.
+    ("a: !foo 1", (1, 4), tagged("!foo")),
+    ("- !!python/object:os.system {}", (1, 3), tagged("!!python/object:os.system")),
+    ("!foo x: 1", (1, 1), tagged("!foo")),
+    ("a: !!timestamp 2026-11-20", (1, 4), tagged("!!timestamp")),
+    ("a: !!seq [b]", (1, 4), tagged("!!seq")),
+    ("a: !!str 12", (1, 4), tagged("!!str")),
+    ("a: ! 12", (1, 4), tagged("!")),
+    # Documents and aliases.
+    ("a: 1\n---\nb: 2", (2, 1), SECOND),
+    ("--- ~\n--- ~", (2, 1), SECOND),
+    ("a: *x\nb: &x 1", (1, 4), "must name an anchor that stands above (got '*x'); set it there"),
+    ("&x [*x]", (1, 5), ITSELF),
+    ("a: &x\n  b: {c: *x}", (2, 10), ITSELF),
+    # The 33rd level, however many follow.
+    ("[" * 100_000, (1, 33), TOO_DEEP),
+    ("{a: " * 100_000, (1, 129), TOO_DEEP),
+    ("- " * 100_000, (1, 65), TOO_DEEP),
+    ("[{a: " * 100_000, (1, 81), TOO_DEEP),
+    ("[" * 33 + "x" + "]" * 33, (1, 33), TOO_DEEP),
+]
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize(("text", "place", "message"), REFUSALS, ids=[repr(text[:30]) for text, *_ in REFUSALS])
+def test_what_a_plain_file_must_not_hold_is_refused_at_its_place(
+    written: Callable[[str], Path], text: str, place: tuple[int, int], message: str
+) -> None:
+    """The message says what must be, what was got and what to do."""
+    assert refusal(written(text)) == (message, *place)
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize("text", ["", "\n", "# only a comment\n", "\ufeff"])
+def test_an_empty_file_is_refused(written: Callable[[str], Path], text: str) -> None:
+    """A file without a document is refused."""
+    message = "must hold a YAML document (got an empty file); write it, or remove the file"
+    assert refusal(written(text)) == (message, None, None)
+
+
+def test_what_looks_like_it_and_is_not_is_read(written: Callable[[str], Path]) -> None:
+    """The marks of one document, a key in two mappings, a tab within text or between brackets, 32 levels, escapes."""
+    readings: dict[str, object] = {
+        "---\na: 1\n...\n": {"a": 1},
+        "{a: {a: 1}, b: {a: 2}}": {"a": {"a": 1}, "b": {"a": 2}},
+        "a: 'x\ty'\nb: {\n\tc: 1}": {"a": "x\ty", "b": {"c": 1}},
+        "[" * 32 + "]" * 32: json.loads("[" * 32 + "]" * 32),
+        r'"\0\x1b\x7f\N\L\uFEFF"': "\0\x1b\x7f\x85\u2028\ufeff",
+    }
+    for text, value in readings.items():
+        assert read(written(text)).value == value
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize("character", ["\0", "\x1b", "\x7f", "\x85", "\x9b", "\u2028", "\u2029", "\ufeff", "\uffff"])
+def test_control_characters_are_refused(written: Callable[[str], Path], character: str) -> None:
+    """What is no text, and what only YAML 1.1 takes for the end of a line, is refused even in comments."""
+    message, *place = refusal(written(f"a: 1\n# x{character}b: 2"))
+    assert message == f"must be printable text (got {character!a}); write it as an escape in double quotes"
+    assert place == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a: [1, 2\n", (2, 1)),
+        ("a: [1, 2", (1, 9)),
+        ("a: b: c", (1, 5)),
+        ("ab\nc: 1", (2, 2)),
+        ("a: 'x", (1, 6)),
+        ("a: @b", (1, 4)),
+        ("b: [\n\tc: ]]", (2, 6)),
+        ("%YAML 3.0\n--- a", (1, 1)),
+    ],
+)
+def test_syntax_errors_are_one_line(written: Callable[[str], Path], text: str, place: tuple[int, int]) -> None:
+    """What PyYAML says of the syntax is told in one line at its place."""
+    message, *at = refusal(written(text))
+    assert message.startswith("must be YAML (got: ")
+    assert message.endswith("); check indentation, quotes and brackets")
+    assert tuple(at) == place
+
+
+def test_a_syntax_error_tells_where_its_context_starts(written: Callable[[str], Path]) -> None:
+    """An open bracket is told with the line in which it was opened."""
+    message, *_ = refusal(written("a: 1\nb: [1,\n 2\nc: 3"))
+    assert "while parsing a flow sequence that starts at line 2" in message
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize("text", [r'"\UFFFFFFFF"', r'"\ud800"', "%YAML 1." + "9" * 5000 + "\n--- a"])
+def test_numbers_out_of_range_in_the_syntax_are_refused(written: Callable[[str], Path], text: str) -> None:
+    """Escapes and versions out of range are errors of the file, also where PyYAML does not check them."""
+    assert refusal(written(text))[0].startswith(("must be YAML (got: ", "must be whole characters (got "))
+
+
+def test_a_large_file_is_refused(written: Callable[[str], Path]) -> None:
+    """4 MiB are read, a byte more is not."""
+    limit = 4 * 2**20
+    assert read(written("a: 1 # " + "x" * (limit - 7))).value == {"a": 1}
+    message = f"must be at most {limit} bytes (got more); split the file"
+    assert refusal(written("a: 1 # " + "x" * (limit - 6))) == (message, None, None)
+
+
+@pytest.mark.usefixtures("loader")
+def test_nesting_by_aliases_is_refused(written: Callable[[str], Path]) -> None:
+    """Levels are counted through aliases: a chain of them is as deep as if it were written out."""
+    chain = "a0: &a0 []\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 40))
+    assert refusal(written(chain)) == (TOO_DEEP, 32, 12)
+    assert read(written("".join(chain.splitlines(keepends=True)[:31]))).value
+
+
+@pytest.mark.usefixtures("loader")
+def test_an_alias_bomb_is_refused_at_once(written: Callable[[str], Path]) -> None:
+    """Aliases that would expand to billions of values are counted no further than the limit."""
+    bomb = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 25))
+    start = time.monotonic()
+    message, line, _ = refusal(written(bomb))
+    assert time.monotonic() - start < 5
+    assert message == "must hold at most 200000 values, aliases expanded (got more); split the file"
+    # 1 + the sum of s(n), s(0) = 3, s(n) = 9 s(n-1) + 1, passes the limit at n = 5.
+    assert line == 6
+
+
+def test_many_values_are_refused(written: Callable[[str], Path]) -> None:
+    """200,000 values are read, one more is not; aliased values are counted, keys are not."""
+
+    def list_of(count: int) -> str:
+        aliases = 100_000
+        return "[" + "1," * (count - aliases - 4) + " &x 2, {k: 3}," + "*x," * aliases + "]"
+
+    value = read(written(list_of(200_000))).value
+    assert isinstance(value, list)
+    assert len(value) == 200_000 - 2  # the list itself and the 3 are values too
+    assert "200000 values" in refusal(written(list_of(200_001)))[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "use", "count"),
+    [
+        (f"{{{'x' * 1000}: 1}}", "*x", 4200),
+        ("x" * 2**20, "*x", 4),
+        ("x" * 2**20, "{*x : 1}", 4),
+        (f"[{'x' * 2**20}]", "*x", 4),
+    ],
+    ids=["key", "scalar", "scalar as key", "list"],
+)
+def test_aliases_do_not_multiply_text(written: Callable[[str], Path], value: str, use: str, count: int) -> None:
+    """Few values may be much text: that is counted too, keys included."""
+    message, line, _ = refusal(written(f"a: &x {value}\nb: [{', '.join([use] * count)}]"))
+    assert message == f"must hold at most {4 * 2**20} characters, aliases expanded (got more); split it"
+    assert line == 2
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize("sign", ["", "-", "+"])
+def test_long_integers_are_refused(written: Callable[[str], Path], sign: str) -> None:
+    """An integer has at most 100 digits; text has no such limit."""
+    assert read(written(f"a: {sign}{'9' * 100}")).value == {"a": int(f"{sign}{'9' * 100}")}
+    message, *place = refusal(written(f"a: {sign}{'9' * 101}"))
+    assert message.startswith(f"must be an integer of at most 100 digits (got '{sign}999")
+    assert message.endswith("...); quote it as text")
+    assert len(message) < 150
+    assert place == [1, 4]
+    assert read(written(f"a: '{'9' * 101}'")).value == {"a": "9" * 101}
+
+
+def test_hostile_scalars_take_no_long_time(written: Callable[[str], Path]) -> None:
+    """Millions of digits are refused, or read, in a moment."""
+    start = time.monotonic()
+    assert "100 digits" in refusal(written("1" * 4_000_000))[0]
+    assert "100 digits" in refusal(written("0x" + "1" * 4_000_000))[0]
+    assert read(written("0." + "1" * 4_000_000)).value == pytest.approx(1 / 9)
+    assert read(written("1" * 4_000_000 + "x")).value == "1" * 4_000_000 + "x"
+    assert time.monotonic() - start < 20
+
+
+# What JSON leaves without escapes, and `read` refuses.
+UNPRINTABLE = [*map(chr, range(0x7F, 0xA0)), "\u2028", "\u2029", "\ufeff", "\ufffe", "\uffff"]
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=UNPRINTABLE),
+    max_size=40,
+)
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-(10**90), 10**90) | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+)
+VALUES = st.recursive(
+    SCALARS, lambda parts: st.lists(parts, max_size=5) | st.dictionaries(TEXT, parts, max_size=5), max_leaves=30
+)
+
+
+@pytest.fixture(scope="session")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file that a property test writes again and again."""
+    return tmp_path_factory.mktemp("yaml") / "scratch.yaml"
+
+
+@pytest.mark.parametrize("reader", LOADERS, ids=["libyaml", "python"])
+@given(value=VALUES, indent=st.sampled_from([None, 0, 2]))
+@settings(deadline=None)
+def test_json_is_read_as_json_says(
+    scratch: Path, reader: type[yaml.SafeLoader], value: object, indent: int | None
+) -> None:
+    """JSON is YAML 1.2: every plain value comes back as it was, in value and in types."""
+    scratch.write_text(json.dumps(value, ensure_ascii=False, indent=indent), "utf-8")
+    with mock.patch.object(yaml_tree, "_LOADER", reader):
+        again = read(scratch).value
+    assert again == value
+    assert json.dumps(again) == json.dumps(value)
+
+
+SNIPPETS = st.lists(
+    st.sampled_from(
+        [*"[]{}:,-?&*!|>'\"%@`#\n\t \r~<=.0a1\\", "a: ", "- ", "\n  ", "&a ", "*a", "!!int ", "---\n", "..."]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@pytest.mark.parametrize("reader", LOADERS, ids=["libyaml", "python"])
+@given(content=st.text().map(str.encode) | SNIPPETS.map(str.encode) | st.binary())
+@settings(deadline=None, max_examples=500)
+def test_any_content_is_read_or_refused(scratch: Path, reader: type[yaml.SafeLoader], content: bytes) -> None:
+    """Whatever a file holds, it is a document or a FileError in one line, at a place within the file."""
+    scratch.write_bytes(content)
+    with mock.patch.object(yaml_tree, "_LOADER", reader):
+        outcome = result_of(lambda: read(scratch))
+    if isinstance(outcome, FileError):
+        assert outcome.message.isprintable()
+        assert outcome.line is None or 1 <= outcome.line <= len(LINE_END.split(content))
+    else:
+        assert isinstance(outcome, Document)
+
+
+@st.composite
+def marked_texts(draw: st.DrawFn) -> tuple[str, dict[tuple[str | int, ...], str]]:
+    """Draw block YAML whose scalars all differ, and the text of the scalar at each location."""
+    count = iter(range(1000))
+    scalars: dict[tuple[str | int, ...], str] = {}
+
+    def lines(location: tuple[str | int, ...], depth: int) -> list[str]:
+        kind = draw(st.sampled_from(["scalar", "list", "mapping"] if depth else ["scalar"]))
+        if kind == "scalar":
+            word = draw(st.sampled_from(["v", "é", "\U0001f600", "x y "]))
+            scalars[location] = f"{word}{next(count)}."
+            return [scalars[location]]
+        size, out = draw(st.integers(1, 3)), []
+        for index in range(size):
+            segment: str | int = index if kind == "list" else f"k{next(count)}"
+            inner = lines((*location, segment), depth - 1)
+            pad = " " * draw(st.integers(1, 4))
+            out += [f"# {next(count)}"] * draw(st.integers(0, 1))
+            head = "-" if kind == "list" else f"{segment}:"
+            out += [f"{head}{pad}{inner[0]}"] if len(inner) == 1 and inner[0] in scalars.values() else [head]
+            out += [] if out[-1] != head else [f"{pad}{line}" for line in inner]
+        return out
+
+    return "\n".join(lines((), 4)), scalars
+
+
+@given(drawn=marked_texts())
+@settings(deadline=None)
+def test_marks_point_at_the_text(scratch: Path, drawn: tuple[str, dict[tuple[str | int, ...], str]]) -> None:
+    """The text at the mark of a scalar is the scalar, and at the mark of its key the key."""
+    text, scalars = drawn
+    scratch.write_text(text, "utf-8")
+    document = read(scratch)
+    for location, scalar in scalars.items():
+        line, column = document.mark(location)
+        assert text.split("\n")[line - 1][column - 1 :] == scalar
+        if location and isinstance(location[-1], str):
+            line, column = document.mark(location, key=True)
+            assert text.split("\n")[line - 1][column - 1 :].startswith(f"{location[-1]}:")
+
+
+class AutoPad(StrEnum):
+    """An enumeration."""
+
+    EXPLICIT = "explicit"
+    SAME_UPPER = "same_upper"
+
+
+class Raw(Part):
+    """A member of a union with words."""
+
+    raw: str
+
+
+def even(number: int) -> int:
+    """Refuse odd numbers, in two lines."""
+    if number % 2:
+        raise ValueError(f"must be even\n(got {number}); add \x1b 1")
+    return number
+
+
+def of_small_words(text: str) -> str:
+    """Refuse capitals."""
+    if text != text.lower():
+        raise ValueError(f"must be in small letters (got {text!r})")
+    return text
+
+
+class Sweep(Part):
+    """What the tests load: types as the models of the shipped files have them."""
+
+    name: str = "n"
+    title: str = Field("t", alias="with")
+    strides: int | Integers[int] = 1
+    shape: int | Integers[int] | str = 1
+    ints: Integers[int] = Field(default=[])
+    reals: Numbers[float] = Field(default=[])
+    names: Texts[str] = Field(default=[])
+    anything: Values[Any] = Field(default=[])
+    raws: Mappings[Raw] = Field(default=[])
+    sizes: dict[str, dict[str, int]] = Field(default={})
+    axes: dict[str, Values[Any] | dict[Annotated[str, Field(pattern="^[a-z]+$")], Raw]] = Field(default={})
+    auto_pad: Annotated[AutoPad, Field(strict=False)] | Raw | None = AutoPad.EXPLICIT
+    data: Literal["integers", "normal", "ones"] = "ones"
+    rank: Literal[1, 2] = 1
+    level: Literal["high"] | int = 1
+    pad: Annotated[int, Field(ge=0, lt=10)] = 0
+    factor: Annotated[float, Field(gt=0, le=1)] = 1
+    flag: bool = False
+    code: Annotated[str, Field(pattern="^[A-Z]{2}$", min_length=2)] = "AB"
+    few: Annotated[Integers[int], Field(min_length=1, max_length=2)] = Field(default=[1])
+    step: Annotated[int, AfterValidator(even)] = 2
+    word: Annotated[str, AfterValidator(of_small_words)] | int | Texts[str] = 1
+    dialect: Annotated[str, known_as("a dialect", ["onnx", "onednn"])] = "onnx"
+
+
+class File(Part):
+    """A file of sweeps."""
+
+    format: Literal[1]
+    sweeps: Mappings[Sweep] = Field(default=[])
+    low: int = 0
+    high: int = 0
+
+    @model_validator(mode="after")
+    def in_order(self) -> File:
+        """Refuse a range that is none."""
+        if self.low > self.high:
+            raise ValueError("must have low below high; swap them")
+        return self
+
+
+def test_load_returns_the_model_and_the_document(written: Callable[[str], Path]) -> None:
+    """A word becomes an enumeration's member, an integer a number; nothing else is converted."""
+    text = "{ints: [1, 2], auto_pad: same_upper, factor: 1, with: x, reals: [.inf, 1e300]}"
+    model, document = load(written(text), Sweep)
+    assert (model.ints, model.auto_pad, model.title, model.reals) == (
+        [1, 2],
+        AutoPad.SAME_UPPER,
+        "x",
+        [math.inf, 1e300],
+    )
+    assert repr(model.factor) == "1.0"
+    assert document == read(document.path)
+
+
+COMPLAINTS = [
+    # Unknown and missing keys.
+    ("stides: 1", 1, "must be one of the known keys (got 'stides'); did you mean 'strides'?"),
+    ("xyzzy: 1", 1, "must be one of the known keys (got 'xyzzy')"),
+    ("title: 1", 1, "must be one of the known keys (got 'title')"),
+    ("wiht: 1", 1, "must be one of the known keys (got 'wiht'); did you mean 'with'?"),
+    (r'"a\n\e{key}": 1', 1, r"must be one of the known keys (got 'a\n\x1b{key}')"),
+    ("auto_pad: {}", 11, "must have the key 'raw'"),
+    ("auto_pad: {rwa: x}", 12, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
+    ("{pad: 1, axes: {a: {b: {rwa: x}}}}", 25, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
+    # Types.
+    ("name: 12", 7, "must be text (got 12); put it in quotes"),
+    ("name: true", 7, "must be text (got True); put it in quotes"),
+    ("name:", 6, "must be text (got None)"),
+    ("name: [1]", 7, "must be text (got [1])"),
+    ("pad: '3'", 6, "must be an integer (got '3')"),
+    ("pad: 3.5", 6, "must be an integer (got 3.5)"),
+    ("pad: true", 6, "must be an integer (got True)"),
+    ("factor: x", 9, "must be a number (got 'x')"),
+    ("flag: yes", 7, "must be true or false (got 'yes')"),
+    ("flag: 1", 7, "must be true or false (got 1)"),
+    ("ints: abc", 7, "must be a list of integers (got 'abc')"),
+    ("ints: {a: 1}", 7, "must be a list of integers (got {'a': 1})"),
+    ("ints: [1, x]", 11, "must be an integer (got 'x')"),
+    ("reals: 1", 8, "must be a list of numbers (got 1)"),
+    ("names: a", 8, "must be a list of texts (got 'a')"),
+    ("names: [1]", 9, "must be text (got 1); put it in quotes"),
+    ("anything: 1", 11, "must be a list of values (got 1)"),
+    ("raws: {}", 7, "must be a list of mappings (got {})"),
+    ("raws: [x]", 8, "must be a mapping (got 'x')"),
+    ("sizes: 1", 8, "must be a mapping (got 1)"),
+    ("sizes: {a: {b: x}}", 16, "must be an integer (got 'x')"),
+    # Unions.
+    ("strides: abc", 10, "must be an integer or a list of integers (got 'abc')"),
+    ("strides: [1, a]", 14, "must be an integer (got 'a')"),
+    ("strides: [1, a, b]", 14, "must be an integer (got 'a')"),
+    ("shape: {a: 1}", 8, "must be an integer, a list of integers or text (got {'a': 1})"),
+    ("axes: {a: {b: {raw: 1}, c: {raw: []}}}", 21, "must be text (got 1); put it in quotes"),
+    ("axes: {a: 1}", 11, "must be a list of values or a mapping (got 1)"),
+    ("auto_pad: 1", 11, "must be 'explicit' or 'same_upper' or a mapping (got 1)"),
+    (
+        "auto_pad: sme_upper",
+        11,
+        "must be 'explicit' or 'same_upper' or a mapping (got 'sme_upper'); did you mean 'same_upper'?",
+    ),
+    ("word: UP", 7, "must be in small letters (got 'UP')"),
+    ("word: {a: 1}", 7, "must be text, an integer or a list of texts (got {'a': 1})"),
+    # Choices.
+    ("data: norml", 7, "must be 'integers', 'normal' or 'ones' (got 'norml'); did you mean 'normal'?"),
+    ("data: zzz", 7, "must be 'integers', 'normal' or 'ones' (got 'zzz')"),
+    ("rank: 3", 7, "must be 1 or 2 (got 3)"),
+    ("level: hihg", 8, "must be 'high' or an integer (got 'hihg'); did you mean 'high'?"),
+    ("dialect: onx", 10, "must be a dialect (got 'onx'); did you mean 'onnx'?"),
+    # Ranges.
+    ("pad: -1", 6, "must be greater than or equal to 0 (got -1)"),
+    ("pad: 10", 6, "must be less than 10 (got 10)"),
+    ("factor: 0", 9, "must be greater than 0 (got 0)"),
+    ("factor: 2", 9, "must be less than or equal to 1 (got 2)"),
+    ("few: []", 6, "must have at least 1 item (got [])"),
+    ("few: [1, 2, 3]", 6, "must have at most 2 items (got [1, 2, 3])"),
+    ("code: A", 7, "must have at least 2 characters (got 'A')"),
+    ("code: ab", 7, "must match pattern '^[A-Z]{2}$' (got 'ab')"),
+    ("axes: {a: {B: {raw: x}}}", 12, "must match pattern '^[a-z]+$' (got 'B')"),
+    # A validator's own words.
+    ("step: 3", 7, r"must be even (got 3); add \x1b 1"),
+    # What was got, in short.
+    (f"pad: {'x' * 100}", 6, f"must be an integer (got '{'x' * 56}...)"),
+    (r'pad: "a\e[31m\nb"', 6, r"must be an integer (got 'a\x1b[31m\nb')"),
+    # The number of others; where a key is unknown, the rest of its mapping is not looked at.
+    ("{pad: x, step: x}", 7, "must be an integer (got 'x') (and 1 more)"),
+    ("{strides: x, pad: x, zzz: 1}", 22, "must be one of the known keys (got 'zzz')"),
+    # The whole document.
+    ("[1]", 1, "must be a mapping (got [1])"),
+    ("~", 1, "must be a mapping (got None)"),
+]
+
+
+@pytest.mark.parametrize(("text", "column", "message"), COMPLAINTS, ids=[text[:40] for text, *_ in COMPLAINTS])
+def test_a_complaint_says_what_must_be(written: Callable[[str], Path], text: str, column: int, message: str) -> None:
+    """The first error of the model is told in plain words, at its place."""
+    assert refusal(written(text), Sweep) == (message, 1, column)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("# c\nsweeps: []", (2, 1), "must have the key 'format'"),
+        # A misspelt key is told as such, not as the lack of its right spelling.
+        ("sweeps: []\nfromat: 1", (2, 1), "must be one of the known keys (got 'fromat'); did you mean 'format'?"),
+        (
+            "format: 1\nsweeps:\n  - {name: a}\n  - name: b\n    strids: 1\n",
+            (5, 5),
+            "must be one of the known keys (got 'strids'); did you mean 'strides'?",
+        ),
+        ("format: 1\nsweeps:\n  - name: b\n    auto_pad:\n      {}\n", (5, 7), "must have the key 'raw'"),
+        # What is right at its anchor and wrong at its alias is told at the alias.
+        ("format: 1\nsweeps:\n  - name: &x text\n    pad: *x", (4, 10), "must be an integer (got 'text')"),
+        # The model's own rule is told at its mapping.
+        ("# c\nformat: 1\nlow: 2\nhigh: 1", (2, 1), "must have low below high; swap them"),
+        # The file's own errors come first.
+        ("a: 1\na: 2", (2, 1), twice("a", 1)),
+    ],
+)
+def test_errors_of_a_file_are_at_their_lines(
+    written: Callable[[str], Path], text: str, place: tuple[int, int], message: str
+) -> None:
+    """A missing key is told at its mapping, an unknown one at the key, deep in lists too."""
+    assert refusal(written(text), File) == (message, *place)
+
+
+@given(value=VALUES)
+@settings(deadline=None)
+def test_any_value_is_loaded_or_refused(scratch: Path, value: object) -> None:
+    """Whatever a document holds, `load` gives the model or a FileError in one line."""
+    sweep = {"strides": value, "axes": value, "auto_pad": value, "raws": value, "word": value}
+    for name, part in sweep.items():
+        scratch.write_text(json.dumps({"format": 1, "sweeps": [{name: part}]}), "utf-8")
+        outcome = result_of(lambda: load(scratch, File))
+        if isinstance(outcome, FileError):
+            assert outcome.message.isprintable()
+            assert outcome.line == 1
