@@ -533,6 +533,17 @@ def test_torn_bytes_of_others_are_written(page: Callable[..., _Page]) -> None:
     assert len(written.rows()) == 2
 
 
+def test_modules_become_one_script(page: Callable[..., _Page]) -> None:
+    """Every module is in the page, after those that it imports from; no import and no export is left."""
+    folder = Path(html.__file__).with_name("page")
+    assert set(html.SCRIPTS) == {path.name for path in folder.glob("*.js")}
+    for number, name in enumerate(html.SCRIPTS):
+        imported = re.findall(r'^(?:import|\}) .*from "\./(.*)";$', (folder / name).read_text("utf-8"), re.MULTILINE)
+        assert set(imported) <= set(html.SCRIPTS[:number]), name
+    script = page(_assessment([_record("a/b", EXACT)])).inline["script"]
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
+
+
 def test_page_asks_for_nothing_else(page: Callable[..., _Page]) -> None:
     """No element of the page loads a file, and no style does."""
     written = page(_assessment([_record("a/b", EXACT)]))

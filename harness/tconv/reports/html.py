@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from base64 import b64encode
 from dataclasses import asdict
 from hashlib import sha256
@@ -30,6 +31,25 @@ if TYPE_CHECKING:
 PAGE_LIMIT = 24 * 2**20
 """The most characters of a page; arrays beyond it stay in their artifacts."""
 
+SCRIPTS = (
+    "text.js",
+    "patterns.js",
+    "search.js",
+    "records.js",
+    "address.js",
+    "arrays.js",
+    "colours.js",
+    "elements.js",
+    "canvas.js",
+    "heatmap.js",
+    "values.js",
+    "panel.js",
+    "table.js",
+    "page.js",
+)
+"""The modules of the page's script; each imports from those before it only."""
+
+_IMPORT_OR_EXPORT = re.compile(r"^(?:import [^;]*;\n|export )", re.MULTILINE)
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _LONGEST = 200
 _TAG = len('<script type="application/json" id="arrays-"></script>\n') + 8
@@ -63,7 +83,7 @@ def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str
         lstrip_blocks=True,
     )
     style = _own("page.css")
-    script = Markup().join(map(_own, ("elements.js", "heatmap.js", "page.js")))
+    script = _script()
     return environment.get_template("page.html.j2").render(
         runs=runs,
         summary=overview.summary(runs),
@@ -80,6 +100,11 @@ def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str
 def _own(name: str) -> Markup:
     text = files("tconv.reports").joinpath("page", name).read_text(encoding="utf-8")
     return Markup(text)  # noqa: S704 - a file of this package
+
+
+def _script() -> Markup:
+    """Return the modules as one: it needs no import, and nothing that could be fetched."""
+    return Markup("\n").join(Markup(_IMPORT_OR_EXPORT.sub("", _own(name))) for name in SCRIPTS)  # noqa: S704 - likewise
 
 
 def _policy(style: str, script: str) -> str:
