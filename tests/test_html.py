@@ -347,6 +347,16 @@ def test_ten_thousand_records(page: Callable[..., _Page]) -> None:
     assert "9,900" in written.words
 
 
+def test_a_case_has_the_facts_that_its_id_does_not_show(page: Callable[..., _Page]) -> None:
+    """The search takes the command line's patterns; cases of the same facts share them."""
+    records = [_record(f"a/b[n={n}]", EXACT) for n in range(3)]
+    assessment = _assessment(records)
+    assessment.facts = {f"a/b[n={n}]": {"n": str(n), "rank": "3" if n else "2"} for n in range(3)}
+    written = page(assessment)
+    assert written.blocks["data"]["facts"] == [{"rank": "2"}, {"rank": "3"}]
+    assert [row[7] for row in written.rows()] == [0, 1, 1]
+
+
 def test_several_runs_have_keys_of_their_own(page: Callable[..., _Page]) -> None:
     """Runs of one backend and dialect are told apart in rows, links and overview."""
     runs = [_assessment([_record("a/b", verdict)]) for verdict in (EXACT, ver.Agreed("exact"))]

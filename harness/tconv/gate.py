@@ -55,6 +55,7 @@ class Assessment:
     Attributes:
         run: the records.
         judged: every record with its status, in the order of ids.
+        facts: by id, the facts of the cases that the corpus has.
         stale: waivers whose cases ran and none of which deviates any more.
         void: waivers whose example is no case of theirs.
         wide: waivers that also cover cases that agree.
@@ -66,6 +67,7 @@ class Assessment:
 
     run: Run
     judged: list[Judged] = field(default_factory=list)
+    facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     stale: list[Waiver] = field(default_factory=list)
     void: list[Waiver] = field(default_factory=list)
     wide: list[WaiverUse] = field(default_factory=list)
@@ -105,8 +107,8 @@ def assess(
         digest: the corpus that the facts are of; None where that is not known.
     """
     version = run.header.backend.version
-    assessment = Assessment(run)
     known = {record.case: facts(record.case) or {} for record in run.records}
+    assessment = Assessment(run, facts=known)
     for record in run.records:
         assessment.judged.append(judged(record, known[record.case], waivers, version, strict=strict))
     active = _active(waivers, run.header.dialect, version)

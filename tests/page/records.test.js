@@ -4,10 +4,10 @@ import { CaseRecord, findRecord, selectRecords } from "../../harness/tconv/repor
 
 const RUNS = ["acme", "zeta"].map((key) => ({ key, name: key, backend: key, dialect: "onnx", cases: "" }));
 const ROWS = [
-  [0, "b/x[n=2]", 1, 0, "exact", 0.5, {}],
-  [0, "a/x[n=1]", 1, 0, "exact", null, {}],
-  [0, "b/x[n=1]", 0, 1, "2 wrong", 0.25, {}],
-  [1, "b/x[n=1]", 1, 0, "exact", 0.75, {}],
+  [0, "b/x[n=2]", 1, 0, "exact", 0.5, {}, 1],
+  [0, "a/x[n=1]", 1, 0, "exact", null, {}, 0],
+  [0, "b/x[n=1]", 0, 1, "2 wrong", 0.25, {}, 1],
+  [1, "b/x[n=1]", 1, 0, "exact", 0.75, {}, 1],
 ];
 const DATA = {
   statuses: [
@@ -17,6 +17,7 @@ const DATA = {
   kinds: ["agreed", "differed"],
   runs: RUNS,
   waivers: [],
+  facts: [{}, { rank: "3" }],
   readings: {},
   rows: ROWS,
 };
@@ -35,6 +36,13 @@ test("each filter narrows what the others leave", () => {
   assert.deepEqual(numbers({ verdict: "agreed", q: "n=1" }), [1, 3]);
   assert.deepEqual(numbers({ status: "failed,reported" }), [2]);
   assert.deepEqual(numbers({ backend: "none" }), []);
+});
+
+test("conditions hold for the facts that ids do not show, too", () => {
+  assert.deepEqual(numbers({ q: "rank=3 n=1" }), [2, 3]);
+  assert.deepEqual(numbers({ q: "*[rank=3,n=2]" }), [0]);
+  assert.deepEqual(numbers({ q: "rank=2|4" }), []);
+  assert.deepEqual(numbers({ q: "constructor=a" }), []);
 });
 
 test("the counts by status disregard the status filter", () => {

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tconv.dialects import DIALECTS
+from tconv.patterns import facts_of
 from tconv.reports import whole
 from tconv.reports.page import figures, overview
 from tconv.reports.page.artifacts import OPERANDS, VALUES, Shown, shown
@@ -124,22 +125,32 @@ def _json(value: object) -> str:
 def _data(runs: Sequence[Overview]) -> dict[str, Any]:
     """Return what the script shows: tables of words, and a short array a record."""
     waivers: dict[tuple[int, str], int] = {}
-    facts: list[dict[str, str]] = []
+    waiver_facts: list[dict[str, str]] = []
+    case_facts: dict[tuple[tuple[str, str], ...], int] = {}
     rows: list[list[Any]] = []
     for number, run in enumerate(runs):
         for judged in run.assessment.judged:
             if judged.waiver is not None and (number, judged.waiver.name) not in waivers:
-                waivers[number, judged.waiver.name] = len(facts)
-                facts.append(overview.waiver_facts(judged.waiver))
-            rows.append(_row(number, judged, None if judged.waiver is None else waivers[number, judged.waiver.name]))
+                waivers[number, judged.waiver.name] = len(waiver_facts)
+                waiver_facts.append(overview.waiver_facts(judged.waiver))
+            row = _row(number, judged, None if judged.waiver is None else waivers[number, judged.waiver.name])
+            facts = _facts_beside_labels(judged.record.case, run.assessment)
+            rows.append([*row, case_facts.setdefault(facts, len(case_facts))])
     return {
         "statuses": [[status.value, overview.SYMBOLS[status]] for status in overview.STATUSES],
         "kinds": list(KINDS),
         "runs": [_run(run) for run in runs],
-        "waivers": facts,
+        "waivers": waiver_facts,
+        "facts": [dict(facts) for facts in case_facts],
         "readings": _readings(runs),
         "rows": rows,
     }
+
+
+def _facts_beside_labels(case_id: str, assessment: Assessment) -> tuple[tuple[str, str], ...]:
+    """Return the facts of a case that its id does not show: few sets of them serve many cases of a sweep."""
+    labels = facts_of(case_id)
+    return tuple((key, value) for key, value in assessment.facts.get(case_id, {}).items() if key not in labels)
 
 
 def _run(run: Overview) -> dict[str, str]:

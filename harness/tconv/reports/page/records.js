@@ -31,9 +31,9 @@ import { parseQuery } from "./search.js";
  * @property {{attributes: [string, string][], inputs: [string, string, string][], layouts: [string, string]}} [call]
  */
 /**
- * Run, case, status, verdict, phrase, seconds and detail, most of them as indices into the other tables.
+ * Run, case, status, verdict, phrase, seconds, detail and facts, most of them as indices into the other tables.
  *
- * @typedef {[number, string, number, number, string, number | null, Detail]} Row
+ * @typedef {[number, string, number, number, string, number | null, Detail, number]} Row
  */
 /**
  * What html.py writes.
@@ -43,6 +43,7 @@ import { parseQuery } from "./search.js";
  * @property {string[]} kinds the kinds of verdicts
  * @property {Run[]} runs
  * @property {Record<string, string>[]} waivers
+ * @property {Record<string, string>[]} facts of cases, as far as their ids do not show them
  * @property {Record<string, Record<string, [string, string]>>} readings by dialect and name: what it says, whom it cites
  * @property {Row[]} rows
  */
@@ -56,7 +57,7 @@ export class CaseRecord {
    * @param {number} number its place in the data
    */
   constructor(data, number) {
-    const [run, id, status, kind, phrase, seconds, detail] = data.rows[number];
+    const [run, id, status, kind, phrase, seconds, detail, facts] = data.rows[number];
     this.number = number;
     this.id = id;
     this.topic = partition(partition(id, "[")[0], "/")[0];
@@ -70,13 +71,18 @@ export class CaseRecord {
     this.phrase = phrase;
     this.seconds = seconds;
     this.detail = detail;
+    this.facts = data.facts[facts];
     this.text = `${id}\n${phrase}`.toLowerCase();
   }
 
-  /** @param {string} key */
+  /**
+   * A fact of the case; the id shows some of them, its labels.
+   *
+   * @param {string} key
+   */
   fact(key) {
     this.#labels ??= labelsOf(this.id);
-    return this.#labels.get(key);
+    return this.#labels.get(key) ?? (Object.hasOwn(this.facts, key) ? this.facts[key] : undefined);
   }
 }
 
