@@ -348,6 +348,16 @@ def test_ten_thousand_records(page: Callable[..., _Page]) -> None:
     assert "9,900" in written.words
 
 
+def test_a_case_has_the_facts_that_its_id_does_not_show(page: Callable[..., _Page]) -> None:
+    """The search takes the command line's patterns; cases of the same facts share them."""
+    records = [_record(f"a/b[n={n}]", EXACT) for n in range(3)]
+    assessment = _assessment(records)
+    assessment.facts = {f"a/b[n={n}]": {"n": str(n), "rank": "3" if n else "2"} for n in range(3)}
+    written = page(assessment)
+    assert written.blocks["data"]["facts"] == [{"rank": "2"}, {"rank": "3"}]
+    assert [row[7] for row in written.rows()] == [0, 1, 1]
+
+
 def test_several_runs_have_keys_of_their_own(page: Callable[..., _Page]) -> None:
     """Runs of one backend and dialect are told apart in rows, links and overview."""
     runs = [_assessment([_record("a/b", verdict)]) for verdict in (EXACT, ver.Agreed("exact"))]
@@ -532,6 +542,17 @@ def test_torn_bytes_of_others_are_written(page: Callable[..., _Page]) -> None:
     """A lone surrogate, as a torn byte decodes to, stops no report."""
     written = page(_assessment([_record("a/\udcff", ver.Inexpressible("\udcff")), _record("b/c", ver.Broke("\udcff"))]))
     assert len(written.rows()) == 2
+
+
+def test_modules_become_one_script(page: Callable[..., _Page]) -> None:
+    """Every module is in the page, after those that it imports from; no import and no export is left."""
+    folder = Path(html.__file__).with_name("page")
+    assert set(html.SCRIPTS) == {path.name for path in folder.glob("*.js")}
+    for number, name in enumerate(html.SCRIPTS):
+        imported = re.findall(r'^(?:import|\}) .*from "\./(.*)";$', (folder / name).read_text("utf-8"), re.MULTILINE)
+        assert set(imported) <= set(html.SCRIPTS[:number]), name
+    script = page(_assessment([_record("a/b", EXACT)])).inline["script"]
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
 
 
 def test_page_asks_for_nothing_else(page: Callable[..., _Page]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -52,6 +52,7 @@ class Assessment:
     Attributes:
         run: the records.
         judged: every record with its status, in the order of ids.
+        facts: the facts of the cases that the corpus has, by id.
         uses: how the waivers of this dialect and version fared.
         harmed: cases in which a process died that an earlier one had harmed, where no waiver knows of one that does.
         incomplete: why the records are not all that there should be.
@@ -60,6 +61,7 @@ class Assessment:
 
     run: Run
     judged: tuple[Judged, ...]
+    facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     uses: tuple[WaiverUse, ...] = ()
     harmed: tuple[Record, ...] = ()
     incomplete: tuple[str, ...] = ()
@@ -148,6 +150,7 @@ def assess(
     return Assessment(
         run,
         members,
+        known,
         tuple(_uses(members, active, known, facts, own=own)),
         tuple(_harmed(run, active, known)),
         tuple(_incomplete(run, digest)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from base64 import b64encode
 from dataclasses import asdict
 from hashlib import sha256
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from tconv.cases.patterns import facts_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.reports import atomic
@@ -33,6 +35,25 @@ if TYPE_CHECKING:
 PAGE_LIMIT = 24 * 2**20
 """The most characters of a page; arrays beyond it stay in their artifacts."""
 
+SCRIPTS = (
+    "text.js",
+    "patterns.js",
+    "search.js",
+    "records.js",
+    "address.js",
+    "arrays.js",
+    "colours.js",
+    "elements.js",
+    "canvas.js",
+    "heatmap.js",
+    "values.js",
+    "panel.js",
+    "table.js",
+    "page.js",
+)
+"""The modules of the page's script; each imports from those before it only."""
+
+_IMPORT_OR_EXPORT = re.compile(r"^(?:import [^;]*;\n|export )", re.MULTILINE)
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _LONGEST = 200
 _ORDER = tuple(STATUSES)
@@ -67,7 +88,7 @@ def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str
         lstrip_blocks=True,
     )
     style = _own("page.css")
-    script = Markup().join(map(_own, ("elements.js", "heatmap.js", "page.js")))
+    script = _script()
     return environment.get_template("page.html.j2").render(
         runs=runs,
         summary=overview.summary(runs),
@@ -87,6 +108,11 @@ def _own(name: str) -> Markup:
     return Markup(text)  # noqa: S704 - a file of this package
 
 
+def _script() -> Markup:
+    """Return the modules as one: it needs no import, and nothing that could be fetched."""
+    return Markup("\n").join(Markup(_IMPORT_OR_EXPORT.sub("", _own(name))) for name in SCRIPTS)  # noqa: S704 - likewise
+
+
 def _policy(style: str, script: str) -> str:
     """Return the page's content security policy: its own style and script by their digests, and nothing else."""
     style_digest, script_digest = (b64encode(sha256(own.encode()).digest()).decode() for own in (style, script))
@@ -104,22 +130,32 @@ def _json(value: object) -> str:
 def _data(runs: Sequence[Overview]) -> dict[str, Any]:
     """Return what the script shows: tables of words, and a short array a record."""
     waivers: dict[tuple[int, str], int] = {}
-    facts: list[dict[str, str]] = []
+    waiver_facts: list[dict[str, str]] = []
+    case_facts: dict[tuple[tuple[str, str], ...], int] = {}
     rows: list[list[Any]] = []
     for number, run in enumerate(runs):
         for judged in run.assessment.judged:
             if judged.waiver is not None and (number, judged.waiver.name) not in waivers:
-                waivers[number, judged.waiver.name] = len(facts)
-                facts.append(overview.waiver_facts(judged.waiver))
-            rows.append(_row(number, judged, None if judged.waiver is None else waivers[number, judged.waiver.name]))
+                waivers[number, judged.waiver.name] = len(waiver_facts)
+                waiver_facts.append(overview.waiver_facts(judged.waiver))
+            row = _row(number, judged, None if judged.waiver is None else waivers[number, judged.waiver.name])
+            facts = _facts_beside_labels(judged.record.case, run.assessment)
+            rows.append([*row, case_facts.setdefault(facts, len(case_facts))])
     return {
         "statuses": [[status.value, look.symbol] for status, look in STATUSES.items()],
         "kinds": list(KINDS),
         "runs": [_run(run) for run in runs],
-        "waivers": facts,
+        "waivers": waiver_facts,
+        "facts": [dict(facts) for facts in case_facts],
         "readings": _readings(runs),
         "rows": rows,
     }
+
+
+def _facts_beside_labels(case_id: str, assessment: Assessment) -> tuple[tuple[str, str], ...]:
+    """Return the facts of a case that its id does not show: few sets of them serve many cases of a sweep."""
+    labels = facts_of(case_id)
+    return tuple((key, value) for key, value in assessment.facts.get(case_id, {}).items() if key not in labels)
 
 
 def _run(run: Overview) -> dict[str, str]:
