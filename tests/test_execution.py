@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from small_corpus import HEAD, TIMEOUT, environment, records, settings, tconv, told, written
+from small_corpus import HEAD, TIMEOUT, environment, records, settings, tconv, written
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.pool import CHUNK, Pool
@@ -28,6 +28,7 @@ from wrong_backends import LOG, SPOKEN, TROUBLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from small_corpus import Command
     from tconv.cases.case import Case
 
 SIZES = range(2, 26)
@@ -262,17 +263,14 @@ def test_a_part_of_the_corpus_has_a_record_file_of_its_own(tmp_path: Path) -> No
     assert path.read_bytes() == before
 
 
-def test_resuming_another_run_is_exit_2_and_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_resuming_another_run_is_exit_2_and_one_line(command: Command, tmp_path: Path) -> None:
     """The command says which file is in the way and what to do."""
     where = ("--cases", str(written(tmp_path, FEW)), "--backend", "wrong_backends:Right", "--output", "out")
-    assert told(monkeypatch, tmp_path, "run", *where) == 0
-    capfd.readouterr()
-    assert told(monkeypatch, tmp_path, "run", *where, "--resume", "--timeout", "9") == 2
-    last = capfd.readouterr().err.splitlines()[-1]
+    assert command("run", *where).returncode == 0
+    done = command("run", *where, "--resume", "--timeout", "9")
     expected = "must be of the same run to be resumed (got another header); run without --resume"
-    assert last == f"out/Right-1.0-onnx-ConvTranspose-22.jsonl: {expected}"
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == f"out/Right-1.0-onnx-ConvTranspose-22.jsonl: {expected}"
 
 
 def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:
