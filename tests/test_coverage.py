@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from small_corpus import BARE_HEAD, written
 from tconv.cli.coverage_command import command as coverage_command
 from tconv.corpus import Corpus, coverage, tiers
 from tconv.corpus.coverage import Coverage, Covered
@@ -19,15 +20,13 @@ if TYPE_CHECKING:
 
     from tconv.corpus import Tier
 
-HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"
 ONNX, ONEDNN = "onnx/ConvTranspose-22", "onednn/ConvTranspose-1"
 OPENVINO, GROUPED = "openvino/ConvolutionBackpropData-1", "openvino/GroupConvolutionBackpropData-1"
 
 
 def covered(folder: Path, sweeps: str, tier: Tier = "full") -> dict[str, Coverage]:
     """Return the coverage of the only sweep of a file, by dialect."""
-    (folder / "file.yaml").write_text(f"{HEAD}sweeps:\n{sweeps}", encoding="utf-8")
-    found = list(coverage.coverage(Corpus.load(folder), tier))
+    found = list(coverage.coverage(Corpus.load(written(folder, f"{BARE_HEAD}sweeps:\n{sweeps}", "file.yaml")), tier))
     assert [one.dialect for one in found] == list(DIALECTS)
     return {one.dialect: one for one in found}
 
@@ -124,15 +123,14 @@ def test_a_tier_counts_its_own_rows(tmp_path: Path) -> None:
 # The shipped corpus.
 
 
-def test_the_shipped_tiers_cover_what_they_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """In every dialect the gate tier has every reachable quadruple of every sweep, and smoke every reachable pair."""
     monkeypatch.setattr(coverage, "sayable", lru_cache(maxsize=None)(tiers.sayable))
-    shipped = Corpus.load()
-    gate = list(coverage.coverage(shipped, "gate"))
+    gate = list(coverage.coverage(corpus, "gate"))
     monkeypatch.setattr(coverage, "STRENGTHS", (1, 2))
     monkeypatch.setattr(coverage, "_never", lambda *_: ())
-    smoke = list(coverage.coverage(shipped, "smoke"))
-    assert len(gate) == len(smoke) == len(shipped.sweeps) * len(DIALECTS)
+    smoke = list(coverage.coverage(corpus, "smoke"))
+    assert len(gate) == len(smoke) == len(corpus.sweeps) * len(DIALECTS)
     for found in (gate, smoke):
         short = [
             (one.sweep, one.dialect, counted)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+import small_corpus
+from small_corpus import BARE_HEAD
 from tconv.cli.check_command import command as check_command
 from tconv.corpus import Corpus, tiers
 from tconv.corpus.lint import lint
@@ -20,16 +22,13 @@ from tconv.errors import FileError
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"
 SWEEP = "sweeps: [{name: s, axes: {strides: [1, 2]}}]\n"
 TWIN = "cases: [{name: a}, {name: b}]\n"
 
 
 def written(folder: Path, text: str, name: str = "file.yaml") -> Path:
     """Write a case file and return its path."""
-    path = folder / name
-    path.write_text(HEAD + text, encoding="utf-8")
-    return path
+    return small_corpus.written(folder, BARE_HEAD + text, name)
 
 
 def findings(folder: Path, text: str) -> list[tuple[str, str]]:
@@ -55,16 +54,16 @@ def test_a_skip_that_leaves_nothing_out(tmp_path: Path) -> None:
 
 def test_tiers_of_yesterday(tmp_path: Path) -> None:
     """Where tiers are kept, every sweep must be kept with today's digest, and no sweep that has gone."""
-    path = written(tmp_path, SWEEP)
+    written(tmp_path, SWEEP)
     tiers.write(tmp_path, Corpus.load(tmp_path).sweeps.values())
     assert list(lint(Corpus.load(tmp_path))) == []
-    path.write_text(HEAD + SWEEP.replace("[1, 2]", "[1, 3]"), encoding="utf-8")
+    written(tmp_path, SWEEP.replace("[1, 2]", "[1, 3]"))
     (finding,) = lint(Corpus.load(tmp_path))
     assert (finding.where, finding.message) == (
         "file/s",
         "tiers.json must be of today (got another digest); run 'tconv check --write-tiers'",
     )
-    path.write_text(HEAD + SWEEP.replace("name: s", "name: t"), encoding="utf-8")
+    written(tmp_path, SWEEP.replace("name: s", "name: t"))
     assert [(one.where, one.message.partition(" (")[0].partition(";")[0]) for one in lint(Corpus.load(tmp_path))] == [
         ("file/t", "tiers.json must be of today"),
         ("file/s", "tiers.json must name sweeps that are there"),
@@ -280,9 +279,9 @@ sweeps:
     assert findings(tmp_path, text + literal()) == []
 
 
-def test_the_shipped_corpus_has_no_findings() -> None:
+def test_the_shipped_corpus_has_no_findings(corpus: Corpus) -> None:
     """Every case of it can be said, breaks what it says, says something new; literals are right, tiers of today."""
-    assert list(lint(Corpus.load())) == []
+    assert list(lint(corpus)) == []
 
 
 # tconv check
