@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
@@ -27,10 +28,6 @@ from tconv.verdict import kinds as ver
 from test_answers import run_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from click.testing import Result
-
     from tconv.records.record_file import Run
 
 ONNX, OPENVINO = "onnx/ConvTranspose-22", "openvino/ConvolutionBackpropData-1"
@@ -127,40 +124,30 @@ def test_contradictions_cite_both_sides(made: atlas.Atlas) -> None:
     assert all(one.primary and one.other for one in made.contradictions)
 
 
-@dataclass
-class Written:
-    """What the command made of both runs and of the whole corpus."""
-
-    result: Result
-    markdown: Path
-    page: Path
-
-
 @pytest.fixture(scope="module")
-def written(runs: dict[str, Run], tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """Run the command."""
+def written(runs: dict[str, Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder in which the command wrote the atlas of both runs and of the whole corpus."""
     folder = tmp_path_factory.mktemp("atlas")
-    files = []
-    for number, run in enumerate(runs.values()):
-        files.append(folder / f"{number}.jsonl")
-        lines = [header_line(run.header), *map(record_line, run.records)]
-        files[-1].write_text("\n".join(lines) + "\n", encoding="utf-8")
     markdown, page = folder / "deep" / "atlas.md", folder / "atlas.html"
-    arguments = [*map(str, files), "--markdown", str(markdown), "--html", str(page)]
-    return Written(CliRunner().invoke(command, arguments), markdown, page)
+    arguments = ["--markdown", str(markdown), "--html", str(page)]
+    for number, run in enumerate(runs.values()):
+        arguments.append(str(folder / f"{number}.jsonl"))
+        lines = [header_line(run.header), *map(record_line, run.records)]
+        Path(arguments[-1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert (done.exit_code, done.stdout.splitlines()) == (0, [f"atlas {markdown}", f"atlas {page}"])
+    return folder
 
 
-def test_the_command_writes_both(written: Written) -> None:
+def test_the_command_writes_both(written: Path) -> None:
     """Two files, named on standard output; a folder that is not there is made."""
-    assert written.result.exit_code == 0, written.result.output
-    assert written.result.stdout.splitlines() == [f"atlas {written.markdown}", f"atlas {written.page}"]
-    assert written.markdown.read_text(encoding="utf-8").startswith("<!-- Written by `tconv atlas`")
-    assert "acme 1.2.0" in written.page.read_text(encoding="utf-8")
+    assert (written / "deep" / "atlas.md").read_text(encoding="utf-8").startswith("<!-- Written by `tconv atlas`")
+    assert "acme 1.2.0" in (written / "atlas.html").read_text(encoding="utf-8")
 
 
-def test_the_page_is_whole_and_needs_nothing_else(written: Written) -> None:
+def test_the_page_is_whole_and_needs_nothing_else(written: Path) -> None:
     """Tags are closed, links within it lead somewhere, and nothing is fetched."""
-    page = _Tags(written.page.read_text(encoding="utf-8"))
+    page = _Tags((written / "atlas.html").read_text(encoding="utf-8"))
     assert page.open == []
     ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
     links = [attributes["href"] or "" for tag, attributes in page.tags if tag == "a"]
@@ -170,10 +157,10 @@ def test_the_page_is_whole_and_needs_nothing_else(written: Written) -> None:
     assert not [tag for tag, _ in page.tags if tag in {"script", "img", "iframe"}]
 
 
-def test_tables_of_the_markdown_are_regular(written: Written, made: atlas.Atlas) -> None:
+def test_tables_of_the_markdown_are_regular(written: Path, made: atlas.Atlas) -> None:
     """Every row of a table has as many cells as its head; the same atlas is the same text."""
     assert atlas.markdown(made) == atlas.markdown(made)
-    tables = re.findall(r"(?:^\|.*\n)+", written.markdown.read_text(encoding="utf-8"), re.MULTILINE)
+    tables = re.findall(r"(?:^\|.*\n)+", (written / "deep" / "atlas.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(tables) > 20
     for table in tables:
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}

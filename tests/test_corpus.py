@@ -8,12 +8,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner
 
 from small_corpus import BARE_HEAD, written
 from tconv.cases.operands import make
 from tconv.cases.patterns import facts_of, parse
-from tconv.cli.list_command import command as list_command
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import TIERS, case_files
 from tconv.datafiles import data_folder
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from small_corpus import Command
     from tconv.cases.case import Case
     from tconv.corpus import Tier
 
@@ -368,16 +367,9 @@ def test_the_shipped_corpus_is_the_default(corpus: Corpus) -> None:
 # tconv list
 
 
-def test_list_prints_ids(tmp_path: Path, small: Corpus) -> None:
+def test_list_prints_ids(command: Command, tmp_path: Path, small: Corpus) -> None:
     """A line for each case of the tier that a pattern means; what is named outside the tier is named all the same."""
-    run = CliRunner().invoke
-    gate = run(list_command, ["--cases", str(tmp_path)], standalone_mode=False)
-    assert gate.output.splitlines() == names(small.cases("gate"))
-    some = run(
-        list_command, ["--cases", str(tmp_path), "--tier", "full", "topic/one/crop[seed=0]"], standalone_mode=False
-    )
-    assert some.output.splitlines() == names(small.cases("full", ["topic/one/crop[seed=0]"]))
-    named = run(list_command, ["--cases", str(tmp_path), "--tier", "smoke", "two/plain"], standalone_mode=False)
-    assert named.output.splitlines() == ["two/plain"]
-    with pytest.raises(UsageError, match="must match a case"):
-        run(list_command, ["--cases", str(tmp_path), "nothing"], standalone_mode=False, catch_exceptions=False)
+    where, seeds = ("list", "--cases", str(tmp_path)), "topic/one/crop[seed=0]"
+    assert command(*where).stdout.splitlines() == names(small.cases("gate"))
+    assert command(*where, "--tier", "full", seeds).stdout.splitlines() == names(small.cases("full", [seeds]))
+    assert command(*where, "--tier", "smoke", "two/plain").stdout.splitlines() == ["two/plain"]

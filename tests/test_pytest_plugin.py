@@ -71,15 +71,6 @@ def test_without_the_setting_no_file_is_a_test(pytester: pytest.Pytester) -> Non
     assert "tconv:" not in result.stdout.str()
 
 
-def test_importing_the_plugin_imports_nothing_that_takes_time() -> None:
-    """It is done for every user who has tconv installed."""
-    code = "import sys, tconv.pytest_plugin\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    # multiprocessing is not among them: coverage, where it measures a subprocess, imports it first.
-    assert not loaded & {"numpy", "onnx", "onnxruntime", "pydantic", "yaml", "rich", "click"}
-
-
 def test_the_cases_of_a_file_are_its_items(project: Callable[..., pytest.Pytester]) -> None:
     """Named as their ids end; what lies beside the folder, or is no YAML, is left alone."""
     made = project()

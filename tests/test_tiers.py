@@ -18,6 +18,8 @@ from tconv.expectation.owed import Inexpressible, expectation
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tconv.corpus.sweep import Sweep
+
 SWEEP = """\
   - name: {name}
     with: {{channels: 2, out_channels: 2}}
@@ -67,15 +69,18 @@ def test_selections_cover_what_every_dialect_can_say(tmp_path: Path) -> None:
     assert tiers.lacks(sweep, chosen.model_copy(update={"gate": chosen.smoke}))["gate"] > 0
 
 
-def test_sayable_is_what_expectations_say(tmp_path: Path) -> None:
-    """Row by row and dialect by dialect, a row is sayable where its case is not inexpressible."""
-    (sweep,) = sweeps(tmp_path, "one").sweeps.values()
-    masks = tiers.sayable(sweep)
-    assert set(masks) == set(DIALECTS)
-    for number, row in enumerate(sweep.rows().tolist()):
-        case = sweep.case(row)
-        for name, dialect in DIALECTS.items():
-            assert masks[name][number] == (not isinstance(expectation(case, dialect), Inexpressible))
+def sayable_is_what_expectations_say(sweep: Sweep) -> None:
+    """Hold that a row is sayable where its case is not inexpressible, row by row and dialect by dialect."""
+    cases = [sweep.case(row) for row in sweep.rows().tolist()]
+    assert {name: mask.tolist() for name, mask in tiers.sayable(sweep).items()} == {
+        name: [not isinstance(expectation(case, dialect), Inexpressible) for case in cases]
+        for name, dialect in DIALECTS.items()
+    }
+
+
+def test_sayable_is_what_is_not_inexpressible(tmp_path: Path) -> None:
+    """In a sweep over attributes, groups, bias and layouts."""
+    sayable_is_what_expectations_say(sweeps(tmp_path, "one").sweeps["one/one"])
 
 
 @pytest.mark.parametrize(
@@ -98,10 +103,7 @@ def test_presentation_goes_by_what_is_set(tmp_path: Path, axes: str) -> None:
     with_ = f"{{breaks: {breaks}}}" if "raw" in axes else "{}"
     file = written(tmp_path, f"{BARE_HEAD}sweeps: [{{name: s, with: {with_}, axes: {{{axes}, strides: [1, 2]}}}}]")
     (sweep,) = Corpus.load(file).sweeps.values()
-    masks = tiers.sayable(sweep)
-    for number, row in enumerate(sweep.rows().tolist()):
-        for name, dialect in DIALECTS.items():
-            assert masks[name][number] == (not isinstance(expectation(sweep.case(row), dialect), Inexpressible))
+    sayable_is_what_expectations_say(sweep)
 
 
 # Keeping.
