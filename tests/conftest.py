@@ -1,10 +1,22 @@
-"""What a test must not inherit from whoever started it."""
+"""What tests share, and what a test must not inherit from whoever started it."""
 
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
 
 import pytest
+
+from tconv.cli import main
+from tconv.corpus import Corpus
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from small_corpus import Command
+    from tconv.cases.case import Case
 
 
 @pytest.fixture(autouse=True)
@@ -18,3 +30,41 @@ def _interrupts_are_heard() -> None:
     """Hear SIGINT again, which a shell ignores in what it starts in the background, and whose children inherit that."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Corpus:
+    """Return tconv's own corpus, which a process of tests reads once."""
+    return Corpus.load()
+
+
+@pytest.fixture(scope="session")
+def gate_cases(corpus: Corpus) -> tuple[Case, ...]:
+    """Return the gate tier of tconv's own corpus."""
+    return tuple(corpus.cases("gate"))
+
+
+@pytest.fixture(scope="session")
+def smoke_cases(corpus: Corpus) -> tuple[Case, ...]:
+    """Return the smoke tier of tconv's own corpus."""
+    return tuple(corpus.cases("smoke"))
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+    """Return what runs the command in the test's folder, in this process."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["tconv", *arguments])
+        handler = signal.getsignal(signal.SIGTERM)
+        capfd.readouterr()
+        try:
+            with pytest.raises(SystemExit) as ended:
+                main()
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+        assert isinstance(ended.value.code, int)
+        return subprocess.CompletedProcess(arguments, ended.value.code, *capfd.readouterr())
+
+    return run

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from tconv.cli import main
 from tconv.corpus import Corpus
 from tconv.execution.run import Selection, Settings, run
 from tconv.gate.assessment import assess
 from tconv.records.record_file import read
 
 if TYPE_CHECKING:
-    import pytest
-
     from tconv.gate.assessment import Assessment
     from tconv.gate.waivers import WaiverFile
 
-HEAD = """\
+Command = Callable[..., subprocess.CompletedProcess[str]]
+"""What the fixture `command` gives."""
+BARE_HEAD = """\
 format: 1
 about: What the tests of the harness run.
 cites: [{dialect: onnx/ConvTranspose-22, clause: doc}]
-base: {channels: 4, out_channels: 6, groups: 2, bias: true, spatial: [5], kernel: [3]}
+"""
+HEAD = f"""\
+{BARE_HEAD}base: {{channels: 4, out_channels: 6, groups: 2, bias: true, spatial: [5], kernel: [3]}}
 """
 CASES = f"""{HEAD}
 cases:
@@ -71,9 +72,9 @@ def assessed(
 
 def environment(**more: str) -> dict[str, str]:
     """Return the environment of a child that finds the modules of this folder and writes no escape codes by choice."""
-    kept = {name: value for name, value in os.environ.items() if name not in {"FORCE_COLOR", "CLICOLOR_FORCE"}}
+    own = {name: value for name, value in os.environ.items() if name not in {"FORCE_COLOR", "CLICOLOR_FORCE"}}
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return kept | {"PYTHONPATH": path} | more
+    return own | {"PYTHONPATH": path} | more
 
 
 def tconv(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -87,19 +88,3 @@ def tconv(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedPro
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(command, done.returncode, out.read(), err.read())
-
-
-def told(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> int:
-    """Run the command in a folder, in this process, and return its exit code; what it prints is for `capsys`."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["tconv", *arguments])
-    handler = signal.getsignal(signal.SIGTERM)
-    ended = SystemExit("not at all")
-    try:
-        main()
-    except SystemExit as error:
-        ended = error
-    finally:
-        signal.signal(signal.SIGTERM, handler)
-    assert isinstance(ended.code, int)
-    return ended.code

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -12,6 +15,8 @@ from tconv.dialects.geometry import Geometry
 from tconv.vocabulary import ATTRIBUTES, Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
+    import onnx
+
     from tconv.cases.case import Data
     from tconv.vocabulary import Ints
 
@@ -65,6 +70,22 @@ def case(
 def axes(rank: int, low: int, high: int) -> st.SearchStrategy[Ints]:
     """Return tuples of an integer of low..high for each of `rank` axes."""
     return st.tuples(*[st.integers(low, high)] * rank)
+
+
+@cache
+def onnx_examples() -> dict[str, tuple[onnx.NodeProto, list[Any], list[Any]]]:
+    """Return the examples that onnx's backend tests are made of: node, inputs, outputs, by name."""
+    module = import_module("onnx.backend.test.case.node.convtranspose")
+    found = {}
+
+    def expect(node: onnx.NodeProto, inputs: list[Any], outputs: list[Any], name: str) -> None:
+        found[name] = node, inputs, outputs
+
+    with patch.object(module, "expect", expect):
+        for name in vars(module.ConvTranspose):
+            if name.startswith("export"):
+                getattr(module.ConvTranspose, name)()
+    return found
 
 
 @st.composite

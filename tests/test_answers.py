@@ -12,7 +12,6 @@ from made_records import header
 from tconv.backends import outcome as out
 from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.comparison.answers import Opened, answers, mixed
-from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import resolve
 from tconv.dialects.readings import Reading, applied
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tconv.cases.case import Case
+    from tconv.corpus import Corpus
     from tconv.vocabulary import Array
 
 READINGS = [(name, reading) for name, row in DIALECTS.items() for reading in row.disputed]
@@ -37,12 +37,6 @@ TELLING = (
     "padding/auto-pad/totals[strides=4x2,kernel=1x2,dilations=1]",
     "empty/empty/spatial",
 )
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    """Return the shipped corpus."""
-    return Corpus.load()
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +70,13 @@ def run_of(cases: Sequence[Case], name: str, follows: Callable[[Case], Sequence[
 def test_whoever_follows_the_text_is_told_to_do_so(name: str, corpus: Corpus, telling: list[Case]) -> None:
     """Every question that the cases ask has the text's own answer, also where no other reading is allowed."""
     row = DIALECTS[name]
-    found = answers(run_of(telling, name, lambda _: ()), corpus.find, row.every_reading())
+    run = run_of(telling, name, lambda _: ())
+    found = answers(run, corpus.find, row.every_reading())
     told = {one.question: [told.answer for told in one.given] for one in found if one.question in QUESTIONS}
     assert told == {question: [getattr(row.rules, question)] for question in told}
-    assert len(told) >= (0 if name == "geometry/1" else 3)
-    assert mixed(run_of(telling, name, lambda _: ()), corpus.find) == []
+    # Plain geometry leaves no question open.
+    assert len(told) >= 3 or (name, told) == ("geometry/1", {})
+    assert mixed(run, corpus.find) == []
 
 
 @pytest.mark.parametrize(("name", "reading"), READINGS, ids=lambda one: getattr(one, "name", one))
@@ -154,8 +150,8 @@ def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpu
 def test_what_has_no_elements_tells_nothing(corpus: Corpus) -> None:
     """An empty output is the same under every reading of its size."""
     cases = list(corpus.cases("gate", ["empty/empty/batch"]))
-    for record in answers(run_of(cases, "onnx/ConvTranspose-22", lambda _: ()), corpus.find):
-        assert {told.answer for told in record.given} == {Opened.ANSWERED}
+    found = answers(run_of(cases, "onnx/ConvTranspose-22", lambda _: ()), corpus.find)
+    assert {given.answer for answers in found for given in answers.given} == {Opened.ANSWERED}
 
 
 def test_a_case_that_is_there_no_more_tells_nothing(telling: list[Case]) -> None:

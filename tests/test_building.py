@@ -249,40 +249,21 @@ def test_labels_are_facts_and_win() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spatial", "output_shape", "below"),
-    [
-        ([4, 5], None, "false"),
-        ([4, 5], [4, 5], "false"),
-        ([4, 5], [4, 4], "true"),
-        ([4, 5], [3, 9], "true"),
-        ([4, 5], "full", "false"),
-    ],
-)
-def test_a_fact_tells_outputs_below_the_input(spatial: list[int], output_shape: Any, below: str) -> None:  # noqa: ANN401
-    """It is true where any axis asks for less than the input has."""
-    case = built(spatial=spatial, kernel=[2, 2], output_shape=output_shape)
-    assert case.facts["output_shape_below_spatial"] == below
-
-
-@pytest.mark.parametrize(
-    ("settings", "empty"),
-    [
-        ({}, "none"),
-        ({"batch": 0}, "batch"),
-        ({"spatial": [3, 0], "batch": 0}, "batch+spatial"),
-        ({"w": {"shape": [2, 0, 2, 2]}, "breaks": "channels-not-empty"}, "channels"),
-        ({"kernel": [0, 1]}, "kernel"),
-    ],
-)
-def test_a_fact_tells_which_sizes_are_zero(settings: dict[str, Any], empty: str) -> None:
-    """All of them, by their meaning, so that a waiver of one does not cover two."""
-    case = built(**{"spatial": [4, 5], "kernel": [2, 2], "channels": 2, "out_channels": 2} | settings)
-    assert case.facts["empty"] == empty
-
-
-@pytest.mark.parametrize(
     ("settings", "fact", "value"),
     [
+        ({"output_shape": None}, "output_shape_below_spatial", "false"),
+        ({"output_shape": [4, 5]}, "output_shape_below_spatial", "false"),
+        ({"output_shape": [4, 4]}, "output_shape_below_spatial", "true"),
+        ({"output_shape": [3, 9]}, "output_shape_below_spatial", "true"),
+        ({"output_shape": "full"}, "output_shape_below_spatial", "false"),
+        ({}, "empty", "none"),
+        ({"batch": 0}, "empty", "batch"),
+        ({"spatial": [3, 0], "batch": 0}, "empty", "batch+spatial"),
+        ({"w": {"shape": [2, 0, 2, 2]}, "breaks": "channels-not-empty"}, "empty", "channels"),
+        ({"kernel": [0, 1]}, "empty", "kernel"),
+        ({"groups": None}, "grouped", "false"),
+        ({"groups": 1}, "grouped", "false"),
+        ({"groups": 2}, "grouped", "true"),
         ({"output_padding": 0}, "output_padding_positive", "false"),
         ({"output_padding": [0, 1]}, "output_padding_positive", "true"),
         ({"pads_begin": 2, "kernel": [2, 2], "dilations": 2}, "pads_begin_beyond_kernel", "false"),
@@ -294,14 +275,9 @@ def test_a_fact_tells_which_sizes_are_zero(settings: dict[str, Any], empty: str)
     ],
 )
 def test_facts_that_follow_from_several_settings(settings: dict[str, Any], fact: str, value: str) -> None:
-    """What runtimes are known to trip over, on any axis."""
-    assert built(**{"spatial": [4, 5], "kernel": [2, 2]} | settings).facts[fact] == value
-
-
-@pytest.mark.parametrize(("groups", "grouped"), [(None, "false"), (1, "false"), (2, "true")])
-def test_a_fact_tells_whether_there_are_several_groups(groups: int | None, grouped: str) -> None:
-    """However many there are."""
-    assert built(channels=2, out_channels=2, groups=groups).facts["grouped"] == grouped
+    """What runtimes trip over, on any axis; of sizes of zero all are named, so that a waiver of one is not of two."""
+    plain = {"spatial": [4, 5], "kernel": [2, 2], "channels": 2, "out_channels": 2}
+    assert built(**plain | settings).facts[fact] == value
 
 
 # What can be no case.

@@ -11,6 +11,8 @@ from strategies import BACKPROP, ONEDNN, ONNX, case
 from tconv.backends.outcome import Produced, ShapeOnly
 from tconv.cases.call import Call, Input, express, signature
 from tconv.cases.case import Case, Operand
+from tconv.diagnosis import Diagnosis
+from tconv.diagnosis.misreadings import Misreading
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Spelling, Stated
 from tconv.dialects.constraints import Constraint
 from tconv.dialects.geometry import Geometry
@@ -289,6 +291,7 @@ def test_the_calls_facts() -> None:
         *(Attributes, TensorType, Signature, Geometry, Violation, Rules, Reading, AnswerOtherwise, Resolved),
         *(Violation, Constraint, Operand, Case, Input, Call, Stated, Absent, Open, Spelling, Dialect),
         *(Candidate, Values, Refuse, Inexpressible, Terms, Bound, Comparison, Produced, ShapeOnly),
+        *(Misreading, Diagnosis),
     ],
 )
 def test_what_is_passed_around_is_a_value(kind: Any) -> None:  # noqa: ANN401 - any of the types above

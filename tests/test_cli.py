@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from made_records import DIALECT, waiver
-from small_corpus import CASES, HEAD, environment, tconv, told, written
+from small_corpus import CASES, HEAD, environment, tconv, written
 from tconv import __version__
 from tconv.cli import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from small_corpus import Command
 
 RIGHT = ("--backend", "wrong_backends:Right")
 AT_A_PLACE = re.compile(r"(?P<path>[^:]+):(?P<line>\d+):(?P<column>\d+): (?P<message>.+)")
@@ -106,33 +108,34 @@ BAD_CASES = {
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Any]:
-    """Return what runs the command in a folder of its own and returns code and standard error."""
+def complaint(command: Command) -> Callable[..., str]:
+    """Return what runs a command that ends with 2 and a line, and returns the line."""
 
-    def say(*arguments: str) -> tuple[int, str]:
-        code = told(monkeypatch, tmp_path, *arguments)
-        return code, capfd.readouterr().err
+    def run(*arguments: str) -> str:
+        done = command(*arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        return done.stderr.removesuffix("\n")
 
-    return say
+    return run
 
 
-@pytest.mark.parametrize("command", [("run", *RIGHT, "--cases"), ("list", "--cases"), ("check",)], ids=lambda c: c[0])
+@pytest.mark.parametrize("reader", [("run", *RIGHT, "--cases"), ("list", "--cases"), ("check",)], ids=lambda c: c[0])
 @pytest.mark.parametrize("what", BAD_CASES)
 def test_a_bad_case_file_is_one_line_with_its_place(
-    what: str, command: tuple[str, ...], said: Callable[..., tuple[int, str]], tmp_path: Path
+    what: str, reader: tuple[str, ...], complaint: Callable[..., str], tmp_path: Path
 ) -> None:
     """Every command that reads cases names path, line, column, what must be and what it got, and exits with 2."""
     text, message = BAD_CASES[what]
     (tmp_path / "bad.yaml").write_text(text, encoding="utf-8", errors="surrogateescape")
-    code, err = said(*command, "bad.yaml")
-    assert (code, err.count("\n")) == (2, 1)
-    assert AT_A_PLACE.fullmatch(err.rstrip("\n"))
-    assert err.startswith(f"bad.yaml:{message}")
+    line = complaint(*reader, "bad.yaml")
+    assert AT_A_PLACE.fullmatch(line)
+    assert line.startswith(f"bad.yaml:{message}")
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"name": "known"}, "a waiver's name must be unique (got 'known' again)"),
         ({"verdict": {"kind": "differed", "worng": 1}}, "(got 'worng'); did you mean 'wrong'?"),
         ({"verdict": {"kind": "differs"}}, "must have a kind, one of agreed, "),
         ({"versions": "=>1"}, "must be a version specifier such as '>=1.28' (got '=>1')"),
@@ -144,29 +147,16 @@ def test_a_bad_case_file_is_one_line_with_its_place(
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_a_bad_waiver_file_is_one_line_with_its_place(
-    settings: dict[str, Any], message: str, said: Callable[..., tuple[int, str]], tmp_path: Path
+    settings: dict[str, Any], message: str, complaint: Callable[..., str], tmp_path: Path
 ) -> None:
     """It is known before a backend is started, so a long run is not for nothing."""
     content = {"format": 1, "backend": "acme", "waivers": [waiver(), waiver(name="two") | settings]}
     (tmp_path / "bad.yaml").write_text(json.dumps(content, indent=1), encoding="utf-8")
-    code, err = said("run", "--cases", str(written(tmp_path)), "--waivers", "bad.yaml", "--backend", "no:such")
-    assert (code, err.count("\n")) == (2, 1)
-    place = AT_A_PLACE.fullmatch(err.rstrip("\n"))
+    cases = ("--cases", str(written(tmp_path)))
+    place = AT_A_PLACE.fullmatch(complaint("run", *cases, "--waivers", "bad.yaml", "--backend", "no:such"))
     assert place
     assert place["path"] == "bad.yaml"
     assert message in place["message"]
-
-
-def test_two_waivers_of_one_name_are_one_line_with_the_second_one_s_place(
-    said: Callable[..., tuple[int, str]], tmp_path: Path
-) -> None:
-    """Which of them a report means would be nobody's to tell."""
-    content = {"format": 1, "backend": "acme", "waivers": [waiver(), waiver()]}
-    (tmp_path / "bad.yaml").write_text(json.dumps(content, indent=1), encoding="utf-8")
-    code, err = said("run", "--cases", str(written(tmp_path)), "--waivers", "bad.yaml", "--backend", "no:such")
-    assert code == 2
-    assert AT_A_PLACE.fullmatch(err.rstrip("\n"))
-    assert "a waiver's name must be unique (got 'known' again)" in err
 
 
 @pytest.mark.parametrize(
@@ -231,38 +221,36 @@ def test_two_waivers_of_one_name_are_one_line_with_the_second_one_s_place(
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_a_wrong_command_line_is_one_line(
-    arguments: tuple[str, ...], message: str, said: Callable[..., tuple[int, str]], tmp_path: Path
+    arguments: tuple[str, ...], message: str, complaint: Callable[..., str], tmp_path: Path
 ) -> None:
     """What must be, what it got, the nearest right word; exit 2."""
     written(tmp_path)
     (tmp_path / "empty").mkdir()
     reads_cases = {"run", "list", "show", "coverage"} & {arguments[0]} and "--cases" not in arguments
-    code, err = said(*arguments, *(("--cases", "small.yaml") if reads_cases and arguments[-1] != "--tier" else ()))
-    assert (code, err.count("\n")) == (2, 1)
-    assert message in err
-    assert "Traceback" not in err
+    cases = ("--cases", "small.yaml") if reads_cases and arguments[-1] != "--tier" else ()
+    assert message in complaint(*arguments, *cases)
 
 
-def test_a_pattern_that_means_several_cases_shows_some(said: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_a_pattern_that_means_several_cases_shows_some(command: Command, tmp_path: Path) -> None:
     """`tconv show` wants one; it lists what there is to choose from."""
-    code, err = said("show", "small", "--cases", str(written(tmp_path)))
-    first, *some = err.splitlines()
-    assert code == 2
+    done = command("show", "small", "--cases", str(written(tmp_path)))
+    first, *some = done.stderr.splitlines()
+    assert done.returncode == 2
     assert first.startswith("tconv: must be one case (got 'small', which matches several)")
     assert len(some) == 5
     assert all(line.startswith("  small/") for line in some)
 
 
-def test_what_lint_finds_is_told_and_exit_2(said: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_what_lint_finds_is_told_and_exit_2(command: Command, complaint: Callable[..., str], tmp_path: Path) -> None:
     """A line a finding; a clean file has none and exits with 0."""
     path = written(tmp_path, f"{HEAD}cases: [{{name: a}}, {{name: b}}]\n")
-    code, err = said("check", str(path))
-    assert (code, err) == (2, "small/b: must say something new (got the same as small/a); remove one\n")
-    assert said("check", str(written(tmp_path))) == (0, "")
+    assert complaint("check", str(path)) == "small/b: must say something new (got the same as small/a); remove one"
+    done = command("check", str(written(tmp_path)))
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_failure_of_tconv_itself_is_a_sentence_and_exit_4(
-    said: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The trace goes to a file that the sentence names, not to the terminal."""
 
@@ -271,59 +259,51 @@ def test_a_failure_of_tconv_itself_is_a_sentence_and_exit_4(
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("tconv.corpus.Corpus.load", fail)
-    code, err = said("list")
-    assert (code, err.count("\n")) == (4, 1)
-    place = re.fullmatch(r"tconv: failed by itself: ZeroDivisionError: of all things; the trace is in (.+)\n", err)
+    done = command("list")
+    assert done.returncode == 4
+    words = r"tconv: failed by itself: ZeroDivisionError: of all things; the trace is in (.+)\n"
+    place = re.fullmatch(words, done.stderr)
     assert place
     assert "ZeroDivisionError: of" in Path(place[1]).read_text(encoding="utf-8")
 
 
-def test_no_command_at_all_is_the_help_and_exit_2(said: Callable[..., tuple[int, str]]) -> None:
+def test_no_command_at_all_is_the_help_and_exit_2(command: Command) -> None:
     """Whoever types `tconv` alone sees what there is."""
-    code, err = said()
-    assert code == 2
-    assert err.startswith("Usage: tconv [OPTIONS] COMMAND")
-    assert all(f"\n  {command} " in err for command in COMMANDS)
+    done = command()
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage: tconv [OPTIONS] COMMAND")
+    assert all(f"\n  {name} " in done.stderr for name in COMMANDS)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str, command: Command) -> None:
     """With a sentence on what it does and one for each option, and exit 0."""
-    assert told(monkeypatch, tmp_path, command, "--help") == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert out.startswith(f"Usage: tconv {command} ")
-    options = re.findall(r"^  (?:-\w, )?--[\w-]+.*(?:\n {10,}.*)*", out, re.MULTILINE)
+    done = command(name, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: tconv {name} ")
+    options = re.findall(r"^  (?:-\w, )?--[\w-]+.*(?:\n {10,}.*)*", done.stdout, re.MULTILINE)
     assert options
     assert all(len(option.split("  ")) > 1 for option in options)
 
 
-def test_cases_are_listed_by_pattern_and_tier(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_cases_are_listed_by_pattern_and_tier(command: Command, tmp_path: Path) -> None:
     """An id a line, which is a pattern itself."""
-    cases = ("--cases", str(written(tmp_path)))
-    assert told(monkeypatch, tmp_path, "list", "small/p*", *cases) == 0
-    assert capsys.readouterr().out.split() == ["small/plain", "small/padded"]
+    done = command("list", "small/p*", "--cases", str(written(tmp_path)))
+    assert (done.returncode, done.stdout.split()) == (0, ["small/plain", "small/padded"])
 
 
-def test_a_case_is_shown_in_one_dialect(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_case_is_shown_in_one_dialect(command: Command, tmp_path: Path) -> None:
     """The call, the geometry and what is owed."""
-    cases = ("--cases", str(written(tmp_path)))
-    assert told(monkeypatch, tmp_path, "show", "small/padded", "--dialect", DIALECT, *cases) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("small/padded\n")
-    assert f"\n{DIALECT}\n" in out
-    assert "pads_begin [1]" in out
+    done = command("show", "small/padded", "--dialect", DIALECT, "--cases", str(written(tmp_path)))
+    assert done.returncode == 0
+    assert done.stdout.startswith("small/padded\n")
+    assert f"\n{DIALECT}\n" in done.stdout
+    assert "pads_begin [1]" in done.stdout
 
 
 def test_the_module_and_the_command_are_the_same(tmp_path: Path) -> None:
     """`python -m tconv` as `tconv`; the version is that of the package."""
-    said = f"tconv, version {__version__}\n"
+    version = f"tconv, version {__version__}\n"
     by_module = tconv(tmp_path, "--version")
     by_command = subprocess.run(
         [str(Path(sys.executable).parent / "tconv"), "--version"],
@@ -333,7 +313,7 @@ def test_the_module_and_the_command_are_the_same(tmp_path: Path) -> None:
         check=False,
     )
     for done in (by_module, by_command):
-        assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+        assert (done.returncode, done.stdout, done.stderr) == (0, version, "")
 
 
 @pytest.mark.parametrize("arguments", [("list",), ("run", *RIGHT)], ids=["list", "run"])

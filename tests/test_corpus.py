@@ -8,11 +8,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner
 
+from small_corpus import BARE_HEAD, written
 from tconv.cases.operands import make_operands
 from tconv.cases.patterns import facts_of, parse
-from tconv.cli.list_command import command as list_command
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import TIERS, case_files
 from tconv.datafiles import data_folder
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from small_corpus import Command
     from tconv.cases.case import Case
     from tconv.corpus import Tier
 
@@ -34,8 +34,8 @@ IDS = {
 TENSORS = "d498f977b29878ac"
 """Of every 28th case of the gate tier: if another machine disagrees, its results are of other operands."""
 
-HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"
-SMALL = f"""{HEAD}
+PLAIN = f"{BARE_HEAD}cases: [{{name: plain}}]"
+SMALL = f"""{BARE_HEAD}
 base: {{bias: true}}
 sweeps:
   - name: crop
@@ -52,21 +52,15 @@ cases:
 def small(tmp_path: Path) -> Corpus:
     """Return a corpus of two files in a folder."""
     (tmp_path / "topic").mkdir()
-    (tmp_path / "topic" / "one.yaml").write_text(SMALL, encoding="utf-8")
-    (tmp_path / "two.yml").write_text(f"{HEAD}cases: [{{name: plain}}]", encoding="utf-8")
+    written(tmp_path / "topic", SMALL, "one.yaml")
+    written(tmp_path, PLAIN, "two.yml")
     return Corpus.load(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def shipped() -> Corpus:
-    """Return tconv's own corpus."""
-    return Corpus.load()
-
-
-@pytest.fixture(scope="module")
-def ids(shipped: Corpus) -> dict[Tier, list[str]]:
+def ids(corpus: Corpus) -> dict[Tier, list[str]]:
     """Return the ids of each tier of tconv's own corpus."""
-    return {tier: names(shipped.cases(tier)) for tier in TIERS}
+    return {tier: names(corpus.cases(tier)) for tier in TIERS}
 
 
 def names(cases: Iterable[Case]) -> list[str]:
@@ -92,9 +86,9 @@ def test_the_ids_of_each_tier_are_pinned(ids: dict[Tier, list[str]], tier: Tier)
     assert (len(found), digest(map(str.encode, found))) == IDS[tier]
 
 
-def test_the_tensors_of_the_gate_tier_are_pinned(shipped: Corpus) -> None:
+def test_the_tensors_of_the_gate_tier_are_pinned(gate_cases: tuple[Case, ...]) -> None:
     """A sample of some 200 cases has the same operands, bit for bit, on every machine, numpy and Python."""
-    sample = list(shipped.cases("gate"))[::28]
+    sample = gate_cases[::28]
     assert 190 <= len(sample) <= 230
     assert {"bf16", "f16", "f32", "f64"} <= {case.x.dtype for case in sample}
     parts: list[bytes] = []
@@ -115,25 +109,24 @@ def test_ids_are_unique_and_readable(ids: dict[Tier, list[str]]) -> None:
     assert max(map(len, found)) < 220
 
 
-def test_two_loads_give_the_same(shipped: Corpus) -> None:
+def test_two_loads_give_the_same(corpus: Corpus, gate_cases: tuple[Case, ...]) -> None:
     """Digest, ids and cases of the gate tier are equal, facts included."""
     again = Corpus.load()
-    assert again.digest == shipped.digest
-    pairs = list(zip(shipped.cases("gate"), again.cases("gate"), strict=True))
+    assert again.digest == corpus.digest
+    pairs = list(zip(gate_cases, again.cases("gate"), strict=True))
     assert all(one == two and one.facts == two.facts and one is not two for one, two in pairs if "[" in one.id)
     assert len(pairs) > 5000
 
 
-def test_every_gate_case_is_found_by_its_id(shipped: Corpus) -> None:
+def test_every_gate_case_is_found_by_its_id(corpus: Corpus, gate_cases: tuple[Case, ...]) -> None:
     """An id leads back to its case and its facts, its labels are facts, and as a pattern it means no other case."""
-    cases = list(shipped.cases("gate"))
-    for case in cases[::5]:
-        assert shipped.find(case.id) == case
-        assert shipped.facts(case.id) == case.facts
+    for case in gate_cases[::5]:
+        assert corpus.find(case.id) == case
+        assert corpus.facts(case.id) == case.facts
         assert facts_of(case.id).items() <= dict(case.facts).items()
-    for case in cases[::501]:
+    for case in gate_cases[::501]:
         pattern = parse(case.id)
-        assert [one.id for one in cases if pattern.matches(one.id, one.facts)] == [case.id]
+        assert [other.id for other in gate_cases if pattern.matches(other.id, other.facts)] == [case.id]
 
 
 def test_tiers_are_parts_of_all(ids: dict[Tier, list[str]]) -> None:
@@ -172,11 +165,11 @@ def test_the_digest_is_of_names_and_contents(small: Corpus, tmp_path: Path) -> N
     assert re.fullmatch("sha256:[0-9a-f]{16}", small.digest)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "one.yaml").write_text(SMALL, encoding="utf-8")
+    written(elsewhere, SMALL, "one.yaml")
     digests = {small.digest, Corpus.load(elsewhere).digest}
     (tmp_path / "topic" / "one.yaml").rename(tmp_path / "topic" / "other.yaml")
     digests.add(Corpus.load(tmp_path / "topic").digest)
-    (tmp_path / "topic" / "other.yaml").write_text(SMALL + "# a remark\n", encoding="utf-8")
+    written(tmp_path / "topic", SMALL + "# a remark\n", "other.yaml")
     digests.add(Corpus.load(tmp_path / "topic").digest)
     assert len(digests) == 4
     assert Corpus.load(elsewhere / "one.yaml").digest == Corpus.load(elsewhere).digest
@@ -301,14 +294,14 @@ def test_no_files_and_equal_stems_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a[1]", "what?", "star*", "line\nend", "bell\a", os.fsdecode(b"byte\xff")])
 def test_a_path_that_no_pattern_could_say_is_refused(tmp_path: Path, name: str) -> None:
     """Ids are for patterns and for lines of output, and a file's path is their beginning."""
-    (tmp_path / f"{name}.yaml").write_text(f"{HEAD}cases: [{{name: plain}}]", encoding="utf-8")
+    written(tmp_path, PLAIN, f"{name}.yaml")
     with pytest.raises(FileError, match="a case file must have a path without"):
         Corpus.load(tmp_path)
 
 
 def test_spaces_and_letters_of_any_alphabet_are_fine(tmp_path: Path) -> None:
     """What patterns can say may be in a path."""
-    (tmp_path / "größe 2.yaml").write_text(f"{HEAD}cases: [{{name: plain}}]", encoding="utf-8")
+    written(tmp_path, PLAIN, "größe 2.yaml")
     assert Corpus.load(tmp_path).one("größe 2/plain").id == "größe 2/plain"
 
 
@@ -355,42 +348,28 @@ def test_spaces_and_letters_of_any_alphabet_are_fine(tmp_path: Path) -> None:
             ":5:38",
             "must be a dialect (got 'onnx/ConvTranspose-2'); did you mean 'onnx/ConvTranspose-22'?",
         ),
-        ("format: 2", None, "format"),
     ],
 )
-def test_a_file_is_refused_at_the_place_of_its_fault(
-    tmp_path: Path, text: str, place: str | None, message: str
-) -> None:
+def test_a_file_is_refused_at_the_place_of_its_fault(tmp_path: Path, text: str, place: str, message: str) -> None:
     """Path, line and column come first, then what must be and what was found."""
-    file = tmp_path / "file.yaml"
-    file.write_text(HEAD + text if place is not None else HEAD.replace("format: 1", text), encoding="utf-8")
+    file = written(tmp_path, BARE_HEAD + text)
     with pytest.raises(FileError) as error:
         Corpus.load(file)
-    if place is None:
-        assert str(error.value).startswith(f"{file}:1:9: ")
-    else:
-        assert str(error.value).startswith(f"{file}{place}: {message}")
+    assert str(error.value).startswith(f"{file}{place}: {message}")
 
 
-def test_the_shipped_corpus_is_the_default(shipped: Corpus) -> None:
+def test_the_shipped_corpus_is_the_default(corpus: Corpus) -> None:
     """Without a path it is the folder of the installed distribution, and it is whole."""
-    assert shipped.folder == data_folder("cases")
-    assert shipped.whole
+    assert corpus.folder == data_folder("cases")
+    assert corpus.whole
 
 
 # tconv list
 
 
-def test_list_prints_ids(tmp_path: Path, small: Corpus) -> None:
+def test_list_prints_ids(command: Command, tmp_path: Path, small: Corpus) -> None:
     """A line for each case of the tier that a pattern means; what is named outside the tier is named all the same."""
-    run = CliRunner().invoke
-    gate = run(list_command, ["--cases", str(tmp_path)], standalone_mode=False)
-    assert gate.output.splitlines() == names(small.cases("gate"))
-    some = run(
-        list_command, ["--cases", str(tmp_path), "--tier", "full", "topic/one/crop[seed=0]"], standalone_mode=False
-    )
-    assert some.output.splitlines() == names(small.cases("full", ["topic/one/crop[seed=0]"]))
-    named = run(list_command, ["--cases", str(tmp_path), "--tier", "smoke", "two/plain"], standalone_mode=False)
-    assert named.output.splitlines() == ["two/plain"]
-    with pytest.raises(UsageError, match="must match a case"):
-        run(list_command, ["--cases", str(tmp_path), "nothing"], standalone_mode=False, catch_exceptions=False)
+    where, seeds = ("list", "--cases", str(tmp_path)), "topic/one/crop[seed=0]"
+    assert command(*where).stdout.splitlines() == names(small.cases("gate"))
+    assert command(*where, "--tier", "full", seeds).stdout.splitlines() == names(small.cases("full", [seeds]))
+    assert command(*where, "--tier", "smoke", "two/plain").stdout.splitlines() == ["two/plain"]

@@ -6,28 +6,27 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner
 
-from tconv.cli.coverage_command import command as coverage_command
+from small_corpus import BARE_HEAD, written
 from tconv.corpus import Corpus, coverage, tiers
 from tconv.corpus.coverage import Coverage, Covered
 from tconv.dialects import DIALECTS
-from tconv.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
+    from small_corpus import Command
     from tconv.corpus import Tier
 
-HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"
 ONNX, ONEDNN = "onnx/ConvTranspose-22", "onednn/ConvTranspose-1"
 OPENVINO, GROUPED = "openvino/ConvolutionBackpropData-1", "openvino/GroupConvolutionBackpropData-1"
 
 
 def covered(folder: Path, sweeps: str, tier: Tier = "full") -> dict[str, Coverage]:
     """Return the coverage of the only sweep of a file, by dialect."""
-    (folder / "file.yaml").write_text(f"{HEAD}sweeps:\n{sweeps}", encoding="utf-8")
-    found = list(coverage.coverage(Corpus.load(folder), tier))
+    found = list(coverage.coverage(Corpus.load(written(folder, f"{BARE_HEAD}sweeps:\n{sweeps}", "file.yaml")), tier))
     assert [one.dialect for one in found] == list(DIALECTS)
     return {one.dialect: one for one in found}
 
@@ -124,15 +123,14 @@ def test_a_tier_counts_its_own_rows(tmp_path: Path) -> None:
 # The shipped corpus.
 
 
-def test_the_shipped_tiers_cover_what_they_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """In every dialect the gate tier has every reachable quadruple of every sweep, and smoke every reachable pair."""
     monkeypatch.setattr(coverage, "sayable", lru_cache(maxsize=None)(tiers.sayable))
-    shipped = Corpus.load()
-    gate = list(coverage.coverage(shipped, "gate"))
+    gate = list(coverage.coverage(corpus, "gate"))
     monkeypatch.setattr(coverage, "STRENGTHS", (1, 2))
     monkeypatch.setattr(coverage, "_never", lambda *_: ())
-    smoke = list(coverage.coverage(shipped, "smoke"))
-    assert len(gate) == len(smoke) == len(shipped.sweeps) * len(DIALECTS)
+    smoke = list(coverage.coverage(corpus, "smoke"))
+    assert len(gate) == len(smoke) == len(corpus.sweeps) * len(DIALECTS)
     for found in (gate, smoke):
         short = [
             (one.sweep, one.dialect, counted)
@@ -152,31 +150,23 @@ def test_the_shipped_tiers_cover_what_they_promise(monkeypatch: pytest.MonkeyPat
 # tconv coverage
 
 
-def test_the_command_prints_counts_and_reasons(tmp_path: Path) -> None:
+def test_the_command_prints_counts_and_reasons(command: Command, tmp_path: Path) -> None:
     """A line for each dialect, and below what never occurs, dialects and values of one reason together."""
     covered(tmp_path, TINY)
-    result = CliRunner().invoke(coverage_command, ["--cases", str(tmp_path), "--tier", "full"], standalone_mode=False)
-    assert result.exception is None
-    assert "full tier: covered/reachable" in result.output
-    rows = {
-        line.split()[1]: line.split() for line in result.output.splitlines() if line.strip().startswith("file/tiny  ")
-    }
+    lines = command("coverage", "--cases", str(tmp_path), "--tier", "full").stdout.splitlines()
+    assert any("full tier: covered/reachable" in line for line in lines)
+    rows = {line.split()[1]: line.split() for line in lines if line.strip().startswith("file/tiny  ")}
     assert rows[ONNX][2:] == ["10", "7/7", "15/15", "10/10", "-"]
     assert rows[OPENVINO][2:] == ["3", "5/5", "7/7", "3/3", "-"]
     assert set(rows) == set(DIALECTS)
-    lines = result.output.splitlines()
     at = lines.index("never occurs:")
     assert f"  in {ONNX}, for skipped: three with a bias is odd" in lines[at:]
     assert "    file/tiny: bias=true,strides=3" in lines[at:]
 
 
-def test_the_command_for_one_dialect(tmp_path: Path) -> None:
-    """Only that dialect is printed; a dialect that there is not is refused."""
+def test_the_command_for_one_dialect(command: Command, tmp_path: Path) -> None:
+    """Only that dialect is printed."""
     covered(tmp_path, "  - name: s\n    axes: {strides: [1, 2], seed: [1, 2]}\n")
-    arguments = ["--cases", str(tmp_path), "--dialect"]
-    result = CliRunner().invoke(coverage_command, [*arguments, ONNX], standalone_mode=False)
-    assert result.exception is None
-    assert [name for name in DIALECTS if name in result.output] == [ONNX]
-    assert "everything that the axes can say occurs" in result.output
-    with pytest.raises(UsageError, match="dialect must be one of"):
-        CliRunner().invoke(coverage_command, [*arguments, "onnx"], standalone_mode=False, catch_exceptions=False)
+    out = command("coverage", "--cases", str(tmp_path), "--dialect", ONNX).stdout
+    assert [name for name in DIALECTS if name in out] == [ONNX]
+    assert "everything that the axes can say occurs" in out

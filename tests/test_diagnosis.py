@@ -10,7 +10,6 @@ import pytest
 
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
-from tconv.corpus import Corpus
 from tconv.diagnosis import Diagnosis, described, diagnose, shared
 from tconv.diagnosis.misreadings import imagined, misreadings_of
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
@@ -25,16 +24,16 @@ from tconv.verdict.judge import judge
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
+    from tconv.corpus import Corpus
 
 ONNX = DIALECTS["onnx/ConvTranspose-22"]
 GEOMETRY = Geometry((3,), (3,), (2,), (1,), (0,), (7,), 1)
 
 
 @pytest.fixture(scope="module")
-def small() -> list[Case]:
+def small(smoke_cases: tuple[Case, ...]) -> list[Case]:
     """Return cases of every kind that are computed in no time."""
-    cases = Corpus.load().cases("smoke")
-    return [case for case in cases if np.prod(case.x.shape) * np.prod(case.w.shape) < 20_000]
+    return [case for case in smoke_cases if np.prod(case.x.shape) * np.prod(case.w.shape) < 20_000]
 
 
 def asked(case: Case, array: np.ndarray) -> Diagnosis:
@@ -77,6 +76,7 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
 
 def test_what_no_misreading_gives_has_no_name(small: list[Case]) -> None:
     """One element is off: it is described, and not given a wrong name."""
+    described = 0
     for case in small[::40]:
         array = Problem(case, ONNX).output
         if array is None or array.size < 8 or not np.isfinite(array.astype(np.float64)).all():
@@ -86,11 +86,12 @@ def test_what_no_misreading_gives_has_no_name(small: list[Case]) -> None:
         found = asked(case, array)
         assert found.explained == (), case.id
         assert found.described.startswith(f"1 of {array.size} elements differ"), case.id
+        described += 1
+    assert described > 10
 
 
-def test_a_pair_is_looked_for_where_no_single_one_explains() -> None:
+def test_a_pair_is_looked_for_where_no_single_one_explains(corpus: Corpus) -> None:
     """Both the padding mode and output_padding overlooked."""
-    corpus = Corpus.load()
     case = corpus.one("porting/porting/asked[shape=odd,auto_pad=same_upper,output_shape=none,output_padding=1]")
     by_name = {misreading.name: misreading for misreading in misreadings_of(ONNX)}
     problem = Problem(case, ONNX)
@@ -101,10 +102,9 @@ def test_a_pair_is_looked_for_where_no_single_one_explains() -> None:
     assert Together.parse("output-padding-ignored + filter-flipped") in diagnose(problem, array, {}, budget=5).explained
 
 
-def test_a_search_has_a_budget() -> None:
+def test_a_search_has_a_budget(corpus: Corpus) -> None:
     """Without time it says that it had none, and names nothing."""
-    case = Corpus.load().one("padding/auto-pad/same-upper-by-hand")
-    problem = Problem(case, ONNX)
+    problem = Problem(corpus.one("padding/auto-pad/same-upper-by-hand"), ONNX)
     assert problem.output is not None
     found = diagnose(problem, np.zeros_like(problem.output), {}, budget=-1)
     assert found.explained == ()

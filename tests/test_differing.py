@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from made_records import named
-from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
 from tconv.investigation.differing import differ
@@ -17,6 +16,7 @@ from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
+    from tconv.corpus import Corpus
 
 ONNX, GEOMETRY = DIALECTS["onnx/ConvTranspose-22"], DIALECTS["geometry/1"]
 AGREED = ver.Agreed("exact")
@@ -24,9 +24,9 @@ DIFFERED = ver.Differed("exact", 3, 9, (0, 0, 1), 5.0, 7.0)
 
 
 @pytest.fixture(scope="module")
-def case() -> Case:
+def case(corpus: Corpus) -> Case:
     """Return a case whose text allows several sizes."""
-    return Corpus.load().one("padding/output-shape/negative-total-by-hand")
+    return corpus.one("padding/output-shape/negative-total-by-hand")
 
 
 def told(case: Case, one: ver.Verdict, other: ver.Verdict, *diagnoses: tuple[str, ...]) -> str:

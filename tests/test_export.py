@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from small_corpus import CASES, HEAD, TIMEOUT, environment, tconv, told, written
+from small_corpus import CASES, HEAD, TIMEOUT, environment, tconv, written
 from strategies import ONNX
 from tconv import conv_transpose
 from tconv.backends.onnxruntime import OnnxRuntime
@@ -31,6 +31,7 @@ from tconv.verdict.kinds import Agreed
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from small_corpus import Command
     from tconv.cases.case import Case
 
 ONNX_22 = DIALECTS[ONNX[-1]]
@@ -169,18 +170,20 @@ def test_a_bound_that_real_data_allow_goes_with_the_case(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("dialect", ONNX)
-def test_script_and_snippet_do_what_the_harness_does(dialect: str, tmp_path: Path) -> None:
+def test_script_and_snippet_do_what_the_harness_does(
+    dialect: str, smoke_cases: tuple[Case, ...], tmp_path: Path
+) -> None:
     """On values of every kind the script's difference is the judge's, and the snippet's output the backend's."""
-    row, runtime, compared = DIALECTS[dialect], OnnxRuntime(), 0
+    row, runtime, scripts, snippets = DIALECTS[dialect], OnnxRuntime(), 0, 0
     evaluator = Evaluator(runtime, "onnxruntime", row, {}, None)
-    cases = list(Corpus.load().cases("smoke"))
-    for case in [case for case in cases if case.breaks is None and case.x.data != "integers"] + cases[::40]:
+    real = [case for case in smoke_cases if case.breaks is None and case.x.data != "integers"]
+    for case in [*real, *smoke_cases[::40]]:
         verdict = evaluator.evaluate(case).verdict
         one = None if verdict.kind == "inexpressible" or case.breaks else expressed(case, row)
         outcome = None if one is None else runtime.run(one.call, one.arrays)
         if one is None or not isinstance(outcome, Produced):
             continue
-        compared += 1
+        scripts += 1
         folder = export(case, row, tmp_path)
         script: dict[str, object] = {"__name__": "repro", "__file__": str(folder / "repro.py")}
         exec((folder / "repro.py").read_text(encoding="utf-8"), script)  # noqa: S102 - it is what is tested
@@ -191,13 +194,14 @@ def test_script_and_snippet_do_what_the_harness_does(dialect: str, tmp_path: Pat
         if (source := snippet(one)) is not None:
             shown: list[tuple[np.ndarray, ...]] = []
             with np.errstate(all="ignore"):
-                exec(source, {"print": partial(_kept, shown)})  # noqa: S102 - likewise
+                exec(source, {"print": partial(_shown, shown)})  # noqa: S102 - likewise
             assert shown[0][0].tobytes() == outcome.array.tobytes(), case.id
-    assert compared > 20
+            snippets += 1
+    assert min(scripts, snippets) > 20
 
 
-def _kept(shown: list[tuple[np.ndarray, ...]], *told: np.ndarray) -> None:
-    shown.append(told)
+def _shown(shown: list[tuple[np.ndarray, ...]], *arrays: np.ndarray) -> None:
+    shown.append(arrays)
 
 
 def test_what_cannot_be_written_as_a_model_is_an_error(tmp_path: Path) -> None:
@@ -226,9 +230,9 @@ def test_a_hostile_name_stays_inside_and_runs_nothing(stem: str, tmp_path: Path)
     assert f"case      {case.id.encode('ascii', 'backslashreplace').decode()}\n" in done.stdout
 
 
-def test_names_are_unique(tmp_path: Path) -> None:
+def test_names_are_unique(smoke_cases: tuple[Case, ...], tmp_path: Path) -> None:
     """Ids that differ in what a file name cannot hold have two folders, and so have two dialects."""
-    cases = list(Corpus.load().cases("smoke"))
+    cases = list(smoke_cases)
     for stem in ("a b", "a_b", "a-b", "x" * 150, "x" * 151):
         cases += Corpus.load(written(tmp_path, CASES, f"{stem}.yaml")).cases()
     names = {folder_name(case, DIALECTS[dialect]) for case in cases for dialect in ONNX}
@@ -264,16 +268,6 @@ def test_no_link_leads_out_of_the_folder(link: str, tmp_path: Path) -> None:
     assert list(outside.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """The path, and what the system says; exit 2."""
-    code = told(monkeypatch, tmp_path, "export", "small/plain", "small.yaml/x", "--cases", str(written(tmp_path)))
-    err = capfd.readouterr().err
-    assert (code, err.count("\n")) == (2, 1)
-    assert "must be a folder that can be written (Not a directory)" in err
-
-
 # Reports.
 
 
@@ -292,7 +286,7 @@ def test_a_report_says_all_that_there_is_to_say(tmp_path: Path) -> None:
     assert lines[0].startswith("# PadsSwapped 1.0: onnx/ConvTranspose-22 gives wrong values, as if pads-exchanged")
     headings = ["Versions", "Call", "Expected", "Actual", "Clause", "Diagnosis", "How to reproduce"]
     assert [line.removeprefix("## ") for line in lines if line.startswith("## ")] == headings
-    for told_ in (
+    for line in (
         "- `PadsSwapped 1.0`",
         "  - kind: `miniature`",
         "- attribute `strides = [2]`",
@@ -306,7 +300,7 @@ def test_a_report_says_all_that_there_is_to_say(tmp_path: Path) -> None:
         "- pads-exchanged: pads of begin and end are exchanged",
         f"tconv run small/padded --backend wrong_backends:PadsSwapped --dialect {ONNX_22.name} --cases small.yaml",
     ):
-        assert told_ in lines, told_
+        assert line in lines, line
 
 
 def test_the_report_s_python_runs(tmp_path: Path) -> None:
@@ -406,20 +400,16 @@ def test_a_case_that_the_dialect_cannot_say_is_an_error(tmp_path: Path) -> None:
         (("--issue",), "--issue and --backend must go together (got --issue alone)"),
         (("out", "--backend", "a"), "--issue and --backend must go together (got --backend alone)"),
         (("out", "--dialect", "nope"), "dialect must be one of onnx/ConvTranspose-1, "),
+        (("small.yaml/x",), "must be a folder that can be written (Not a directory)"),
     ],
 )
 def test_a_wrong_command_line_is_one_line(
-    arguments: tuple[str, ...],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    arguments: tuple[str, ...], message: str, command: Command, tmp_path: Path
 ) -> None:
     """What must be and what it got; exit 2, and nothing is written."""
-    code = told(monkeypatch, tmp_path, "export", "small/plain", *arguments, "--cases", str(written(tmp_path)))
-    err = capfd.readouterr().err
-    assert (code, err.count("\n")) == (2, 1)
-    assert message in err
+    done = command("export", "small/plain", *arguments, "--cases", str(written(tmp_path)))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert message in done.stderr
     assert not (tmp_path / "out").exists()
 
 

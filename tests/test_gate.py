@@ -20,7 +20,7 @@ from made_records import (
     waiver,
     waiver_file,
 )
-from small_corpus import told, written
+from small_corpus import written
 from tconv.corpus import Corpus
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Status
@@ -31,6 +31,7 @@ from tconv.verdict.kinds import KINDS
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from small_corpus import Command
     from tconv.gate.waivers import WaiverFile
 
 FIRST, SECOND, THIRD, OTHER = CASES
@@ -303,18 +304,13 @@ def test_a_case_that_the_corpus_no_longer_has_keeps_its_verdict() -> None:
 
 
 @pytest.mark.parametrize(("verdict", "code"), [(AGREED, 0), (DIFFERED, 1)], ids=["green", "red"])
-def test_the_gate_command_ends_with_0_or_1(
-    verdict: ver.Verdict,
-    code: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_gate_command_ends_with_0_or_1(verdict: ver.Verdict, code: int, command: Command, tmp_path: Path) -> None:
     """`tconv gate RECORDS` needs no backend and no worker."""
     cases = written(tmp_path)
     records = tmp_path / "acme.jsonl"
     head = header().model_copy(update={"corpus": Corpus.load(cases).digest})
     lines = [header_line(head), record_line(Record("small/plain", "acme", DIALECT, verdict))]
     records.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    assert told(monkeypatch, tmp_path, "gate", str(records), "--cases", str(cases)) == code
-    assert ("green: " in capsys.readouterr().out) == (code == 0)
+    done = command("gate", str(records), "--cases", str(cases))
+    assert done.returncode == code
+    assert ("green: " in done.stdout) == (code == 0)

@@ -18,7 +18,6 @@ from tconv.cases.call import express, in_layouts
 from tconv.cases.case import Case, Operand
 from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
-from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Inexpressible, Values, expectation
 from tconv.expectation.truth import Truth
@@ -31,9 +30,9 @@ ONNX_22 = ONNX[-1]
 
 
 @pytest.fixture(scope="module")
-def gate() -> list[Case]:
+def gate(gate_cases: tuple[Case, ...]) -> list[Case]:
     """Return the cases of the gate tier that break nothing."""
-    return [one for one in Corpus.load().cases("gate") if one.breaks is None]
+    return [case for case in gate_cases if case.breaks is None]
 
 
 def said(one: Case, dialect: str = ONNX_22) -> tuple[Call, onnx.ModelProto]:

@@ -14,10 +14,11 @@ from junitparser import JUnitXml
 
 from made_records import waiver
 from small_corpus import CASES, HEAD, NAMES, environment
-from tconv.corpus import Corpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tconv.cases.case import Case
 
 pytest_plugins = ["pytester"]
 
@@ -68,15 +69,6 @@ def test_without_the_setting_no_file_is_a_test(pytester: pytest.Pytester) -> Non
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert "tconv:" not in result.stdout.str()
-
-
-def test_importing_the_plugin_imports_nothing_that_takes_time() -> None:
-    """It is done for every user who has tconv installed."""
-    code = "import sys, tconv.pytest_plugin\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    # multiprocessing is not among them: coverage, where it measures a subprocess, imports it first.
-    assert not loaded & {"numpy", "onnx", "onnxruntime", "pydantic", "yaml", "rich", "click"}
 
 
 def test_the_cases_of_a_file_are_its_items(project: Callable[..., pytest.Pytester]) -> None:
@@ -326,7 +318,7 @@ def test_cases_elsewhere_hang_below_the_ini_file(project: Callable[..., pytest.P
     made.runpytest("gate/pytest.ini::small.yaml::plain").assert_outcomes(passed=1)
 
 
-def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus() -> None:
+def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus(gate_cases: tuple[Case, ...]) -> None:
     """`pytest conformance/` from the repository's root: every case of the gate tier, and with -k and -n some."""
 
     def pytest_on_it(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -342,7 +334,7 @@ def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus() -> None:
     all_of_it = pytest_on_it("conformance/", "--collect-only", "-q")
     collected = [line for line in all_of_it.stdout.splitlines() if "::" in line]
     ids = [line.removeprefix("pytest.ini::").replace(".yaml::", "/") for line in collected]
-    assert sorted(ids) == sorted(case.id for case in Corpus.load().cases("gate"))
+    assert sorted(ids) == sorted(case.id for case in gate_cases)
     file = "conformance/pytest.ini::padding/output-shape.yaml"
     some = pytest_on_it(file, "-k", "odd-unit-by-hand", "-n", "2")
     assert some.returncode == 0, some.stdout

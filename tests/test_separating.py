@@ -6,22 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from small_corpus import told, written
-from tconv.corpus import Corpus
+from small_corpus import written
 from tconv.dialects import DIALECTS
 from tconv.investigation.separating import separate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from small_corpus import Command
+    from tconv.corpus import Corpus
+
 ONNX = DIALECTS["onnx/ConvTranspose-22"]
 TWO_WAYS = "padding/pads/sides[pads_begin=1,pads_end=2,strides=1,output_padding=none,data_format=NCX]"
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    """Return the shipped corpus."""
-    return Corpus.load()
 
 
 def test_two_candidates_are_told_apart_by_a_case_on_which_they_part(corpus: Corpus) -> None:
@@ -56,28 +52,20 @@ def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
         ("WrongShape", 1, "  no misreading gives this output: the shape is "),
     ],
 )
-def test_the_command_tells_the_reasoning(
-    backend: str,
-    code: int,
-    last: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_tells_the_reasoning(backend: str, code: int, last: str, command: Command) -> None:
     """The case, what explains it, what was asked besides, and what is left."""
-    assert told(monkeypatch, tmp_path, "diagnose", TWO_WAYS, "--backend", f"wrong_backends:{backend}") == code
-    lines = capfd.readouterr().out.splitlines()
+    done = command("diagnose", TWO_WAYS, "--backend", f"wrong_backends:{backend}")
+    assert done.returncode == code
+    lines = done.stdout.splitlines()
     assert lines[0] == TWO_WAYS
     assert lines[-1].startswith(last)
     same = "  asked 3 times, the output is the same"
     assert (same in lines) is (backend != "Right")
 
 
-def test_what_changes_has_no_explanation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_changes_has_no_explanation(command: Command, tmp_path: Path) -> None:
     """A backend that answers otherwise each time is told to be unstable."""
-    path = written(tmp_path)
-    arguments = ("diagnose", "small/trouble", "--cases", str(path), "--backend", "wrong_backends:Wavers")
-    assert told(monkeypatch, tmp_path, *arguments) == 1
-    assert capfd.readouterr().out.splitlines()[1].startswith("  unstable: ")
+    cases = str(written(tmp_path))
+    done = command("diagnose", "small/trouble", "--cases", cases, "--backend", "wrong_backends:Wavers")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[1].startswith("  unstable: ")

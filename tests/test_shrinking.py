@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from made_records import named
-from small_corpus import HEAD, told, written
+from small_corpus import HEAD, written
 from strategies import case, examples, signatures
 from tconv.cases.case import Case, Operand
 from tconv.corpus import Corpus
@@ -24,6 +24,8 @@ from tconv.vocabulary import DType, Signature
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from small_corpus import Command
 
 ROW = dialect_named("onnx/ConvTranspose-22")
 LARGE = f"""{HEAD}
@@ -44,76 +46,76 @@ TRULY_MINIMAL: dict[str, tuple[str, dict[str, Any]]] = {
     "WrongShape": ("wrong-shape", BARE),
     "WrongDtype": ("wrong-dtype", BARE),
     "Raises": ("broke", BARE | {"bias": True}),
-    "Aborts": ("died", BARE | {"strides": 7}),
     "UnsupportedEverywhere": ("unsupported", BARE | {"bias": True}),
 }
 """What is left of the large case: bias where the backend's message names its inputs."""
 
 
-def shrink(monkeypatch: pytest.MonkeyPatch, folder: Path, backend: str, *arguments: str, name: str = "large") -> int:
-    """Shrink a case of the corpus above on one of `wrong_backends`, and return the exit code."""
-    path = written(folder, LARGE)
-    return told(
-        monkeypatch, folder, "shrink", f"small/{name}", "--cases", str(path), "--backend", f"wrong_backends:{backend}",
-        *arguments,
-    )  # fmt: skip
+@pytest.fixture
+def shrink(command: Command, tmp_path: Path) -> Command:
+    """Return what shrinks a case of the corpus above on one of `wrong_backends`."""
+    cases = str(written(tmp_path, LARGE))
+    return lambda backend, *arguments, name="large": command(
+        "shrink", f"small/{name}", "--cases", cases, "--backend", f"wrong_backends:{backend}", *arguments
+    )
+
+
+def minimal(folder: Path) -> Case:
+    """Return the case that was written."""
+    return Corpus.load(folder / "minimal.yaml").one("minimal/minimal")
 
 
 @pytest.mark.parametrize("backend", TRULY_MINIMAL)
-def test_what_is_left_is_minimal(backend: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_is_left_is_minimal(backend: str, shrink: Command, tmp_path: Path) -> None:
     """Nothing of three axes, types, layouts and lists that the failure does not need."""
     kind, wanted = TRULY_MINIMAL[backend]
-    assert shrink(monkeypatch, tmp_path, backend, "--output", "minimal.yaml") == 0
-    found = Corpus.load(tmp_path / "minimal.yaml").one("minimal/minimal")
+    assert shrink(backend, "--output", "minimal.yaml").returncode == 0
+    found = minimal(tmp_path)
     assert settings(found) == wanted
     assert found.about.startswith(kind)
 
 
-def test_a_backend_that_hangs_is_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each case that hangs costs its time limit, and a worker."""
-    assert shrink(monkeypatch, tmp_path, "Hangs", "--timeout", "0.3", "--output", "minimal.yaml", name="trouble") == 0
-    found = Corpus.load(tmp_path / "minimal.yaml").one("minimal/minimal")
+@pytest.mark.parametrize(("backend", "kind"), [("Hangs", "timed-out"), ("Aborts", "died")])
+def test_what_costs_a_worker_is_shrunk(backend: str, kind: str, shrink: Command, tmp_path: Path) -> None:
+    """Each case that hangs costs its time limit, too."""
+    assert shrink(backend, "--timeout", "0.3", "--output", "minimal.yaml", name="trouble").returncode == 0
+    found = minimal(tmp_path)
     assert settings(found) == BARE | {"strides": 7}
+    assert found.about.startswith(kind)
 
 
-def test_what_is_printed_is_a_case_file_that_fails(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_printed_is_a_case_file_that_fails(shrink: Command, command: Command, tmp_path: Path) -> None:
     """As its comments say, by the command that they name."""
-    assert shrink(monkeypatch, tmp_path, "NanReplaced", name="special") == 0
-    printed = capfd.readouterr().out
-    (tmp_path / "minimal.yaml").write_text(printed, encoding="utf-8")
-    found = Corpus.load(tmp_path / "minimal.yaml").one("minimal/minimal")
-    assert settings(found) == BARE | {"x": {"data": "special"}}
-    first, _, command, *_ = printed.splitlines()
+    done = shrink("NanReplaced", name="special")
+    assert done.returncode == 0
+    (tmp_path / "minimal.yaml").write_text(done.stdout, encoding="utf-8")
+    assert settings(minimal(tmp_path)) == BARE | {"x": {"data": "special"}}
+    first, _, again, *_ = done.stdout.splitlines()
     assert first.startswith("# differed: 1 of 1 elements; [0,0,0] must be nan (got 0)")
-    assert command.startswith("# kept as minimal.yaml: tconv run --cases minimal.yaml --backend wrong_backends:Nan")
-    assert told(monkeypatch, tmp_path, *command.split(": ")[1].split()[1:]) == 1
-    assert "failed" in capfd.readouterr().out
+    assert again.startswith("# kept as minimal.yaml: tconv run --cases minimal.yaml --backend wrong_backends:Nan")
+    failed = command(*again.split(": ")[1].split()[1:])
+    assert failed.returncode == 1
+    assert "failed" in failed.stdout
 
 
-def test_the_diagnosis_stays(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_diagnosis_stays(shrink: Command) -> None:
     """The smallest case that fails at all is another one: one that fails for the same reason is wanted."""
-    assert shrink(monkeypatch, tmp_path, "PadsSwapped", name="special") == 0
-    assert "pads-exchanged" in capfd.readouterr().out.splitlines()[0]
+    done = shrink("PadsSwapped", name="special")
+    assert done.returncode == 0
+    assert "pads-exchanged" in done.stdout.splitlines()[0]
 
 
-def test_a_case_that_passes_is_not_shrunk(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_case_that_passes_is_not_shrunk(shrink: Command) -> None:
     """It is told, and the exit code is that of what is red."""
-    assert shrink(monkeypatch, tmp_path, "Right") == 1
-    assert capfd.readouterr().err == "tconv: a case must fail to be shrunk (got agreed: bound)\n"
+    done = shrink("Right")
+    assert (done.returncode, done.stderr) == (1, "tconv: a case must fail to be shrunk (got agreed: bound)\n")
 
 
-def test_a_file_that_cannot_be_written_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_cannot_be_written_is_told(shrink: Command) -> None:
     """In one line."""
-    assert shrink(monkeypatch, tmp_path, "DroppedTap", "--output", "nowhere/minimal.yaml") == 2
-    assert capfd.readouterr().err.startswith("nowhere/minimal.yaml: must be a file that can be written")
+    done = shrink("DroppedTap", "--output", "nowhere/minimal.yaml")
+    assert done.returncode == 2
+    assert done.stderr.startswith("nowhere/minimal.yaml: must be a file that can be written")
 
 
 # The search by itself: a function stands for the backend.
@@ -207,7 +209,9 @@ def test_what_is_simpler_is_never_the_same_nor_comes_back(signature: Signature) 
     """So the search ends: each step can be built, and none leads to where another began."""
     one = case(signature.spatial, signature.kernel, batch=2, channels=1, filters=2, bias=(2,))
     one = replace(one, attributes=replace(signature.attributes, groups=None))
-    for step in simpler(one):
+    steps = list(simpler(one))
+    assert steps
+    for step in steps:
         assert all(back.content != one.content for back in simpler(step))
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_corpus import BARE_HEAD, written
 from strategies import examples
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
 
     from tconv.corpus.sweep import Sweep
 
-HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"
-
 
 def read(folder: Path, sweep: str, base: str = "{}") -> Sweep:
     """Return the sweep of a file whose sweep is written as a flow mapping without its name."""
-    file = folder / "file.yaml"
-    file.write_text(f"{HEAD}base: {base}\nsweeps:\n  - {{name: sweep, {sweep}}}\n", encoding="utf-8")
+    file = written(folder, f"{BARE_HEAD}base: {base}\nsweeps:\n  - {{name: sweep, {sweep}}}\n", "file.yaml")
     return Corpus.load(file).sweeps["file/sweep"]
 
 
@@ -166,8 +164,8 @@ def test_skips_by_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st
         for row in product(*values.values())
         if not any(all(row[names.index(name)] in found for name, found in skip.items()) for skip in skips)
     ]
-    written = ", ".join(f"{{when: {skip}, because: so}}".replace("'", "") for skip in skips)
-    text = f"axes: {values}, skip: [{written}]".replace("'", "")
+    listed = ", ".join(f"{{when: {skip}, because: so}}".replace("'", "") for skip in skips)
+    text = f"axes: {values}, skip: [{listed}]".replace("'", "")
     folder = tmp_path_factory.mktemp("skips")
     if left:
         assert ids(read(folder, text)) == [
@@ -294,12 +292,12 @@ def test_what_is_wrong_is_told_at_its_place(tmp_path: Path, sweep: str, at: str,
 def test_no_label_breaks_an_id(tmp_path: Path, word: str) -> None:
     """Words with what ids and patterns are made of need a label; with one they are ordinary."""
     escaped = word.replace("\t", "\\t")
-    written = f'{{raw: "{escaped}"}}'
+    word_as_is = f'{{raw: "{escaped}"}}'
     assert (
         "that an id can hold"
-        in refusal(tmp_path, f"with: {{breaks: auto-pad-known}}, axes: {{auto_pad: [{written}]}}")[1]
+        in refusal(tmp_path, f"with: {{breaks: auto-pad-known}}, axes: {{auto_pad: [{word_as_is}]}}")[1]
     )
-    sweep = read(tmp_path, f"with: {{breaks: auto-pad-known}}, axes: {{word: {{odd: {{auto_pad: {written}}}}}}}")
+    sweep = read(tmp_path, f"with: {{breaks: auto-pad-known}}, axes: {{word: {{odd: {{auto_pad: {word_as_is}}}}}}}")
     assert ids(sweep) == ["word=odd"]
     assert sweep.case([0]).attributes.auto_pad == word.replace("\\x07", "\x07")
 

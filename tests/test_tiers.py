@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from small_corpus import BARE_HEAD, written
 from tconv.corpus import Corpus, tiers
 from tconv.corpus.covering import tuple_numbers
 from tconv.dialects import DIALECTS
@@ -17,7 +18,8 @@ from tconv.expectation.owed import Inexpressible, expectation
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAD = "format: 1\nabout: a test\ncites: [{dialect: onnx/ConvTranspose-22, clause: doc}]\n"
+    from tconv.corpus.sweep import Sweep
+
 SWEEP = """\
   - name: {name}
     with: {{channels: 2, out_channels: 2}}
@@ -32,17 +34,17 @@ SWEEP = """\
 """
 
 
-def corpus(folder: Path, *names: str) -> Corpus:
+def sweeps(folder: Path, *names: str) -> Corpus:
     """Return a corpus of a file for each name, with a sweep of that name."""
     for name in names:
-        (folder / f"{name}.yaml").write_text(f"{HEAD}sweeps:\n{SWEEP.format(name=name)}", encoding="utf-8")
+        written(folder, f"{BARE_HEAD}sweeps:\n{SWEEP.format(name=name)}", f"{name}.yaml")
     return Corpus.load(folder)
 
 
 @pytest.fixture
 def two(tmp_path: Path) -> Corpus:
     """Return a corpus of two sweeps whose tiers are kept."""
-    tiers.write(tmp_path, corpus(tmp_path, "one", "two").sweeps.values())
+    tiers.write(tmp_path, sweeps(tmp_path, "one", "two").sweeps.values())
     return Corpus.load(tmp_path)
 
 
@@ -51,7 +53,7 @@ def two(tmp_path: Path) -> Corpus:
 
 def test_selections_cover_what_every_dialect_can_say(tmp_path: Path) -> None:
     """Gate has every reachable quadruple and smoke every pair, of each dialect by cases that it can say."""
-    (sweep,) = corpus(tmp_path, "one").sweeps.values()
+    (sweep,) = sweeps(tmp_path, "one").sweeps.values()
     chosen, rows = tiers.select(sweep), sweep.rows()
     masks = tiers.sayable(sweep)
     assert len({mask.tobytes() for mask in masks.values()}) > 3
@@ -67,15 +69,18 @@ def test_selections_cover_what_every_dialect_can_say(tmp_path: Path) -> None:
     assert tiers.lacks(sweep, chosen.model_copy(update={"gate": chosen.smoke}))["gate"] > 0
 
 
-def test_sayable_is_what_expectations_say(tmp_path: Path) -> None:
-    """Row by row and dialect by dialect, a row is sayable where its case is not inexpressible."""
-    (sweep,) = corpus(tmp_path, "one").sweeps.values()
-    masks = tiers.sayable(sweep)
-    assert set(masks) == set(DIALECTS)
-    for number, row in enumerate(sweep.rows().tolist()):
-        case = sweep.case(row)
-        for name, dialect in DIALECTS.items():
-            assert masks[name][number] == (not isinstance(expectation(case, dialect), Inexpressible))
+def sayable_is_what_expectations_say(sweep: Sweep) -> None:
+    """Hold that a row is sayable where its case is not inexpressible, row by row and dialect by dialect."""
+    cases = [sweep.case(row) for row in sweep.rows().tolist()]
+    assert {name: mask.tolist() for name, mask in tiers.sayable(sweep).items()} == {
+        name: [not isinstance(expectation(case, dialect), Inexpressible) for case in cases]
+        for name, dialect in DIALECTS.items()
+    }
+
+
+def test_sayable_is_what_is_not_inexpressible(tmp_path: Path) -> None:
+    """In a sweep over attributes, groups, bias and layouts."""
+    sayable_is_what_expectations_say(sweeps(tmp_path, "one").sweeps["one/one"])
 
 
 @pytest.mark.parametrize(
@@ -96,13 +101,9 @@ def test_presentation_goes_by_what_is_set(tmp_path: Path, axes: str) -> None:
     """Whether an axis may be left out of the work is decided by its settings, not by its name."""
     breaks = "data-format-known" if "data_format" in axes else "filter-format-known"
     with_ = f"{{breaks: {breaks}}}" if "raw" in axes else "{}"
-    file = tmp_path / "file.yaml"
-    file.write_text(f"{HEAD}sweeps: [{{name: s, with: {with_}, axes: {{{axes}, strides: [1, 2]}}}}]", encoding="utf-8")
+    file = written(tmp_path, f"{BARE_HEAD}sweeps: [{{name: s, with: {with_}, axes: {{{axes}, strides: [1, 2]}}}}]")
     (sweep,) = Corpus.load(file).sweeps.values()
-    masks = tiers.sayable(sweep)
-    for number, row in enumerate(sweep.rows().tolist()):
-        for name, dialect in DIALECTS.items():
-            assert masks[name][number] == (not isinstance(expectation(sweep.case(row), dialect), Inexpressible))
+    sayable_is_what_expectations_say(sweep)
 
 
 # Keeping.
@@ -143,7 +144,7 @@ def test_a_stale_digest_is_chosen_anew(two: Corpus, tmp_path: Path) -> None:
 
 def test_without_a_file_tiers_are_chosen_all_the_same(tmp_path: Path) -> None:
     """A corpus of one's own needs no tiers file."""
-    found = corpus(tmp_path, "one")
+    found = sweeps(tmp_path, "one")
     assert found.tiers.kept == {}
     sweep = found.sweeps["one/one"]
     assert not found.tiers.fresh(sweep)
@@ -178,7 +179,7 @@ def test_a_broken_file_is_refused(tmp_path: Path, text: str) -> None:
     """Whatever is not what is written by --write-tiers, by a merge or by hand, is told with what to do."""
     (tmp_path / tiers.FILE_NAME).write_text(text, encoding="utf-8")
     with pytest.raises(FileError, match=r"tiers\.json: must be what 'tconv check --write-tiers' writes; delete it and"):
-        corpus(tmp_path, "one")
+        sweeps(tmp_path, "one")
 
 
 def test_rows_that_a_sweep_does_not_have_are_refused(two: Corpus, tmp_path: Path) -> None:
@@ -203,13 +204,13 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 # The shipped corpus. What its tiers cover is in test_coverage.
 
 
-def test_the_shipped_tiers_are_of_today() -> None:
+def test_the_shipped_tiers_are_of_today(corpus: Corpus) -> None:
     """tiers.json keeps exactly the sweeps that there are, each with the digest of today."""
-    shipped = Corpus.load()
-    assert list(shipped.tiers.kept) == list(shipped.sweeps)
-    assert [sweep.id for sweep in shipped.sweeps.values() if not shipped.tiers.fresh(sweep)] == []
-    for sweep in shipped.sweeps.values():
-        kept = shipped.tiers.kept[sweep.id]
+    assert list(corpus.tiers.kept) == list(corpus.sweeps)
+    assert [sweep.id for sweep in corpus.sweeps.values() if not corpus.tiers.fresh(sweep)] == []
+    assert corpus.sweeps
+    for sweep in corpus.sweeps.values():
+        kept = corpus.tiers.kept[sweep.id]
         assert 0 < len(kept.smoke) <= len(kept.gate) <= len(sweep.rows())
         assert kept.gate[-1] < len(sweep.rows())
 
@@ -217,7 +218,6 @@ def test_the_shipped_tiers_are_of_today() -> None:
 @pytest.mark.parametrize(
     "name", ["presentation/presentation/omitted", "empty/empty/channels", "long/long/thin", "layouts/layouts/written"]
 )
-def test_shipped_rows_are_those_that_would_be_chosen(name: str) -> None:
+def test_shipped_rows_are_those_that_would_be_chosen(name: str, corpus: Corpus) -> None:
     """Choosing again on this machine gives the rows that are kept: a choice does not depend on who made it."""
-    shipped = Corpus.load()
-    assert tiers.select(shipped.sweeps[name]) == shipped.tiers.kept[name]
+    assert tiers.select(corpus.sweeps[name]) == corpus.tiers.kept[name]

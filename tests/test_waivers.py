@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from made_records import DIALECT, waiver, waiver_file
-from tconv.corpus import Corpus
 from tconv.datafiles import data_folder
 from tconv.errors import FileError
 from tconv.gate.waivers import chosen, load
@@ -15,6 +14,7 @@ from tconv.gate.waivers import chosen, load
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tconv.corpus import Corpus
     from tconv.gate.waivers import Waiver
 
 GOOD = f"""\
@@ -166,9 +166,9 @@ def test_which_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("path", sorted(data_folder("waivers").glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_shipped_waiver_has_an_example_of_its_own(path: Path) -> None:
+def test_a_shipped_waiver_has_an_example_of_its_own(path: Path, corpus: Corpus) -> None:
     """Every file that ships is named as its backend is, and every example is a case that its waiver covers."""
-    file, corpus = load(path), Corpus.load()
+    file = load(path)
     assert file.backend == path.stem
     for one in file.waivers:
         facts = corpus.facts(one.example)

@@ -98,9 +98,9 @@ def test_what_is_written_to_a_file_is_read(one: Case, tmp_path_factory: pytest.T
     assert content(loaded(one, tmp_path_factory.mktemp("written"))) == content(one)
 
 
-def test_every_single_case_of_the_corpus_is_written(tmp_path: Path) -> None:
+def test_every_single_case_of_the_corpus_is_written(corpus: Corpus, tmp_path: Path) -> None:
     """Also those that break something, whose shapes do not fit: all in one file."""
-    singles = list(Corpus.load().singles.values())
+    singles = list(corpus.singles.values())
     assert {one.breaks for one in singles} & set(CONSTRAINTS)
     named = [replace(one, id=f"all/case-{number}") for number, one in enumerate(singles)]
     path = tmp_path / "all.yaml"
@@ -110,9 +110,8 @@ def test_every_single_case_of_the_corpus_is_written(tmp_path: Path) -> None:
     assert [s for s in path.read_text().splitlines() if len(s) > 120 and not any(text in s for text in texts)] == []
 
 
-def test_invalid_cases_of_the_corpus_are_written() -> None:
+def test_invalid_cases_of_the_corpus_are_written(corpus: Corpus) -> None:
     """Of sweeps too: lists of another length, operands of another rank, words that nobody knows."""
-    corpus = Corpus.load()
     invalid = list(corpus.cases("gate", ["invalid"]))
     assert len(invalid) > 50
     for one in invalid:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from small_corpus import CASES, NAMES, VALID, assessed, records, tconv, told, written
+from small_corpus import CASES, NAMES, VALID, assessed, records, tconv, written
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
 from tconv.gate.assessment import assess
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from small_corpus import Command
     from tconv.gate.assessment import Assessment
 
 VERDICTS = {
@@ -120,18 +121,16 @@ def test_what_dies_of_a_type_is_asked_about_the_others(tmp_path: Path) -> None:
     ],
 )
 def test_a_backend_that_cannot_be_had_is_one_line_and_exit_3(
-    backend: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    backend: str, message: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is said which, and what it said itself; no record file is begun."""
     source = "import os, sys\nprint('illegal instruction', file=sys.stderr, flush=True)\nos._exit(11)\n"
     (tmp_path / "dies_at_import.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
-    code = told(monkeypatch, tmp_path, "run", "--cases", str(written(tmp_path)), "--backend", backend)
-    out, err = capfd.readouterr()
-    assert (code, out) == (BackendMissing.exit_code, "")
-    assert err.count("\n") == 1
-    assert err.startswith("tconv: backend ")
-    assert message in err
+    done = command("run", "--cases", str(written(tmp_path)), "--backend", backend)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (BackendMissing.exit_code, "", 1)
+    assert done.stderr.startswith("tconv: backend ")
+    assert message in done.stderr
     assert not list(tmp_path.glob("reports/*.jsonl"))
 
 
@@ -169,37 +168,35 @@ def everyone(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return installed
 
 
-def test_all_are_those_that_are_there(
-    everyone: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_all_are_those_that_are_there(everyone: Callable[..., None], command: Command, tmp_path: Path) -> None:
     """One that does not start, or does not speak the dialect, is left out, and told; the others are judged."""
     everyone("FailsToStart", "Right", "SpeaksNothing")
     arguments = ("run", "--cases", str(written(tmp_path)), "--backend", "all")
-    assert told(monkeypatch, tmp_path, *arguments) == 0
-    out, err = capfd.readouterr()
-    assert out.count("green: every deviation is known") == 1
-    assert "tconv: wrong_backends:FailsToStart is left out: " in err
-    assert "tconv: wrong_backends:SpeaksNothing is left out: " in err
-    assert told(monkeypatch, tmp_path, *arguments, "--dialect", "onnx/ConvTranspose-1") == BackendMissing.exit_code
-    assert "wrong_backends:Right is left out: dialect must be one that Right speaks" in capfd.readouterr().err
+    done = command(*arguments)
+    assert done.returncode == 0
+    assert done.stdout.count("green: every deviation is known") == 1
+    assert "tconv: wrong_backends:FailsToStart is left out: " in done.stderr
+    assert "tconv: wrong_backends:SpeaksNothing is left out: " in done.stderr
+    done = command(*arguments, "--dialect", "onnx/ConvTranspose-1")
+    assert done.returncode == BackendMissing.exit_code
+    assert "wrong_backends:Right is left out: dialect must be one that Right speaks" in done.stderr
 
 
-def test_none_that_is_there_is_exit_3(
-    everyone: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_none_that_is_there_is_exit_3(everyone: Callable[..., None], command: Command, tmp_path: Path) -> None:
     """Nothing was judged, so nothing is green."""
     everyone("FailsToStart")
-    assert told(monkeypatch, tmp_path, "run", "--cases", str(written(tmp_path)), "--backend", "all") == 3
-    assert "a backend must be there (got none)" in capfd.readouterr().err
+    done = command("run", "--cases", str(written(tmp_path)), "--backend", "all")
+    assert done.returncode == 3
+    assert "a backend must be there (got none)" in done.stderr
 
 
 def test_one_that_is_lost_is_no_stranger(
-    everyone: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    everyone: Callable[..., None], command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A backend that dies and does not start again ends the command: its run is not complete."""
     everyone("DiesForGood", "Right")
     monkeypatch.setenv(LOG, str(tmp_path / "log"))
-    assert told(monkeypatch, tmp_path, "run", "--cases", str(written(tmp_path)), "--backend", "all", "-j", "1") == 3
-    out, err = capfd.readouterr()
-    assert "green" not in out
-    assert "licence server is down" in err
+    done = command("run", "--cases", str(written(tmp_path)), "--backend", "all", "-j", "1")
+    assert done.returncode == 3
+    assert "green" not in done.stdout
+    assert "licence server is down" in done.stderr
