@@ -86,13 +86,13 @@ def test_every_question_and_answer_has_words() -> None:
 def test_the_matrix_says_who_follows_what(made: atlas.Atlas) -> None:
     """Each question has every text's answer and every run's, marked where a runtime mixes or leaves its text."""
     same = next(clause for clause in made.clauses if clause.name == "same")
-    assert [text.dialect for text in same.texts] == [name for name in DIALECTS if name != "geometry/1"]
-    assert {follows.source.dialect: [cell[:2] for cell in follows.cells] for follows in same.follows} == {
+    assert [text.dialect.name for text in same.texts] == [name for name in DIALECTS if name != "geometry/1"]
+    assert {follows.source.dialect.name: [cell[:2] for cell in follows.cells] for follows in same.follows} == {
         ONNX: [("input-times-stride", "text")],
         OPENVINO: [("no-padding", "text")],
     }
     negative = next(clause for clause in made.clauses if clause.name == "negative_same")
-    mixed = next(follows for follows in negative.follows if follows.source.dialect == ONNX)
+    mixed = next(follows for follows in negative.follows if follows.source.dialect.name == ONNX)
     assert mixed.inconsistent
     assert {cell[:2] for cell in mixed.cells} == {("floor", "text"), ("shrink", "disputed")}
 
@@ -100,7 +100,7 @@ def test_the_matrix_says_who_follows_what(made: atlas.Atlas) -> None:
 def test_examples_carry_call_and_output(made: atlas.Atlas) -> None:
     """The smallest case in the dialect's words, and the elements that came back: 1, 2, 3 under powers of ten."""
     same = next(clause for clause in made.clauses if clause.name == "same")
-    _, _, _, example = next(follows for follows in same.follows if follows.source.dialect == OPENVINO).cells[0]
+    _, _, _, example = next(follows for follows in same.follows if follows.source.dialect.name == OPENVINO).cells[0]
     assert "auto_pad=same_" in example.call
     assert example.values
     assert all(re.fullmatch(r"[0-3]+", number) for number in example.values.split())
@@ -108,17 +108,17 @@ def test_examples_carry_call_and_output(made: atlas.Atlas) -> None:
 
 def test_rewritings_are_verified_by_the_runs(made: atlas.Atlas) -> None:
     """Where both runs returned the source's output the row says so; where one was not asked, that it is computed."""
-    pair = next(pair for pair in made.pairs if (pair.source, pair.target) == (OPENVINO, ONNX))
+    pair = next(pair for pair in made.pairs if (pair.source.name, pair.target.name) == (OPENVINO, ONNX))
     row = next(row for row in pair.rows if row.change.combination == "same_upper with output_shape")
     assert row.verified == "acme 1.2.0 → acme 1.2.0"
     assert "pads=" in row.rewriting
-    other = next(pair for pair in made.pairs if (pair.source, pair.target) == (OPENVINO, "onnx/ConvTranspose-1"))
+    other = next(pair for pair in made.pairs if (pair.source.name, pair.target.name) == (OPENVINO, "onnx/ConvTranspose-1"))
     assert {row.verified for row in other.rows} == {"computed; no run of the target"}
 
 
 def test_contradictions_cite_both_sides(made: atlas.Atlas) -> None:
     """Every disputed reading of every text stands there, with the clause that it is against."""
-    found = {(one.dialect, one.says) for one in made.contradictions}
+    found = {(one.dialect.name, one.says) for one in made.contradictions}
     for name in DIALECTS:
         assert {(name, reading.says) for reading in DIALECTS[name].disputed} <= found
     assert all(one.primary and one.other for one in made.contradictions)
@@ -204,6 +204,6 @@ def test_a_red_run_is_told_to_be_red(porting: Corpus, runs: dict[str, Run]) -> N
     for text in (atlas.markdown(made), atlas.html(made)):
         assert "is red" in text
         assert f"{count} cases failed without a waiver" in text
-    pair = next(pair for pair in made.pairs if (pair.source, pair.target) == (OPENVINO, ONNX))
+    pair = next(pair for pair in made.pairs if (pair.source.name, pair.target.name) == (OPENVINO, ONNX))
     row = next(row for row in pair.rows if row.change.combination == "same_upper with output_shape")
     assert row.verified == "computed; acme 1.2.0: died"

@@ -27,7 +27,7 @@ ONNX = "onnx/ConvTranspose-22"
 
 def cases(count: int, seed: int = 0, dialect: str = ONNX) -> list[Case]:
     """Return the first cases that are drawn."""
-    return list(islice(drawn(seed, dialect), count))
+    return list(islice(drawn(seed, DIALECTS[dialect]), count))
 
 
 def test_the_same_seed_draws_the_same_cases() -> None:
@@ -75,20 +75,20 @@ def test_the_whole_space_is_drawn_from() -> None:
 def test_every_fault_that_a_dialect_minds_is_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing but faults is drawn."""
     monkeypatch.setattr(drawing, "_MOST_BROKEN", 100)
-    minded = faults_of(name)
+    minded = faults_of(DIALECTS[name])
     assert {one.breaks for one in cases(1000, dialect=name)} - {None} == set(minded)
 
 
 def test_a_dialect_is_not_asked_about_what_it_has_no_words_for() -> None:
     """The layouts of ONNX cannot be unknown; neither oneDNN nor anyone but ONNX has a kernel_shape that may differ."""
-    assert set(FAULTS) - set(faults_of(ONNX)) == {"data-format-known", "filter-format-known"}
+    assert set(FAULTS) - set(faults_of(DIALECTS[ONNX])) == {"data-format-known", "filter-format-known"}
     others = [name for name in DIALECTS if not name.startswith("onnx/")]
-    assert all("kernel-shape-matches" not in faults_of(name) for name in others)
+    assert all("kernel-shape-matches" not in faults_of(DIALECTS[name]) for name in others)
 
 
 def test_faults_are_left_out_where_they_are_not_wanted() -> None:
     """Then no case breaks anything on purpose."""
-    assert {one.breaks for one in islice(drawn(0, ONNX, broken=False), 300)} == {None}
+    assert {one.breaks for one in islice(drawn(0, DIALECTS[ONNX], broken=False), 300)} == {None}
 
 
 @configured(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
