@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tconv.errors import Violation
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Fault = tuple[str, str, str]
 """The attribute or input at fault, what must hold of it, and what was found."""
+Predicate: TypeAlias = "Callable[[Signature], Fault | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,8 @@ class Constraint:
 
     name: str
     says: str
-    predicate: Callable[[Signature], Fault | None]
-    needed: bool = False
+    predicate: Predicate
+    needed: bool
 
     def violation(self, signature: Signature, clause: str = "") -> Violation | None:
         """Return how a signature breaks the constraint, or None where it does not.
@@ -51,13 +52,6 @@ class Constraint:
 
 def _show(value: object) -> str:
     return str(list(value)) if isinstance(value, tuple) else str(value)
-
-
-def _either(
-    *predicates: Callable[[Signature], Fault | None],
-) -> Callable[[Signature], Fault | None]:
-    """Return the predicate that finds what the first of these finds."""
-    return lambda signature: next((fault for check in predicates if (fault := check(signature))), None)
 
 
 # Of one attribute.
@@ -91,6 +85,18 @@ def _known(words: type[AutoPad | DataFormat | FilterFormat], attribute: str, sig
     if value is None or value in set(words):
         return None
     return attribute, f"must be one of {', '.join(words)}", value
+
+
+def _pads_length(signature: Signature) -> Fault | None:
+    return _length("pads_begin", signature) or _length("pads_end", signature)
+
+
+def _pads_non_negative(signature: Signature) -> Fault | None:
+    return _at_least(0, "pads_begin", signature) or _at_least(0, "pads_end", signature)
+
+
+def _pads_given(signature: Signature) -> Fault | None:
+    return _given("pads_begin", signature) or _given("pads_end", signature)
 
 
 def _groups_positive(signature: Signature) -> Fault | None:
@@ -231,122 +237,86 @@ def _found_by_the_resolver(_: Signature) -> Fault | None:
     return None
 
 
-CONSTRAINTS: dict[str, Constraint] = {
-    constraint.name: constraint
-    for constraint in (
-        Constraint(
-            "strides-length", "strides has an entry for each spatial axis", partial(_length, "strides"), needed=True
-        ),
-        Constraint(
-            "dilations-length",
-            "dilations has an entry for each spatial axis",
-            partial(_length, "dilations"),
-            needed=True,
-        ),
-        Constraint(
-            "pads-length",
-            "pads have a beginning and an end for each spatial axis",
-            _either(partial(_length, "pads_begin"), partial(_length, "pads_end")),
-            needed=True,
-        ),
-        Constraint(
-            "output-padding-length",
-            "output_padding has an entry for each spatial axis",
-            partial(_length, "output_padding"),
-            needed=True,
-        ),
-        Constraint(
-            "output-shape-length",
-            "output_shape has an entry for each spatial axis, none for batch and channels",
-            partial(_length, "output_shape"),
-            needed=True,
-        ),
-        Constraint(
-            "kernel-shape-length", "kernel_shape has an entry for each spatial axis", partial(_length, "kernel_shape")
-        ),
-        Constraint("strides-positive", "strides are positive", partial(_at_least, 1, "strides"), needed=True),
-        Constraint("dilations-positive", "dilations are positive", partial(_at_least, 1, "dilations"), needed=True),
-        Constraint(
-            "pads-non-negative",
-            "pads are not negative",
-            _either(partial(_at_least, 0, "pads_begin"), partial(_at_least, 0, "pads_end")),
-        ),
-        Constraint(
-            "output-padding-non-negative", "output_padding is not negative", partial(_at_least, 0, "output_padding")
-        ),
-        Constraint(
-            "output-shape-non-negative",
-            "output_shape is not negative",
-            partial(_at_least, 0, "output_shape"),
-            needed=True,
-        ),
-        Constraint("groups-positive", "groups is positive", _groups_positive, needed=True),
-        Constraint(
-            "output-padding-below-stride-or-dilation",
-            "output_padding is less than the larger of stride and dilation of its axis",
-            _output_padding_below_stride_or_dilation,
-        ),
-        Constraint(
-            "output-padding-below-stride",
-            "output_padding is less than the stride of its axis",
-            _output_padding_below_stride,
-        ),
-        Constraint("pads-without-auto-pad", "pads are not written beside a padding mode", _pads_without_auto_pad),
-        Constraint("kernel-shape-matches", "kernel_shape equals the filter's spatial shape", _kernel_shape_matches),
-        Constraint(
-            "channels-divisible",
-            "the number of input channels is divisible by groups",
-            _channels_divisible,
-            needed=True,
-        ),
-        Constraint(
-            "filter-channels-match",
-            "the filter has as many input channels as the data",
-            _filter_channels_match,
-            needed=True,
-        ),
-        Constraint("filter-rank-matches", "the filter has the rank of the data", _filter_rank_matches, needed=True),
-        Constraint("bias-rank", "the bias has one dimension", _bias_rank, needed=True),
-        Constraint("bias-length", "the bias has an entry for each output channel", _bias_length, needed=True),
-        Constraint("one-type", "all operands have the type of the data", _one_type),
-        Constraint(
-            "auto-pad-known",
-            "auto_pad is one of the modes of the text",
-            partial(_known, AutoPad, "auto_pad"),
-            needed=True,
-        ),
-        Constraint(
-            "data-format-known",
-            "data_format is one of the layouts of the text",
-            partial(_known, DataFormat, "data_format"),
-            needed=True,
-        ),
-        Constraint(
-            "filter-format-known",
-            "filter_format is one of the layouts of the text",
-            partial(_known, FilterFormat, "filter_format"),
-            needed=True,
-        ),
-        Constraint("strides-given", "strides are written", partial(_given, "strides")),
-        Constraint("dilations-given", "dilations are written", partial(_given, "dilations")),
-        Constraint(
-            "pads-given", "pads are written", _either(partial(_given, "pads_begin"), partial(_given, "pads_end"))
-        ),
-        Constraint("without-auto-pad", "there is no padding mode", _no_auto_pad),
-        Constraint("without-output-shape", "there is no output_shape", partial(_absent, "output_shape")),
-        Constraint("without-kernel-shape", "there is no kernel_shape", partial(_absent, "kernel_shape")),
-        Constraint("without-groups", "there is no groups attribute", _no_groups),
-        Constraint("without-bias", "there is no bias input", _no_bias),
-        Constraint("without-bf16", "bfloat16 is not among the types", partial(_without_type, DType.BF16)),
-        Constraint("without-f64", "float64 is not among the types", partial(_without_type, DType.F64)),
-        Constraint("at-least-one-spatial-axis", "the data has rank 3 or greater", _at_least_one_spatial_axis),
-        Constraint("two-or-three-spatial-axes", "the data has two or three spatial axes", _two_or_three_spatial_axes),
-        Constraint("batch-not-empty", "the batch is not empty", _batch_not_empty),
-        Constraint("channels-not-empty", "there are input and output channels", _channels_not_empty),
-        Constraint("spatial-not-empty", "no spatial size of the data is 0", _spatial_not_empty),
-        Constraint("kernel-not-empty", "no spatial size of the filter is 0", _kernel_not_empty),
-        Constraint("output-not-empty", "no size of the output is 0", _found_by_the_resolver),
-        Constraint("output-size-non-negative", "no size of the output is below 0", _found_by_the_resolver, needed=True),
-    )
-}
+_NEEDED = frozenset(
+    {
+        "strides-length",
+        "dilations-length",
+        "pads-length",
+        "output-padding-length",
+        "output-shape-length",
+        "strides-positive",
+        "dilations-positive",
+        "output-shape-non-negative",
+        "groups-positive",
+        "channels-divisible",
+        "filter-channels-match",
+        "filter-rank-matches",
+        "bias-rank",
+        "bias-length",
+        "auto-pad-known",
+        "data-format-known",
+        "filter-format-known",
+        "output-size-non-negative",
+    }
+)
+"""What must hold for the operator to have a value at all."""
+
+_TABLE: tuple[tuple[str, str, Predicate], ...] = (
+    ("strides-length", "strides has an entry for each spatial axis", partial(_length, "strides")),
+    ("dilations-length", "dilations has an entry for each spatial axis", partial(_length, "dilations")),
+    ("pads-length", "pads have a beginning and an end for each spatial axis", _pads_length),
+    ("output-padding-length", "output_padding has an entry for each spatial axis", partial(_length, "output_padding")),
+    (
+        "output-shape-length",
+        "output_shape has an entry for each spatial axis, none for batch and channels",
+        partial(_length, "output_shape"),
+    ),
+    ("kernel-shape-length", "kernel_shape has an entry for each spatial axis", partial(_length, "kernel_shape")),
+    ("strides-positive", "strides are positive", partial(_at_least, 1, "strides")),
+    ("dilations-positive", "dilations are positive", partial(_at_least, 1, "dilations")),
+    ("pads-non-negative", "pads are not negative", _pads_non_negative),
+    ("output-padding-non-negative", "output_padding is not negative", partial(_at_least, 0, "output_padding")),
+    ("output-shape-non-negative", "output_shape is not negative", partial(_at_least, 0, "output_shape")),
+    ("groups-positive", "groups is positive", _groups_positive),
+    (
+        "output-padding-below-stride-or-dilation",
+        "output_padding is less than the larger of stride and dilation of its axis",
+        _output_padding_below_stride_or_dilation,
+    ),
+    ("output-padding-below-stride", "output_padding is less than the stride of its axis", _output_padding_below_stride),
+    ("pads-without-auto-pad", "pads are not written beside a padding mode", _pads_without_auto_pad),
+    ("kernel-shape-matches", "kernel_shape equals the filter's spatial shape", _kernel_shape_matches),
+    ("channels-divisible", "the number of input channels is divisible by groups", _channels_divisible),
+    ("filter-channels-match", "the filter has as many input channels as the data", _filter_channels_match),
+    ("filter-rank-matches", "the filter has the rank of the data", _filter_rank_matches),
+    ("bias-rank", "the bias has one dimension", _bias_rank),
+    ("bias-length", "the bias has an entry for each output channel", _bias_length),
+    ("one-type", "all operands have the type of the data", _one_type),
+    ("auto-pad-known", "auto_pad is one of the modes of the text", partial(_known, AutoPad, "auto_pad")),
+    ("data-format-known", "data_format is one of the layouts of the text", partial(_known, DataFormat, "data_format")),
+    (
+        "filter-format-known",
+        "filter_format is one of the layouts of the text",
+        partial(_known, FilterFormat, "filter_format"),
+    ),
+    ("strides-given", "strides are written", partial(_given, "strides")),
+    ("dilations-given", "dilations are written", partial(_given, "dilations")),
+    ("pads-given", "pads are written", _pads_given),
+    ("without-auto-pad", "there is no padding mode", _no_auto_pad),
+    ("without-output-shape", "there is no output_shape", partial(_absent, "output_shape")),
+    ("without-kernel-shape", "there is no kernel_shape", partial(_absent, "kernel_shape")),
+    ("without-groups", "there is no groups attribute", _no_groups),
+    ("without-bias", "there is no bias input", _no_bias),
+    ("without-bf16", "bfloat16 is not among the types", partial(_without_type, DType.BF16)),
+    ("without-f64", "float64 is not among the types", partial(_without_type, DType.F64)),
+    ("at-least-one-spatial-axis", "the data has rank 3 or greater", _at_least_one_spatial_axis),
+    ("two-or-three-spatial-axes", "the data has two or three spatial axes", _two_or_three_spatial_axes),
+    ("batch-not-empty", "the batch is not empty", _batch_not_empty),
+    ("channels-not-empty", "there are input and output channels", _channels_not_empty),
+    ("spatial-not-empty", "no spatial size of the data is 0", _spatial_not_empty),
+    ("kernel-not-empty", "no spatial size of the filter is 0", _kernel_not_empty),
+    ("output-not-empty", "no size of the output is 0", _found_by_the_resolver),
+    ("output-size-non-negative", "no size of the output is below 0", _found_by_the_resolver),
+)
+CONSTRAINTS = {name: Constraint(name, says, predicate, name in _NEEDED) for name, says, predicate in _TABLE}
 """All constraints by name."""
