@@ -112,7 +112,9 @@ def test_rewritings_are_verified_by_the_runs(made: atlas.Atlas) -> None:
     row = next(row for row in pair.rows if row.change.combination == "same_upper with output_shape")
     assert row.verified == "acme 1.2.0 → acme 1.2.0"
     assert "pads=" in row.rewriting
-    other = next(pair for pair in made.pairs if (pair.source.name, pair.target.name) == (OPENVINO, "onnx/ConvTranspose-1"))
+    other = next(
+        pair for pair in made.pairs if (pair.source.name, pair.target.name) == (OPENVINO, "onnx/ConvTranspose-1")
+    )
     assert {row.verified for row in other.rows} == {"computed; no run of the target"}
 
 

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX, case
+from tconv import resolve
+from tconv.backends import Produced
 from tconv.cases.call import signature
 from tconv.cases.case import Operand
 from tconv.dialects import DIALECTS
+from tconv.dialects.readings import applied
+from tconv.dialects.rules import Same
 from tconv.expectation.owed import Expectation, Inexpressible, Refuse, Values, expectation, owed, violations
+from tconv.expectation.problem import Problem
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -353,3 +360,33 @@ def test_violations_list_what_does_not_hold() -> None:
         "batch-not-empty",
     }
     assert isinstance(owed(written_out, DIALECTS[ONNX_11]), Inexpressible)
+
+
+# A dialect is a value.
+
+
+def test_a_dialect_of_ones_own_is_followed() -> None:
+    """What is owed comes from the dialect that is passed in, also where it has the name of a known one."""
+    known = DIALECTS[ONNX_11]
+    own = replace(known, rules=replace(known.rules, same=Same.NO_PADDING), disputed=())
+    asked = case((3,), (3,), strides=(2,), auto_pad="same_upper")
+    sizes = []
+    for dialect in (known, own, known):
+        owed_values = expectation(asked, dialect)
+        assert isinstance(owed_values, Values)
+        sizes.append(owed_values.primary.geometry.output)
+    assert sizes == [(6,), (7,), (6,)]
+    assert resolve(spatial=(3,), kernel=(3,), strides=2, auto_pad="same_upper", dialect=own).output == (7,)
+
+
+def test_a_misreading_is_a_dialect_by_being_passed_in() -> None:
+    """A reading that the text does not allow, put into its rules, is what a backend with that misreading follows."""
+    known = DIALECTS[ONNX_11]
+    foreign = next(reading for reading in known.foreign_readings() if reading.name == "odd_lower=end")
+    misread = replace(known, name="misread", rules=applied(known.rules, [foreign]))
+    problem = Problem(case((3,), (3,), strides=(2,), auto_pad="same_lower"), misread)
+    assert problem.values is not None
+    assert problem.values.primary.geometry.pads_begin == (0,)
+    assert problem.output is not None
+    assert judge(problem, Produced(problem.output), {}) == ver.Agreed("exact")
+    assert isinstance(judge(Problem(problem.case, known), Produced(problem.output), {}), ver.Differed)
