@@ -91,7 +91,7 @@ class Scope(_Part):
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether the case is meant."""
         return parse(self.cases).matches(case_id, facts) and all(
-            facts.get(key, _unsaid(key)) in {label(one) for one in (value if isinstance(value, list) else [value])}
+            facts.get(key, _unsaid(key)) in {label(word) for word in (value if isinstance(value, list) else [value])}
             for key, value in self.where.items()
         )
 
@@ -123,7 +123,7 @@ class Waiver(Scope):
 
     @model_validator(mode="after")
     def _names_misreadings(self) -> Self:
-        known = {one.name for dialect in self.dialects for one in of(dialect)}
+        known = {misreading.name for dialect in self.dialects for misreading in of(dialect)}
         for name in self.diagnosis or ():
             if any(part not in known for part in name.split(" + ")):
                 raise ValueError(f"diagnosis must name misreadings (got {name!r}){nearest(name, known)}")
