@@ -8,16 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tconv.backends.outcome import (
-    Broke,
-    Died,
-    Outcome,
-    Produced,
-    Refused,
-    ShapeOnly,
-    TimedOut,
-    Unsupported,
-)
+from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
 from tconv.errors import BackendMissing, nearest
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ def command() -> None:
         try:
             with Pool(Assignment(name, None, None, ""), 1, 60.0) as pool:
                 said = f"{pool.backend.version}  {pool.dialect}"
-                kept = ", ".join(f"{dtype} in {kept}" for dtype, kept in pool.backend.accumulates.items())
-                click.echo(f"{name}  {said}" + (f"  accumulates {kept}" if kept else ""))
+                sums = ", ".join(f"{dtype} in {wider}" for dtype, wider in pool.backend.accumulates.items())
+                click.echo(f"{name}  {said}" + (f"  accumulates {sums}" if sums else ""))
         except BackendMissing as error:
             click.echo(f"{name}  not there: {error}")

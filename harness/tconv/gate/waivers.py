@@ -85,7 +85,7 @@ class Scope(Part):
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether the case is meant."""
         return parse(self.cases).matches(case_id, facts) and all(
-            facts.get(key, _unsaid(key)) in {label(one) for one in (value if isinstance(value, list) else [value])}
+            facts.get(key, _unsaid(key)) in {label(word) for word in (value if isinstance(value, list) else [value])}
             for key, value in self.where.items()
         )
 

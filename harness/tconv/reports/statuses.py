@@ -1,4 +1,4 @@
-"""How reports show a status: what the terminal, the page and the atlas say of each is written here and nowhere else."""
+"""How a status is shown: what the terminal and the page say of each is written here and nowhere else."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Look:
 
     Attributes:
         symbol: stands before its name on the page.
-        meaning: what it says of a record, on the page.
         style: its colour on the terminal.
+        meaning: what it says of a record, on the page.
         total: what the records that have it are, beside their number on the terminal.
         heading: above their causes on the terminal; empty where no causes are listed.
     """
 
     symbol: str
-    meaning: str
     style: str
+    meaning: str
     total: str
     heading: str = ""
 
@@ -34,54 +34,38 @@ class Look:
 STATUSES: Mapping[Status, Look] = MappingProxyType(
     {
         Status.FAILED: Look(
-            symbol="✗",
-            meaning="a deviation without a waiver, or anything that is no answer",
-            style="bold red",
-            total="deviations that nobody has waived",
-            heading="failed",
+            "✗",
+            "bold red",
+            "a deviation without a waiver, or anything that is no answer",
+            "deviations that nobody has waived",
+            "failed",
         ),
         Status.REPORTED: Look(
-            symbol="!",
-            meaning="an invalid call that got a value; red only under --strict",
-            style="magenta",
-            total="invalid models that were answered; --strict makes them failures",
-            heading="answered although invalid",
+            "!",
+            "magenta",
+            "an invalid call that got a value; red only under --strict",
+            "invalid models that were answered; --strict makes them failures",
+            "answered although invalid",
         ),
         Status.DISPUTED: Look(
-            symbol="?",
-            meaning="follows a reading that the text also allows",
-            style="cyan",
-            total="as another reading of the same text says",
-            heading="disputed readings that it follows",
+            "?",
+            "cyan",
+            "follows a reading that the text also allows",
+            "as another reading of the same text says",
+            "disputed readings that it follows",
         ),
-        Status.WAIVED: Look(
-            symbol="~",
-            meaning="a known deviation, with a waiver",
-            style="yellow",
-            total="known deviations",
-            heading="waived",
-        ),
+        Status.WAIVED: Look("~", "yellow", "a known deviation, with a waiver", "known deviations", "waived"),
         Status.UNSUPPORTED: Look(
-            symbol="–",  # noqa: RUF001 - a dash says 'nothing here'
-            meaning="the backend does not implement it, and declares so",
-            style="dim",
-            total="declared so",
+            "–",  # noqa: RUF001 - a dash says 'nothing here'
+            "dim",
+            "the backend does not implement it, and declares so",
+            "declared so",
         ),
-        Status.INEXPRESSIBLE: Look(
-            symbol="∅",
-            meaning="the dialect cannot say the case",
-            style="dim",
-            total="this dialect cannot say them",
-        ),
-        Status.PASSED: Look(
-            symbol="✓",
-            meaning="does what the text says",
-            style="green",
-            total="as the text says",
-        ),
+        Status.INEXPRESSIBLE: Look("∅", "dim", "the dialect cannot say the case", "this dialect cannot say them"),
+        Status.PASSED: Look("✓", "green", "does what the text says", "as the text says"),
     }
 )
 """What asks for attention first: the page's order of columns, of rows, and of whose arrays it carries.
 
-The terminal and the atlas, which are read from the totals on, have the order of `Status` itself.
+The terminal's totals and the atlas have the order of `Status` itself.
 """
