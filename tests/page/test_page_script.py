@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tconv.patterns import facts_of, parse
+from tconv.cases.patterns import facts_of, parse
 
 from strategies import examples
 from tconv.errors import UsageError

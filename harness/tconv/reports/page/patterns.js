@@ -1,5 +1,5 @@
 /*
- * Patterns over cases. The grammar is that of the command line, tconv/patterns.py; tests/patterns.json is the table that
+ * Patterns over cases. The grammar is that of the command line, tconv/cases/patterns.py; tests/patterns.json is the table that
  * both are tested against.
  */
 
