@@ -215,7 +215,7 @@ class Exec:
 
 
 def _loaded(path: Path, call: Call) -> Array:
-    """Read the output that the child was told to write."""
+    """Read the output that the child had to write."""
     if not path.is_file() or path.is_symlink():
         raise _Unusable("ok must come with an output file (got none)")
     if path.stat().st_size > _LARGEST_OUTPUT:
