@@ -75,7 +75,7 @@ class Call:
         return len(self.inputs[0].shape) - 2
 
     def feeds(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the arrays, which come by role, of the inputs that are no constants: by name, in the inputs' order."""
+        """Return the arrays, given by role, of the inputs that are not constants: by name, in the inputs' order."""
         return {tensor.name: arrays[tensor.role] for tensor in self.inputs if not tensor.constant}
 
 
