@@ -1,8 +1,8 @@
 """What a case costs on each backend, as a multiple of the time that the backend itself takes.
 
-One worker runs the smoke tier as `tconv run -j 1` does. The floor is what passes in the backend, from its records; what
-is on top is expectation, operands, judgement, record and the way between the processes. What a death costs, with the
-start of another worker, is left out: it is the price of the backend.
+One worker runs the smoke tier as `tconv run -j 1` does. The backend's time is in its records; the rest is expectation,
+operands, judging, record and the pipe between the processes. Deaths, and the start of another worker after each, are
+left out: the backend is the cause of these.
 
 Run `python bench/backends.py [NAME...]`.
 """
@@ -29,24 +29,25 @@ def main() -> None:
     for name in parser.parse_args().backends or names():
         try:
             with Pool(Assignment(name, None, None, ""), 1, TIMEOUT) as pool:
-                elapsed, inside, answered, died = 0.0, 0.0, 0, 0
-                last, alive = perf_counter(), True
+                elapsed, in_backend, answered, died = 0.0, 0.0, 0, 0
+                last, worker_lives = perf_counter(), True
                 for line in pool.run(cases):
                     now = perf_counter()
                     record = line.record
-                    lives = record.verdict.kind not in {"died", "timed-out"} and not record.harmed
-                    if alive and lives:
+                    survived = record.verdict.kind not in {"died", "timed-out"} and not record.harmed
+                    if worker_lives and survived:
                         elapsed += now - last
-                        inside += record.seconds
+                        in_backend += record.seconds
                         answered += record.seconds > 0
-                    died += not lives
-                    last, alive = now, lives
+                    died += not survived
+                    last, worker_lives = now, survived
         except BackendMissing as error:
             print(f"{name:30} not there: {error}")
             continue
+        count = max(answered, 1)
         print(
-            f"{name:30} {answered:5} answered, {died:4} died   backend {inside / max(answered, 1) * 1e3:7.2f} ms a case"
-            f"   whole {elapsed / max(answered, 1) * 1e3:7.2f} ms   ratio {elapsed / max(inside, 1e-9):.2f}"
+            f"{name:30} {answered:5} answered, {died:4} died   backend {in_backend / count * 1e3:7.2f} ms a case"
+            f"   whole {elapsed / count * 1e3:7.2f} ms   ratio {elapsed / max(in_backend, 1e-9):.2f}"
         )
 
 

@@ -1,8 +1,8 @@
-"""Whether a conforming runtime is ever blamed for the rounding of real numbers: it must not be.
+"""Whether a conforming runtime ever fails because real numbers are rounded: it must not.
 
-Cases of real numbers are drawn over all attributes, each asked with several seeds of its data, and run on runtimes that
-compute as they should. A value that the bound does not allow, and that no waiver knows of, is a false alarm, or a
-deviation that nobody has found yet: it is printed, and the exit code is 1. Refusals are counted, and blame nobody.
+Cases of real numbers are drawn over all attributes, each with several seeds of its data, and run on runtimes that are
+known to conform. An output beyond the bound that is not waived is a false alarm, or a deviation that nobody has found
+yet: it is printed, and the exit code is 1. Refusals are only counted.
 
 Run `python bench/false_alarms.py [--examples 100000] [--seed 0] [NAME...]`.
 """
@@ -18,6 +18,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tconv.corpus.writing import flow, settings
+from tconv.dialects import dialect_named
 from tconv.errors import TconvError
 from tconv.execution.pool import Pool, answered
 from tconv.execution.worker import Assignment
@@ -31,28 +32,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.cases.case import Case, Operand
+    from tconv.dialects import Dialect
 
 SEEDS = 5
-"""Data sets of each drawn case: drawing costs more than asking."""
+"""Data sets of each drawn case, because drawing a case costs more than running it."""
 BATCH = 500
 TIMEOUT = 60.0
 
 
-def cases(seed: int, dialect: str) -> Iterator[Case]:
+def cases(seed: int, dialect: Dialect) -> Iterator[Case]:
     """Yield cases of real numbers, each with several data sets."""
     for case in drawn(seed, dialect, broken=False, real=True):
-        for more in range(SEEDS):
+        for number in range(SEEDS):
             yield replace(
                 case,
-                id=f"{case.id}-{more}",
-                x=_reseeded(case.x, more),
-                w=_reseeded(case.w, more),
-                b=None if case.b is None else _reseeded(case.b, more),
+                id=f"{case.id}-{number}",
+                x=_reseeded(case.x, number),
+                w=_reseeded(case.w, number),
+                b=None if case.b is None else _reseeded(case.b, number),
             )
 
 
-def _reseeded(operand: Operand, more: int) -> Operand:
-    return replace(operand, seed=operand.seed + 1000 * more)
+def _reseeded(operand: Operand, number: int) -> Operand:
+    return replace(operand, seed=operand.seed + 1000 * number)
 
 
 def main() -> int:
@@ -62,38 +64,40 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=100_000, help="how many cases each is asked")
     parser.add_argument("--seed", type=int, default=0, help="another one draws other cases")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
-    asked = parser.parse_args()
-    if asked.examples < 1:
+    arguments = parser.parse_args()
+    if arguments.examples < 1:
         parser.error("--examples must be at least 1")
     try:
-        return max([_asked(name, asked.examples, asked.seed, asked.jobs) for name in asked.backends])
+        codes = [_code(name, arguments.examples, arguments.seed, arguments.jobs) for name in arguments.backends]
+        return max(codes)
     except TconvError as error:
         parser.error(str(error))
 
 
-def _asked(name: str, examples: int, seed: int, jobs: int) -> int:
+def _code(name: str, examples: int, seed: int, jobs: int) -> int:
+    """Run a backend, print what it did, return its exit code."""
     started, counts, alarms = perf_counter(), Counter[str](), 0
-    file = chosen(None, name)
+    waivers = chosen(None, name)
     with Pool(Assignment(name, None, None, ""), jobs, TIMEOUT) as pool:
-        left = islice(cases(seed, pool.dialect), examples)
-        while batch := list(islice(left, BATCH)):
+        remaining = islice(cases(seed, dialect_named(pool.dialect)), examples)
+        while batch := list(islice(remaining, BATCH)):
             records = answered(pool, batch)
             for case in batch:
                 record = records[case.id]
                 verdict = record.verdict
-                status = judged(record, case.facts, file, pool.backend.version).status
-                counts[_what(verdict, status)] += 1
+                status = judged(record, case.facts, waivers, pool.backend.version).status
+                counts[_kind(verdict, status)] += 1
                 if isinstance(verdict, ver.Agreed | ver.Disputed):
                     counts.update(f"noted {note}" for note in verdict.notes)
                 if status is Status.FAILED and not isinstance(verdict, ver.RefusedValid):
                     alarms += 1
                     print(f"ALARM {case.id}: {summary(record)}: {flow(settings(case))}")
-    said = ", ".join(f"{what} {count:,}" for what, count in sorted(counts.items()))
-    print(f"{name}: {examples:,} cases in {perf_counter() - started:.0f} s: {said}; false alarms {alarms}")
+    totals = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()))
+    print(f"{name}: {examples:,} cases in {perf_counter() - started:.0f} s: {totals}; false alarms {alarms}")
     return int(alarms > 0)
 
 
-def _what(verdict: ver.Verdict, status: Status) -> str:
+def _kind(verdict: ver.Verdict, status: Status) -> str:
     if isinstance(verdict, ver.Agreed | ver.Disputed):
         return f"judged by {verdict.rule}"
     return f"{verdict.kind}, {status}"

@@ -1,10 +1,11 @@
 """What a case costs through the harness, as a multiple of the floor: make_model, session and run, and nothing else.
 
-Both are measured in this process, a case at a time, one right after the other and in turns first. The harness's way is
-a worker's: the case from JSON, expectation, operands, model, session, run, judgement, the record as JSON. The floor
-builds the same graph with onnx.helper from operands that it is given.
+Both are measured in this process for each case, directly after each other; which is first alternates. The harness does
+what a worker does: the case from JSON, expectation, operands, model, session, run, judging, the record as JSON. The
+floor builds the same graph with onnx.helper from finished operands.
 
-Only cases that owe a value are run: this process would not outlive some of the invalid ones.
+Only cases that owe a value are run, and none with an empty input: onnxruntime dies of some others, and so would this
+process.
 
 Run `python bench/floor.py [--cases N]`.
 """
@@ -32,10 +33,10 @@ from tconv.expectation.owed import Values, expectation
 from tconv.records.record_file import record_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
-    from onnx import GraphProto
+    from onnx import ValueInfoProto
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -46,7 +47,7 @@ CHUNK = 32
 
 @dataclass(frozen=True)
 class Floor:
-    """A graph in pieces, so that putting it together is what is measured."""
+    """The pieces of a graph, so that building it of them is part of what is measured."""
 
     nodes: list[tuple[str, list[str], list[str], dict[str, Any]]]
     inputs: list[tuple[str, int, list[Any]]]
@@ -57,9 +58,9 @@ class Floor:
     feeds: dict[str, np.ndarray[Any, Any]]
 
     @classmethod
-    def of(cls, case: Case, row: Dialect) -> Floor:
-        """Take the harness's own model of a case apart."""
-        call = express(case, row)
+    def of(cls, case: Case, dialect: Dialect) -> Floor:
+        """Return the pieces of the model that the harness builds for a case."""
+        call = express(case, dialect)
         arrays = in_layouts(make_operands(case.x, case.w, case.b), call)
         model = build(call, arrays)
         graph = model.graph
@@ -68,21 +69,21 @@ class Floor:
                 (n.op_type, list(n.input), list(n.output), {a.name: helper.get_attribute_value(a) for a in n.attribute})
                 for n in graph.node
             ],
-            _values(graph, "input"),
-            _values(graph, "output"),
-            [(one.name, numpy_helper.to_array(one)) for one in graph.initializer],
+            [_declaration(info) for info in graph.input],
+            [_declaration(info) for info in graph.output],
+            [(tensor.name, numpy_helper.to_array(tensor)) for tensor in graph.initializer],
             model.opset_import[0].version,
             model.ir_version,
-            {one.name: arrays[one.role] for one in call.inputs if not one.constant},
+            call.feeds(arrays),
         )
 
     def run(self, options: ort.SessionOptions) -> None:
         """Make the model, load it, run it."""
         graph = helper.make_graph(
-            [helper.make_node(kind, inputs, outputs, **said) for kind, inputs, outputs, said in self.nodes],
+            [helper.make_node(kind, inputs, outputs, **attributes) for kind, inputs, outputs, attributes in self.nodes],
             "floor",
-            [helper.make_tensor_value_info(*one) for one in self.inputs],
-            [helper.make_tensor_value_info(*one) for one in self.outputs],
+            [helper.make_tensor_value_info(*declaration) for declaration in self.inputs],
+            [helper.make_tensor_value_info(*declaration) for declaration in self.outputs],
             [numpy_helper.from_array(array, name) for name, array in self.constants],
         )
         opset = helper.make_opsetid("", self.opset)
@@ -90,15 +91,10 @@ class Floor:
         ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, self.feeds)
 
 
-def _values(graph: GraphProto, which: str) -> list[tuple[str, int, list[Any]]]:
-    return [
-        (
-            one.name,
-            one.type.tensor_type.elem_type,
-            [d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in one.type.tensor_type.shape.dim],
-        )
-        for one in getattr(graph, which)
-    ]
+def _declaration(info: ValueInfoProto) -> tuple[str, int, list[Any]]:
+    tensor = info.type.tensor_type
+    sizes = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None for dim in tensor.shape.dim]
+    return info.name, tensor.elem_type, sizes
 
 
 def sample(cases: Sequence[Case], count: int) -> list[Case]:
@@ -114,16 +110,16 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=2000, help="how many cases of the gate tier, about")
     arguments = parser.parse_args()
     backend = OnnxRuntime()
-    row = dialect_named(backend.info().dialects[0])
+    dialect = dialect_named(backend.info().dialects[0])
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    evaluator = Evaluator(backend, "onnxruntime", row, {}, None)
-    chosen = sample(list(Corpus.load().cases("gate")), arguments.cases)
-    floors, harness = measure(chosen, row, evaluator, options)
-    ratios = [own / floor for own, floor in zip(harness, floors, strict=True)]
-    left_out = len(chosen) - len(ratios)
-    print(f"{len(ratios)} cases of the gate tier on {row.name}; {left_out} without a value left out")
+    evaluator = Evaluator(backend, "onnxruntime", dialect, {}, None)
+    cases = sample(list(Corpus.load().cases("gate")), arguments.cases)
+    floors, harness = measure(cases, dialect, evaluator, options)
+    ratios = [whole / floor for whole, floor in zip(harness, floors, strict=True)]
+    left_out = len(cases) - len(ratios)
+    print(f"{len(ratios)} cases of the gate tier on {dialect.name}; {left_out} without a value left out")
     print(f"floor    median {median(floors) * 1e6:7.0f} us   p90 {quantiles(floors, n=10)[-1] * 1e6:7.0f} us")
     print(f"harness  median {median(harness) * 1e6:7.0f} us   p90 {quantiles(harness, n=10)[-1] * 1e6:7.0f} us")
     print(
@@ -133,36 +129,37 @@ def main() -> None:
 
 
 def measure(
-    cases: Sequence[Case], row: Dialect, evaluator: Evaluator, options: ort.SessionOptions
+    cases: Sequence[Case], dialect: Dialect, evaluator: Evaluator, options: ort.SessionOptions
 ) -> tuple[list[float], list[float]]:
     """Return seconds of the floor and of the harness, for the cases to which the runtime gives a value."""
     floors, harness = [], []
     for number, case in enumerate(cases):
-        if case.breaks is not None or not isinstance(expectation(case, row), Values):
+        if case.breaks is not None or 0 in case.x.shape or not isinstance(expectation(case, dialect), Values):
             continue
-        text, floor = CASES.dump_json([case]), Floor.of(case, row)
+        text, floor = CASES.dump_json([case]), Floor.of(case, dialect)
 
-        def whole(text: bytes = text) -> None:
+        def by_harness(text: bytes = text) -> None:
             record_line(evaluator.evaluate(*CASES.validate_json(text)))
 
-        def bare(floor: Floor = floor) -> None:
+        def by_floor(floor: Floor = floor) -> None:
             floor.run(options)
 
         try:
             if number == 0:
-                bare()
-            times = {way: timed(way) for way in ((bare, whole) if number % 2 else (whole, bare))}
+                by_floor()
+            order = (by_floor, by_harness) if number % 2 else (by_harness, by_floor)
+            seconds = {function: timed(function) for function in order}
         except Exception:  # noqa: BLE001, S112 - what the runtime does not do has no floor: it is left out, and counted
             continue
-        floors.append(times[bare])
-        harness.append(times[whole])
+        floors.append(seconds[by_floor])
+        harness.append(seconds[by_harness])
     return floors, harness
 
 
-def timed(way: Any) -> float:  # noqa: ANN401 - a function without arguments
-    """Return how many seconds a call takes."""
+def timed(function: Callable[[], None]) -> float:
+    """Return how many seconds a call of a function takes."""
     started = perf_counter()
-    way()
+    function()
     return perf_counter() - started
 
 

@@ -1,7 +1,7 @@
 """Peak memory of a run over the gate tier: of the parent, and of the largest worker.
 
-Linux counts what the parent had when it spawned a worker in that worker's peak, so a worker's figure that is not above
-the parent's own says only "at most".
+Linux includes in a worker's peak what the parent had when it spawned the worker. A worker's figure that is not above
+the parent's is therefore only an upper limit.
 
 Run `python bench/memory.py [--jobs N]`.
 """
@@ -18,7 +18,7 @@ from tconv.corpus import Corpus
 from tconv.execution.run import Selection, Settings, run
 
 UNIT = 1 if sys.platform == "darwin" else 1024
-"""Bytes in which the system counts."""
+"""Bytes of the unit in which the system counts."""
 
 
 def main() -> None:

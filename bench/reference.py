@@ -33,7 +33,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 ROUNDS = 7
 SECONDS = 0.3
-"""A round repeats a call until that is over."""
+"""How long all rounds of one call take together, at least."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Shape:
     groups: int = 1
 
     def geometry(self) -> Geometry:
-        """Return the geometry without padding: everything that the taps reach."""
+        """Return the geometry without pads."""
         rank, spatial, kernel = len(self.x) - 2, self.x[2:], self.w[2:]
         full = tuple((n - 1) * self.stride + (k - 1) * self.dilation + 1 for n, k in zip(spatial, kernel, strict=True))
         same = {"strides": (self.stride,) * rank, "dilations": (self.dilation,) * rank}
@@ -72,7 +72,7 @@ SHAPES = (
 def main() -> None:
     """Measure and print."""
     try:
-        import torch  # noqa: PLC0415 - its absence is told in a sentence
+        import torch  # noqa: PLC0415 - its absence is reported in one sentence
     except ImportError:
         sys.stderr.write(
             "bench/reference.py needs torch; where pip has its CPU build at hand: pip install torch==2.13.0\n"
@@ -82,28 +82,25 @@ def main() -> None:
     print(f"{'shape':28}{'torch ms':>10}{'value':>9}{'+ bound':>9}   (multiples of torch)")
     for shape in SHAPES:
         with torch.inference_mode():
-            theirs, value, bounded = compared(shape, torch)
-        print(f"{shape.name:28}{theirs * 1e3:10.3f}{value / theirs:9.2f}{bounded / theirs:9.2f}")
+            by_torch, value, with_bound = compared(shape, torch)
+        print(f"{shape.name:28}{by_torch * 1e3:10.3f}{value / by_torch:9.2f}{with_bound / by_torch:9.2f}")
 
 
 def compared(shape: Shape, torch: ModuleType) -> list[float]:
-    """Return the median seconds of torch, of the value and of value and bound, rounds of all of them in turn."""
+    """Return the median seconds of torch, of the value, and of value and bound, measured in turn in each round."""
     x, w = operands(shape)
     geometry = shape.geometry()
-    call = getattr(torch.nn.functional, f"conv_transpose{len(shape.x) - 2}d")
+    conv_transpose = getattr(torch.nn.functional, f"conv_transpose{len(shape.x) - 2}d")
     tx, tw = torch.from_numpy(x), torch.from_numpy(w)
-    how = {"stride": shape.stride, "dilation": shape.dilation, "groups": shape.groups}
-    ways: tuple[Callable[[], Any], ...] = (
-        lambda: call(tx, tw, **how),
+    attributes = {"stride": shape.stride, "dilation": shape.dilation, "groups": shape.groups}
+    functions: tuple[Callable[[], Any], ...] = (
+        lambda: conv_transpose(tx, tw, **attributes),
         lambda: definition(x, w, None, geometry),
-        lambda: with_bound(x, w, geometry),
+        lambda: value_and_bound(x, w, geometry),
     )
-    assert np.array_equal(ways[0]().numpy(), ways[1]()), f"{shape.name}: the values differ"
-    times: list[list[float]] = [[] for _ in ways]
-    for _ in range(ROUNDS):
-        for way, found in zip(ways, times, strict=True):
-            found.append(per_call(way))
-    return [median(found) for found in times]
+    assert np.array_equal(functions[0]().numpy(), functions[1]()), f"{shape.name}: the values differ"
+    rounds = [[per_call(function) for function in functions] for _ in range(ROUNDS)]
+    return [median(seconds) for seconds in zip(*rounds, strict=True)]
 
 
 def operands(shape: Shape) -> tuple[Array, Array]:
@@ -113,7 +110,7 @@ def operands(shape: Shape) -> tuple[Array, Array]:
     return x, w
 
 
-def with_bound(x: Array, w: Array, geometry: Geometry) -> object:
+def value_and_bound(x: Array, w: Array, geometry: Geometry) -> object:
     """Return the value and what a float32 result may differ from it."""
     y = definition(x, w, None, geometry)
     magnitude = definition(np.abs(x), np.abs(w), None, geometry)
@@ -121,11 +118,11 @@ def with_bound(x: Array, w: Array, geometry: Geometry) -> object:
     return y, bound(Terms(y, magnitude, count, None), DType.F32, {})
 
 
-def per_call(way: Callable[[], Any]) -> float:
-    """Return the seconds of one call, from as many as a round has time for."""
+def per_call(function: Callable[[], Any]) -> float:
+    """Return the seconds of one call: the mean of as many as a round has time for."""
     calls, started = 0, perf_counter()
     while (passed := perf_counter() - started) < SECONDS / ROUNDS or not calls:
-        way()
+        function()
         calls += 1
     return passed / calls
 

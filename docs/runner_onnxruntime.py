@@ -7,15 +7,15 @@ import numpy
 import onnxruntime
 
 
-def answer(run):
+def reply_to(run):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
     try:
         session = onnxruntime.InferenceSession(run["model"], options, providers=["CPUExecutionProvider"])
-        feeds = {one.name: numpy.load(path) for one, path in zip(session.get_inputs(), run["inputs"])}
+        feeds = {node.name: numpy.load(path) for node, path in zip(session.get_inputs(), run["inputs"])}
         numpy.save(run["output"], session.run(None, feeds)[0])
-    except Exception as error:  # every refusal of onnxruntime is an exception; its class tells the kind
+    except Exception as error:  # every refusal of onnxruntime is an exception; its class gives the kind
         kind = "unsupported" if type(error).__name__ == "NotImplemented" else "refused"
         return {kind: str(error)}
     return {"ok": True}
@@ -26,6 +26,6 @@ for line in sys.stdin:
     if "hello" in message:
         reply = {"name": "onnxruntime", "version": onnxruntime.__version__, "dialect": "onnx/ConvTranspose-11"}
     else:
-        reply = dict(answer(message["run"]), id=message["run"]["id"])
+        reply = dict(reply_to(message["run"]), id=message["run"]["id"])
     sys.stdout.write(json.dumps(reply) + "\n")
     sys.stdout.flush()

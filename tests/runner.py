@@ -1,6 +1,6 @@
 """A child process for `exec:` that speaks the runner protocol, and misbehaves on one case as its argument says.
 
-The answers come from tconv's own onnxruntime backend's runtime; the case with stride 7 is where it misbehaves.
+Its replies come from onnxruntime; it misbehaves on the case with stride 7.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import onnx
 import onnxruntime
 
 
-def answered(run: dict[str, object]) -> dict[str, object]:
-    """Run the model and write its output."""
+def reply_to(run: dict[str, object]) -> dict[str, object]:
+    """Run the model, write its output and return the reply."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:
         session = onnxruntime.InferenceSession(run["model"], options, providers=["CPUExecutionProvider"])
         inputs = zip(session.get_inputs(), run["inputs"], strict=True)
-        np.save(run["output"], session.run(None, {one.name: np.load(path) for one, path in inputs})[0])
+        np.save(run["output"], session.run(None, {node.name: np.load(path) for node, path in inputs})[0])
     except Exception as error:  # noqa: BLE001 - every refusal of the runtime is an exception
         return {"id": run["id"], "refused": str(error)}
     return {"id": run["id"], "ok": True}
 
 
 def misbehave(how: str, run: dict[str, object]) -> None:
-    """Answer in a way that the protocol does not have, or not at all."""
+    """Reply in a way that the protocol does not have, or not at all."""
     case_id = run["id"]
     if how == "stalls":
         time.sleep(60)
@@ -69,13 +69,13 @@ def main() -> None:
         if "hello" in message:
             if how == "mute":
                 return
-            words = {"name": "runner", "version": "1", "dialect": "onnx/ConvTranspose-22"}
-            reply = {} if how == "rude" else words
+            hello = {"name": "runner", "version": "1", "dialect": "onnx/ConvTranspose-22"}
+            reply = {} if how == "rude" else hello
         elif how != "right" and stride(message["run"]) == 7:
             misbehave(how, message["run"])
             continue
         else:
-            reply = answered(message["run"])
+            reply = reply_to(message["run"])
         os.write(1, json.dumps(reply).encode() + b"\n")
 
 

@@ -1,4 +1,4 @@
-"""A child process behind `exec:` is judged like any other backend, and what it does wrong costs one case."""
+"""A child process behind `exec:` is judged like any other backend, and what it does wrong affects one case."""
 
 from __future__ import annotations
 
@@ -31,74 +31,74 @@ BROKEN = {
     "floods": "a line must have at most",
     "half-a-line": "a line must end with a newline",
 }
-"""What is said of each answer that the protocol does not have."""
+"""The message for each reply that the protocol does not have."""
 
 
 def command(how: str) -> str:
-    """Return the backend's name for a runner that misbehaves so."""
+    """Return the backend's name for a runner that misbehaves in that way."""
     return f"exec:{shlex.join([sys.executable, str(RUNNER), how])}"
 
 
-def judged(how: str, folder: Path) -> Run:
+def recorded(how: str, folder: Path) -> Run:
     """Run the small corpus on a runner and return its records."""
     selection = Selection(Corpus.load(written(folder)))
     return read(run(selection, Settings(command(how), None, 1, TIMEOUT, folder / "out"), lambda *_: None))
 
 
-def verdicts(found: Run) -> dict[str, ver.Verdict]:
+def verdicts(recorded_run: Run) -> dict[str, ver.Verdict]:
     """Return the verdicts by the case's name."""
-    return {record.case.rpartition("/")[2]: record.verdict for record in found.records}
+    return {record.case.rpartition("/")[2]: record.verdict for record in recorded_run.records}
 
 
-def test_a_runner_that_keeps_the_protocol_is_judged_by_its_answers(tmp_path: Path) -> None:
-    """Values agree, an invalid model is refused, and the header says what the hello said."""
-    found = judged("right", tmp_path)
-    assert {name: one.kind for name, one in verdicts(found).items()} == dict.fromkeys(NAMES, "agreed")
-    assert (found.header.backend.name, found.header.backend.version) == ("runner", "1")
-    assert found.header.dialect == "onnx/ConvTranspose-22"
+def test_a_runner_that_follows_the_protocol_is_judged_by_its_replies(tmp_path: Path) -> None:
+    """Values agree, an invalid model is refused, and the header has what the hello contains."""
+    right = recorded("right", tmp_path)
+    assert {name: verdict.kind for name, verdict in verdicts(right).items()} == dict.fromkeys(NAMES, "agreed")
+    assert (right.header.backend.name, right.header.backend.version) == ("runner", "1")
+    assert right.header.dialect == "onnx/ConvTranspose-22"
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_an_answer_that_the_protocol_does_not_have_is_broke(how: str, tmp_path: Path) -> None:
+def test_a_reply_that_the_protocol_does_not_have_is_broke(how: str, tmp_path: Path) -> None:
     """The verdict says what was awaited; the runner is started anew and every other case is judged."""
-    found = verdicts(judged(how, tmp_path))
-    trouble = found.pop("trouble")
+    others = verdicts(recorded(how, tmp_path))
+    trouble = others.pop("trouble")
     assert isinstance(trouble, ver.Broke)
     assert BROKEN[how] in trouble.message
-    assert {one.kind for one in found.values()} == {"agreed"}
-    assert set(found) == set(NAMES) - {"trouble"}
+    assert {verdict.kind for verdict in others.values()} == {"agreed"}
+    assert set(others) == set(NAMES) - {"trouble"}
 
 
-def test_a_second_answer_is_not_taken_for_the_next_case(tmp_path: Path) -> None:
-    """An answer too many breaks the case that would have read it, and is never its verdict."""
-    found = {name: one.kind for name, one in verdicts(judged("twice", tmp_path)).items()}
-    assert found.pop("trouble") == "refused-valid"
-    assert sorted(found.values()) in (["agreed"] * 5, ["agreed"] * 4 + ["broke"])
+def test_a_second_reply_is_not_judged_as_the_next_case(tmp_path: Path) -> None:
+    """A second reply breaks the case that would have read it, and is never its verdict."""
+    others = verdicts(recorded("twice", tmp_path))
+    assert others.pop("trouble").kind == "refused-valid"
+    assert sorted(verdict.kind for verdict in others.values()) in (["agreed"] * 5, ["agreed"] * 4 + ["broke"])
 
 
-def test_a_runner_that_ends_is_a_death_with_its_last_words(tmp_path: Path) -> None:
-    """The exit code and the end of its standard error are told, and the next case has a new runner."""
-    found = verdicts(judged("exits", tmp_path))
-    assert found.pop("trouble") == ver.Died("exit code 3", "the runner gives up")
-    assert {one.kind for one in found.values()} == {"agreed"}
+def test_a_runner_that_ends_is_a_death_with_the_end_of_its_standard_error(tmp_path: Path) -> None:
+    """The exit code and the end of its standard error are recorded, and the next case has a new runner."""
+    others = verdicts(recorded("exits", tmp_path))
+    assert others.pop("trouble") == ver.Died("exit code 3", "the runner gives up")
+    assert {verdict.kind for verdict in others.values()} == {"agreed"}
 
 
 def test_a_runner_that_aborts_is_a_death_by_its_signal(tmp_path: Path) -> None:
     """The signal is the cause."""
-    trouble = verdicts(judged("aborts", tmp_path))["trouble"]
+    trouble = verdicts(recorded("aborts", tmp_path))["trouble"]
     assert isinstance(trouble, ver.Died)
     assert trouble.cause == "SIGABRT"
 
 
 def test_a_runner_that_stalls_is_timed_out(tmp_path: Path) -> None:
     """The pool ends worker and runner, and the other cases run."""
-    found = verdicts(judged("stalls", tmp_path))
-    assert found.pop("trouble") == ver.TimedOut(TIMEOUT)
-    assert {one.kind for one in found.values()} == {"agreed"}
+    others = verdicts(recorded("stalls", tmp_path))
+    assert others.pop("trouble") == ver.TimedOut(TIMEOUT)
+    assert {verdict.kind for verdict in others.values()} == {"agreed"}
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("exec:", "must name a command"),
         ("exec:/nowhere/at/all", "must start"),
@@ -107,7 +107,7 @@ def test_a_runner_that_stalls_is_timed_out(tmp_path: Path) -> None:
         (command("rude"), "a hello must have name, version and dialect"),
     ],
 )
-def test_a_runner_that_cannot_be_had_is_missing(spec: str, said: str) -> None:
-    """A command that does not start, or that does not introduce itself, is a backend that could not be had."""
-    with pytest.raises(BackendMissing, match=said):
+def test_a_runner_that_does_not_start_is_missing(spec: str, message: str) -> None:
+    """A command that does not start, or that does not reply to the hello, is a missing backend."""
+    with pytest.raises(BackendMissing, match=message):
         create(spec)

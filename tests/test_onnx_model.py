@@ -10,7 +10,8 @@ import onnx
 import pytest
 from onnx import AttributeProto, TensorProto, numpy_helper
 
-from strategies import ONNX, case
+from strategies import ONNX
+from strategies import case as case_of
 from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Produced
@@ -24,6 +25,8 @@ from tconv.expectation.truth import Truth
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tconv.cases.call import Call
 
 ONNX_22 = ONNX[-1]
@@ -35,22 +38,27 @@ def gate(gate_cases: tuple[Case, ...]) -> list[Case]:
     return [case for case in gate_cases if case.breaks is None]
 
 
-def said(one: Case, dialect: str = ONNX_22) -> tuple[Call, onnx.ModelProto]:
+def call_and_model(case: Case, dialect_name: str = ONNX_22) -> tuple[Call, onnx.ModelProto]:
     """Return a case's call and its model, with zeros for operands."""
-    call = express(one, DIALECTS[dialect])
-    arrays = {i.role: np.zeros(i.shape, NUMPY_TYPES[i.dtype or DType.F32]) for i in call.inputs}
+    call = express(case, DIALECTS[dialect_name])
+    arrays = {tensor.role: np.zeros(tensor.shape, NUMPY_TYPES[tensor.dtype or DType.F32]) for tensor in call.inputs}
     return call, build(call, arrays)
+
+
+def graph_of(case: Case, dialect_name: str = ONNX_22) -> onnx.GraphProto:
+    """Return the graph of a case's model, with zeros for operands."""
+    return call_and_model(case, dialect_name)[1].graph
 
 
 def plane(**rest: Any) -> Case:  # noqa: ANN401 - attributes and fields of the case by their names
     """Return a case of four channels and six filters in two groups on a plane."""
-    return case((5, 4), (3, 2), channels=4, filters=3, groups=2, **rest)
+    return case_of((5, 4), (3, 2), channels=4, filters=3, groups=2, **rest)
 
 
 def attributes(node: onnx.NodeProto) -> dict[str, object]:
     """Return a node's attributes as plain values."""
-    found = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
-    return {name: value.decode() if isinstance(value, bytes) else value for name, value in found.items()}
+    values = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
+    return {name: value.decode() if isinstance(value, bytes) else value for name, value in values.items()}
 
 
 def shape(info: onnx.ValueInfoProto) -> list[int | str | None]:
@@ -61,28 +69,33 @@ def shape(info: onnx.ValueInfoProto) -> list[int | str | None]:
     ]
 
 
+def names_of(values: Iterable[onnx.ValueInfoProto | TensorProto]) -> list[str]:
+    """Return the names of a graph's inputs or initializers."""
+    return [value.name for value in values]
+
+
 # The gate tier.
 
 
-@pytest.mark.parametrize("dialect", ONNX)
-def test_the_checker_accepts_every_model_of_the_gate_tier(gate: list[Case], dialect: str) -> None:
+@pytest.mark.parametrize("dialect_name", ONNX)
+def test_the_checker_accepts_every_model_of_the_gate_tier(gate: list[Case], dialect_name: str) -> None:
     """Every model that breaks nothing passes the checker, with shape inference where ONNX's is right.
 
-    Inference gives up in the middle where output_shape is below the input's size and sizes are static, and leaves an
-    output of too few dimensions: the waiver output-smaller-than-input-has-no-shape. Those are checked without it.
+    Where output_shape is below the input's size and sizes are static, inference stops early and gives the output too
+    few dimensions: the waiver output-smaller-than-input-has-no-shape. Those are checked without it.
     """
     checked = without = 0
-    for one in gate:
-        if isinstance(expectation(one, DIALECTS[dialect]), Inexpressible):
+    for case in gate:
+        if isinstance(expectation(case, DIALECTS[dialect_name]), Inexpressible):
             continue
-        _, model = said(one, dialect)
-        wrong = one.facts["output_shape_below_spatial"] == "true" and one.shapes == "static"
+        _, model = call_and_model(case, dialect_name)
+        wrong = case.facts["output_shape_below_spatial"] == "true" and case.shapes == "static"
         onnx.checker.check_model(model, full_check=not wrong)
         checked, without = checked + 1, without + wrong
-        # The declared output is the runtime's to find: nothing of the expected shape may leak.
+        # The runtime has to find the output's shape: the model may not declare anything of it.
         (output,) = model.graph.output
-        assert shape(output) == [None] * len(one.x.shape)
-        assert output.type.tensor_type.elem_type == ELEMENT_TYPES[one.x.dtype]
+        assert shape(output) == [None] * len(case.x.shape)
+        assert output.type.tensor_type.elem_type == ELEMENT_TYPES[case.x.dtype]
     assert checked > 4500
     assert without < checked / 20
 
@@ -90,15 +103,15 @@ def test_the_checker_accepts_every_model_of_the_gate_tier(gate: list[Case], dial
 def test_transposes_make_the_canonical_layouts(gate: list[Case]) -> None:
     """On every rank, data becomes NCX, the filter IOX, and the output the layout of the data again."""
     seen = set()
-    for one in gate:
-        key = (one.attributes.data_format, one.attributes.filter_format, len(one.x.shape))
-        if key in seen or one.facts["output_shape_below_spatial"] == "true":
+    for case in gate:
+        key = (case.attributes.data_format, case.attributes.filter_format, len(case.x.shape))
+        if key in seen or case.facts["output_shape_below_spatial"] == "true":
             continue
-        if isinstance(expectation(one, DIALECTS[ONNX_22]), Inexpressible):
+        if isinstance(expectation(case, DIALECTS[ONNX_22]), Inexpressible):
             continue
         seen.add(key)
-        call, model = said(one)
-        operands = make_operands(one.x, one.w, one.b)
+        call, model = call_and_model(case)
+        operands = make_operands(case.x, case.w, case.b)
         arrays = {name: operands[role] for role, name in (("x", "X"), ("w", "W"))}
         arrays |= {name: in_layouts(operands, call)[role] for role, name in (("x", "X"), ("w", "W"))}
         for node in model.graph.node:
@@ -108,7 +121,7 @@ def test_transposes_make_the_canonical_layouts(gate: list[Case]) -> None:
         assert np.array_equal(arrays[convolution.input[0]], operands["x"], equal_nan=True)
         assert np.array_equal(arrays[convolution.input[1]], operands["w"], equal_nan=True)
         after = [node for node in model.graph.node if node.input[0] == convolution.output[0]]
-        y = np.arange(np.prod(one.x.shape)).reshape(one.x.shape)
+        y = np.arange(np.prod(case.x.shape)).reshape(case.x.shape)
         back = y.transpose(attributes(after[0])["perm"]) if after else y
         assert np.array_equal(back, from_ncx(y, call.data_format))
         assert (after[0] if after else convolution).output[0] == "Y"
@@ -119,18 +132,18 @@ def test_transposes_make_the_canonical_layouts(gate: list[Case]) -> None:
 def test_a_runtime_gives_the_reference_through_every_layout(gate: list[Case]) -> None:
     """A sample of models with layouts that are not ONNX's, run by onnxruntime, is the reference, bit for bit."""
     runtime, run = OnnxRuntime(), 0
-    for one in [one for one in gate if one.attributes.data_format == "NXC" and one.x.dtype is DType.F32][::40]:
-        expected = expectation(one, DIALECTS[ONNX_22])
-        operands = make_operands(one.x, one.w, one.b)
-        truth = Truth(operands, one.x.dtype)
+    for case in [case for case in gate if case.attributes.data_format == "NXC" and case.x.dtype is DType.F32][::40]:
+        expected = expectation(case, DIALECTS[ONNX_22])
+        operands = make_operands(case.x, case.w, case.b)
+        truth = Truth(operands, case.x.dtype)
         if not isinstance(expected, Values) or expected.disputed or expected.refusals or not truth.integral:
             continue
-        if one.facts["output_shape_below_spatial"] == "true":
+        if case.facts["output_shape_below_spatial"] == "true":
             continue
-        call = express(one, DIALECTS[ONNX_22])
+        call = express(case, DIALECTS[ONNX_22])
         outcome = runtime.run(call, in_layouts(operands, call))
-        assert isinstance(outcome, Produced), (one.id, outcome)
-        assert np.array_equal(to_ncx(outcome.array, call.data_format), truth.values(expected.primary.geometry)), one.id
+        assert isinstance(outcome, Produced), (case.id, outcome)
+        assert np.array_equal(to_ncx(outcome.array, call.data_format), truth.values(expected.primary.geometry)), case.id
         run += 1
     assert run > 15
 
@@ -138,25 +151,27 @@ def test_a_runtime_gives_the_reference_through_every_layout(gate: list[Case]) ->
 # Versions.
 
 
-@pytest.mark.parametrize(("dialect", "opset", "ir"), [(ONNX[0], 7, 4), (ONNX[1], 11, 6), (ONNX[2], 22, 10)])
-def test_versions(dialect: str, opset: int, ir: int) -> None:
+@pytest.mark.parametrize(("dialect_name", "opset", "ir"), [(ONNX[0], 7, 4), (ONNX[1], 11, 6), (ONNX[2], 22, 10)])
+def test_versions(dialect_name: str, opset: int, ir: int) -> None:
     """The opset's ConvTranspose is the dialect's; the IR is the lowest that has it and constants."""
-    _, model = said(plane(), dialect)
-    assert [(one.domain, one.version) for one in model.opset_import] == [("", opset)]
+    _, model = call_and_model(plane(), dialect_name)
+    assert [(opset_id.domain, opset_id.version) for opset_id in model.opset_import] == [("", opset)]
     assert model.ir_version == ir
-    assert OPSETS[dialect] == opset
-    assert onnx.defs.get_schema("ConvTranspose", opset).since_version == int(dialect.rpartition("-")[2])
+    assert OPSETS[dialect_name] == opset
+    assert onnx.defs.get_schema("ConvTranspose", opset).since_version == int(dialect_name.rpartition("-")[2])
     assert model.producer_name == "tconv"
 
 
 # Nodes and attributes.
 
 
-@pytest.mark.parametrize("dialect", ONNX)
-def test_a_plain_call_is_one_node(dialect: str) -> None:
+@pytest.mark.parametrize("dialect_name", ONNX)
+def test_a_plain_call_is_one_node(dialect_name: str) -> None:
     """Data, filter and bias in their order go in, Y comes out, and attributes are those of the call, no other."""
-    one = plane(bias=(6,), strides=(2, 1), pads_begin=(1, 0), pads_end=(0, 2), kernel_shape=(3, 2), auto_pad="explicit")
-    call, model = said(one, dialect)
+    case = plane(
+        bias=(6,), strides=(2, 1), pads_begin=(1, 0), pads_end=(0, 2), kernel_shape=(3, 2), auto_pad="explicit"
+    )
+    call, model = call_and_model(case, dialect_name)
     (node,) = model.graph.node
     assert (node.op_type, node.domain, list(node.input), list(node.output)) == (
         "ConvTranspose",
@@ -168,8 +183,8 @@ def test_a_plain_call_is_one_node(dialect: str) -> None:
     assert attributes(node)["pads"] == [1, 0, 0, 2]
     assert attributes(node)["group"] == 2
     assert attributes(node)["auto_pad"] == "NOTSET"
-    kinds = {one.name: one.type for one in node.attribute}
-    assert (kinds["pads"], kinds["group"], kinds["auto_pad"]) == (
+    types = {attribute.name: attribute.type for attribute in node.attribute}
+    assert (types["pads"], types["group"], types["auto_pad"]) == (
         AttributeProto.INTS,
         AttributeProto.INT,
         AttributeProto.STRING,
@@ -178,18 +193,18 @@ def test_a_plain_call_is_one_node(dialect: str) -> None:
 
 def test_only_what_a_case_mentions_is_written() -> None:
     """ONNX has defaults: a case without attributes is a node without any; opset 1 has none for strides, dilations."""
-    ordinary = case((5,), (3,))
-    assert attributes(said(ordinary, "onnx/ConvTranspose-22")[1].graph.node[0]) == {}
-    assert attributes(said(ordinary, "onnx/ConvTranspose-1")[1].graph.node[0]) == {"strides": [1], "dilations": [1]}
-    empty = said(case((), (), strides=()), ONNX_22)[1].graph.node[0]
-    assert [(one.name, one.type) for one in empty.attribute] == [("strides", AttributeProto.INTS)]
+    ordinary = case_of((5,), (3,))
+    assert attributes(graph_of(ordinary, "onnx/ConvTranspose-22").node[0]) == {}
+    assert attributes(graph_of(ordinary, "onnx/ConvTranspose-1").node[0]) == {"strides": [1], "dilations": [1]}
+    empty = graph_of(case_of((), (), strides=()), ONNX_22).node[0]
+    assert [(attribute.name, attribute.type) for attribute in empty.attribute] == [("strides", AttributeProto.INTS)]
 
 
-def test_a_word_goes_in_as_it_is() -> None:
+def test_wrong_attributes_are_written_as_they_are() -> None:
     """What is wrong on purpose is in the model: an unknown mode, a list too short, a group of 0."""
     wrong = plane(auto_pad="Same_Upper", strides=(2,), breaks="auto-pad-known")
-    assert attributes(said(wrong)[1].graph.node[0]) == {"auto_pad": "Same_Upper", "strides": [2], "group": 2}
-    assert attributes(said(case((5,), (3,), groups=0))[1].graph.node[0]) == {"group": 0}
+    assert attributes(graph_of(wrong).node[0]) == {"auto_pad": "Same_Upper", "strides": [2], "group": 2}
+    assert attributes(graph_of(case_of((5,), (3,), groups=0)).node[0]) == {"group": 0}
 
 
 @pytest.mark.parametrize(
@@ -202,8 +217,8 @@ def test_a_word_goes_in_as_it_is() -> None:
     ],
 )
 def test_other_layouts_go_through_nodes(formats: dict[str, str], operators: list[str], names: list[str]) -> None:
-    """What is not NCX and IOX is transposed or reshaped in the model, so that the operator sees what it knows."""
-    _, model = said(plane(**formats))
+    """What is not NCX and IOX is transposed or reshaped in the model: the operator has no other layouts."""
+    _, model = call_and_model(plane(**formats))
     onnx.checker.check_model(model, full_check=True)
     assert [node.op_type for node in model.graph.node] == operators
     (node,) = (node for node in model.graph.node if node.op_type == "ConvTranspose")
@@ -211,7 +226,7 @@ def test_other_layouts_go_through_nodes(formats: dict[str, str], operators: list
 
 
 @pytest.mark.parametrize(
-    ("dialect", "first", "last"),
+    ("dialect_name", "first", "last"),
     [
         ("onnx/ConvTranspose-1", "Split", "Concat"),
         ("onnx/ConvTranspose-11", "Split", "Concat"),
@@ -219,41 +234,41 @@ def test_other_layouts_go_through_nodes(formats: dict[str, str], operators: list
     ],
 )
 @pytest.mark.parametrize("groups", [1, 2])
-def test_a_grouped_filter_without_taps_keeps_its_shape(dialect: str, first: str, last: str, groups: int) -> None:
-    """Reshape takes a size of 0 for the input's, unless it is told otherwise, which opsets from 14 on can say."""
-    one = Case(
+def test_a_grouped_filter_without_taps_keeps_its_shape(dialect_name: str, first: str, last: str, groups: int) -> None:
+    """For Reshape a size of 0 stands for the input's size, unless it has `allowzero`, which opsets before 14 lack."""
+    case = Case(
         "a/b",
         Attributes(filter_format="GIOX", groups=groups, strides=(1,), dilations=(1,)),
         Operand((1, 4, 4), DType.F32),
         Operand((4, 3, 0), DType.F32),
         breaks="kernel-not-empty",
     )
-    call = express(one, DIALECTS[dialect])
-    model = build(call, in_layouts(make_operands(one.x, one.w, one.b), call))
+    call = express(case, DIALECTS[dialect_name])
+    model = build(call, in_layouts(make_operands(case.x, case.w, case.b), call))
     *before, _ = model.graph.node
     assert (before[0].op_type, before[-1].op_type) == (first, last)
-    assert model.opset_import[0].version == OPSETS[dialect]
+    assert model.opset_import[0].version == OPSETS[dialect_name]
     inferred = {info.name: info for info in onnx.shape_inference.infer_shapes(model).graph.value_info}
     shape = [size.dim_value for size in inferred["W_canonical"].type.tensor_type.shape.dim]
-    assert shape == list(one.w.shape)
+    assert shape == list(case.w.shape)
 
 
 @pytest.mark.parametrize("filter_source", ["initializer", "input"])
 @pytest.mark.parametrize("shapes", ["static", "symbolic"])
 @pytest.mark.parametrize("data_format", ["NCX", "NXC"])
 @pytest.mark.parametrize("filter_format", ["XOI", "GIOX"])
-def test_a_runtime_takes_every_presentation(
+def test_a_runtime_computes_every_presentation(
     shapes: str, filter_source: str, data_format: str, filter_format: str
 ) -> None:
     """However a call is presented, the answer of a runtime is the reference."""
-    one = plane(shapes=shapes, filter_source=filter_source, data_format=data_format, filter_format=filter_format,
+    case = plane(shapes=shapes, filter_source=filter_source, data_format=data_format, filter_format=filter_format,
                 strides=(2, 3), bias=(6,))  # fmt: skip
-    call, operands = express(one, DIALECTS[ONNX_22]), make_operands(one.x, one.w, one.b)
+    call, operands = express(case, DIALECTS[ONNX_22]), make_operands(case.x, case.w, case.b)
     outcome = OnnxRuntime().run(call, in_layouts(operands, call))
-    expected = expectation(one, DIALECTS[ONNX_22])
+    expected = expectation(case, DIALECTS[ONNX_22])
     assert isinstance(outcome, Produced)
     assert isinstance(expected, Values)
-    truth = Truth(operands, one.x.dtype).values(expected.primary.geometry)
+    truth = Truth(operands, case.x.dtype).values(expected.primary.geometry)
     assert np.array_equal(to_ncx(outcome.array, call.data_format), truth)
 
 
@@ -264,18 +279,18 @@ def test_a_runtime_takes_every_presentation(
 def test_the_filter_is_a_constant_or_an_input(bias: tuple[int, ...] | None) -> None:
     """Initializers are no inputs, so that they are constants; the bias goes with the filter; data is always fed."""
     rest = ["W"] + ["B"] * (bias is not None)
-    graph = said(plane(bias=bias, filter_source="initializer"))[1].graph
-    assert ([one.name for one in graph.input], [one.name for one in graph.initializer]) == (["X"], rest)
-    graph = said(plane(bias=bias, filter_source="input"))[1].graph
-    assert ([one.name for one in graph.input], [one.name for one in graph.initializer]) == (["X", *rest], [])
+    graph = graph_of(plane(bias=bias, filter_source="initializer"))
+    assert (names_of(graph.input), names_of(graph.initializer)) == (["X"], rest)
+    graph = graph_of(plane(bias=bias, filter_source="input"))
+    assert (names_of(graph.input), names_of(graph.initializer)) == (["X", *rest], [])
 
 
 @pytest.mark.parametrize("dtype", DType)
 def test_constants_hold_the_operands_bits(dtype: DType) -> None:
     """An initializer has the operand's type, shape and elements, in the layout of the call; so has what is declared."""
-    one = plane(dtype=dtype, filter_format="XOI", bias=(6,), data="normal")
-    call = express(one, DIALECTS[ONNX_22])
-    arrays = in_layouts(make_operands(one.x, one.w, one.b), call)
+    case = plane(dtype=dtype, filter_format="XOI", bias=(6,), data="normal")
+    call = express(case, DIALECTS[ONNX_22])
+    arrays = in_layouts(make_operands(case.x, case.w, case.b), call)
     graph = build(call, arrays).graph
     for constant, role in zip(graph.initializer, ("w", "b"), strict=True):
         assert constant.data_type == ELEMENT_TYPES[dtype]
@@ -287,10 +302,10 @@ def test_constants_hold_the_operands_bits(dtype: DType) -> None:
 
 
 def test_operands_of_other_types_are_declared_as_they_are() -> None:
-    """A filter of another type is said to be of that type: that is what is wrong with it."""
+    """A filter of another type is declared with that type: that is what is wrong with it."""
     plain = plane(filter_source="input", breaks="one-type")
-    graph = said(replace(plain, w=replace(plain.w, dtype=DType.F16)))[1].graph
-    assert [one.type.tensor_type.elem_type for one in graph.input] == [TensorProto.FLOAT, TensorProto.FLOAT16]
+    graph = graph_of(replace(plain, w=replace(plain.w, dtype=DType.F16)))
+    assert [info.type.tensor_type.elem_type for info in graph.input] == [TensorProto.FLOAT, TensorProto.FLOAT16]
 
 
 # Sizes.
@@ -298,22 +313,22 @@ def test_operands_of_other_types_are_declared_as_they_are() -> None:
 
 def test_sizes_are_numbers_or_symbols() -> None:
     """Static sizes are those of the call's layouts; symbols are names of their own, one for each size."""
-    static = said(plane(filter_source="input", data_format="NXC", filter_format="XOI"))[1].graph
-    assert [shape(one) for one in static.input] == [[1, 5, 4, 4], [3, 2, 3, 4]]
-    symbolic = said(plane(filter_source="input", bias=(6,), shapes="symbolic"))[1].graph
-    symbols = [size for one in symbolic.input for size in shape(one)]
-    assert [len(shape(one)) for one in symbolic.input] == [4, 4, 1]
+    static = graph_of(plane(filter_source="input", data_format="NXC", filter_format="XOI"))
+    assert [shape(info) for info in static.input] == [[1, 5, 4, 4], [3, 2, 3, 4]]
+    symbolic = graph_of(plane(filter_source="input", bias=(6,), shapes="symbolic"))
+    symbols = [size for info in symbolic.input for size in shape(info)]
+    assert [len(shape(info)) for info in symbolic.input] == [4, 4, 1]
     assert all(isinstance(symbol, str) and symbol for symbol in symbols)
     assert len(set(symbols)) == len(symbols)
 
 
 def test_a_size_of_zero_is_declared() -> None:
     """An empty batch is a size like any other, not one that is unknown."""
-    assert shape(said(plane(batch=0))[1].graph.input[0]) == [0, 4, 5, 4]
+    assert shape(graph_of(plane(batch=0)).input[0]) == [0, 4, 5, 4]
 
 
 def test_the_same_call_is_the_same_model() -> None:
-    """Two builds give the same bytes: an example that is kept is the one that ran."""
-    one = plane(bias=(6,), data_format="NXC", filter_format="XOI", strides=(2, 1))
-    models = [said(one)[1].SerializeToString(deterministic=True) for _ in range(2)]
+    """Two builds give the same bytes: a stored example is the model that ran."""
+    case = plane(bias=(6,), data_format="NXC", filter_format="XOI", strides=(2, 1))
+    models = [call_and_model(case)[1].SerializeToString(deterministic=True) for _ in range(2)]
     assert models[0] == models[1]

@@ -1,4 +1,4 @@
-"""The backend of ONNX Runtime: what it is, and which answers are values, refusals, missing features or trouble."""
+"""The backend of ONNX Runtime: what it is, and what is produced, refused, unsupported or broke."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import onnxruntime as ort
 import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-from strategies import ONNX, case
+from strategies import ONNX
+from strategies import case as case_of
 from tconv.backends import create, names
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
@@ -26,17 +27,17 @@ if TYPE_CHECKING:
 ONNX_1, ONNX_11, ONNX_22 = ONNX
 
 
-def ran(one: Case, dialect: str = ONNX_22, backend: OnnxRuntime | None = None) -> Outcome:
+def outcome_of(case: Case, dialect_name: str = ONNX_22, backend: OnnxRuntime | None = None) -> Outcome:
     """Return what the backend does with a case."""
-    call = express(one, DIALECTS[dialect])
-    return (backend or OnnxRuntime()).run(call, in_layouts(make_operands(one.x, one.w, one.b), call))
+    call = express(case, DIALECTS[dialect_name])
+    return (backend or OnnxRuntime()).run(call, in_layouts(make_operands(case.x, case.w, case.b), call))
 
 
 def by_hand(**rest: Any) -> Case:  # noqa: ANN401 - attributes and fields of the case by their names
     """Return the data [1, 2] with the taps [1, 10]."""
-    found = case((2,), (2,), **rest)
-    x, w = replace(found.x, data="values", values=(1.0, 2.0)), replace(found.w, data="values", values=(1.0, 10.0))
-    return replace(found, x=x, w=w)
+    case = case_of((2,), (2,), **rest)
+    x, w = replace(case.x, data="values", values=(1.0, 2.0)), replace(case.w, data="values", values=(1.0, 10.0))
+    return replace(case, x=x, w=w)
 
 
 # What it is.
@@ -62,47 +63,48 @@ def test_it_is_installed_under_its_name() -> None:
 # Values.
 
 
-@pytest.mark.parametrize("dialect", ONNX)
+@pytest.mark.parametrize("dialect_name", ONNX)
 @pytest.mark.parametrize("filter_source", ["initializer", "input"])
 @pytest.mark.parametrize("dtype", [DType.F32, DType.F16])
-def test_a_value_is_produced_in_its_own_type(dialect: str, filter_source: str, dtype: DType) -> None:
-    """[1, 2] with taps [1, 10] is [1, 10 + 2, 20]; what is no constant is fed."""
-    outcome = ran(by_hand(filter_source=filter_source, dtype=dtype), dialect)
+def test_a_value_is_produced_in_its_own_type(dialect_name: str, filter_source: str, dtype: DType) -> None:
+    """[1, 2] with taps [1, 10] is [1, 10 + 2, 20], whether the filter is a constant or fed."""
+    outcome = outcome_of(by_hand(filter_source=filter_source, dtype=dtype), dialect_name)
     assert isinstance(outcome, Produced)
     assert outcome.array.dtype == {DType.F32: np.float32, DType.F16: np.float16}[dtype]
     assert outcome.array.tolist() == [[[1.0, 12.0, 20.0]]]
 
 
 def test_one_backend_runs_many_calls() -> None:
-    """Calls do not see each other: a refusal between two equal ones leaves the answer as it was."""
+    """Calls are independent: a refusal between two equal calls does not change the output of the second."""
     backend = OnnxRuntime()
-    invalid = case((2,), (2,), auto_pad="same_upper", pads_begin=(1,), breaks="pads-without-auto-pad")
-    outcomes = [ran(one, backend=backend) for one in (by_hand(), invalid, by_hand())]
+    invalid = case_of((2,), (2,), auto_pad="same_upper", pads_begin=(1,), breaks="pads-without-auto-pad")
+    outcomes = [outcome_of(case, backend=backend) for case in (by_hand(), invalid, by_hand())]
     assert [type(outcome) for outcome in outcomes] == [Produced, Refused, Produced]
     assert [outcome.array.tolist() for outcome in outcomes if isinstance(outcome, Produced)] == [[[[1, 12, 20]]]] * 2
 
 
-# Refusals and missing features, by the runtime itself.
+# Refused and unsupported, by the runtime itself.
 
 
 @pytest.mark.parametrize(
-    "one",
+    "case",
     [
-        pytest.param(case((4,), (3,), auto_pad="same_upper", pads_begin=(1,)), id="pads beside a mode"),
-        pytest.param(case((4,), (3,), auto_pad="same"), id="an unknown mode"),
-        pytest.param(case((4,), (3,), channels=3, groups=2), id="channels not divisible"),
-        pytest.param(case((4,), (3,), bias=(2,)), id="a bias too long"),
-        pytest.param(case((4,), (3,), kernel_shape=(2,)), id="another kernel shape"),
-        pytest.param(case((4, 4), (3,)), id="another rank"),
+        pytest.param(case_of((4,), (3,), auto_pad="same_upper", pads_begin=(1,)), id="pads beside a mode"),
+        pytest.param(case_of((4,), (3,), auto_pad="same"), id="an unknown mode"),
+        pytest.param(case_of((4,), (3,), channels=3, groups=2), id="channels not divisible"),
+        pytest.param(case_of((4,), (3,), bias=(2,)), id="a bias too long"),
+        pytest.param(case_of((4,), (3,), kernel_shape=(2,)), id="another kernel shape"),
+        pytest.param(case_of((4, 4), (3,)), id="another rank"),
         pytest.param(
-            case((4,), (3,), channels=3, groups=2, shapes="symbolic", filter_source="input"), id="channels, seen at run"
+            case_of((4,), (3,), channels=3, groups=2, shapes="symbolic", filter_source="input"),
+            id="channels, seen at run",
         ),
-        pytest.param(case((4,), (3,), bias=(2,), shapes="symbolic", filter_source="input"), id="bias, seen at run"),
+        pytest.param(case_of((4,), (3,), bias=(2,), shapes="symbolic", filter_source="input"), id="bias, seen at run"),
     ],
 )
-def test_an_invalid_model_is_refused(one: Case) -> None:
+def test_an_invalid_model_is_refused(case: Case) -> None:
     """What the runtime calls invalid, at load or at run, is a refusal with its message in one line."""
-    outcome = ran(one)
+    outcome = outcome_of(case)
     assert isinstance(outcome, Refused), outcome
     assert outcome.message.strip()
     assert "\n" not in outcome.message
@@ -110,15 +112,15 @@ def test_an_invalid_model_is_refused(one: Case) -> None:
 
 @pytest.mark.parametrize("dtype", [DType.F64, DType.BF16])
 def test_a_type_without_a_kernel_is_unsupported(dtype: DType) -> None:
-    """NOT_IMPLEMENTED is no refusal: the model is valid, and the waiver file says which types these are."""
-    outcome = ran(case((4,), (3,), dtype=dtype))
+    """NOT_IMPLEMENTED is no refusal: the model is valid, and the waiver file lists these types."""
+    outcome = outcome_of(case_of((4,), (3,), dtype=dtype))
     assert isinstance(outcome, Unsupported), outcome
     assert "NOT_IMPLEMENTED" in outcome.reason
 
 
 def test_a_type_that_the_opset_does_not_have_is_refused() -> None:
     """bfloat16 is a type of opset 22; before, a model with it is invalid."""
-    assert isinstance(ran(case((4,), (3,), dtype=DType.BF16), ONNX_11), Refused)
+    assert isinstance(outcome_of(case_of((4,), (3,), dtype=DType.BF16), ONNX_11), Refused)
 
 
 # Each kind of exception, at load and at run.
@@ -153,31 +155,32 @@ class _Session:
         (MemoryError("out of it"), Broke("MemoryError: out of it")),
         (ValueError(), Broke("ValueError: ")),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_each_exception_is(monkeypatch: pytest.MonkeyPatch, when: str, error: Exception, outcome: Outcome) -> None:
-    """Invalid is a refusal, not implemented is a missing feature, and whatever else is raised is trouble."""
+    """Invalid is a refusal, not implemented is unsupported, and whatever else is raised is broke."""
     monkeypatch.setattr(ort, "InferenceSession", lambda *_, **__: _Session(error, when))
-    assert ran(by_hand()) == outcome
+    assert outcome_of(by_hand()) == outcome
 
 
-def test_what_is_asked_of_the_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One thread, the CPU provider alone, default optimisations, and only what is no constant is fed."""
-    asked: dict[str, Any] = {}
+def test_how_the_runtime_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread, the CPU provider alone, default optimisations, and constants are not fed."""
+    arguments: dict[str, Any] = {}
 
     class Session:
         def __init__(self, model: bytes, options: ort.SessionOptions, providers: list[str]) -> None:
-            asked.update(model=model, options=options, providers=providers)
+            arguments.update(model=model, options=options, providers=providers)
 
-        def run(self, wanted: object, feeds: dict[str, object]) -> list[object]:
-            asked.update(wanted=wanted, feeds=sorted(feeds))
+        def run(self, output_names: object, feeds: dict[str, object]) -> list[object]:
+            arguments.update(output_names=output_names, feeds=sorted(feeds))
             return [np.zeros(1)]
 
     monkeypatch.setattr(ort, "InferenceSession", Session)
-    ran(case((4,), (3,), bias=(1,)))
-    assert (asked["providers"], asked["wanted"], asked["feeds"]) == (["CPUExecutionProvider"], None, ["X"])
-    options = asked["options"]
+    outcome_of(case_of((4,), (3,), bias=(1,)))
+    assert arguments["providers"] == ["CPUExecutionProvider"]
+    assert (arguments["output_names"], arguments["feeds"]) == (None, ["X"])
+    options = arguments["options"]
     assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
     assert options.graph_optimization_level == ort.SessionOptions().graph_optimization_level
-    ran(case((4,), (3,), bias=(1,), filter_source="input"))
-    assert asked["feeds"] == ["B", "W", "X"]
+    outcome_of(case_of((4,), (3,), bias=(1,), filter_source="input"))
+    assert arguments["feeds"] == ["B", "W", "X"]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tconv.cases.patterns import facts_of, parse
 
 from strategies import examples
+from tconv.cases.patterns import facts_of, parse
 from tconv.errors import UsageError
 from tconv.reports import html
 

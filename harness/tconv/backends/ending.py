@@ -1,4 +1,4 @@
-"""How a child process ended: of what, and with which words."""
+"""How a child process ended: its signal or exit code, and the end of its output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TAIL = 2000
 
 
 def ending(code: int | None) -> str:
-    """Return what a process ended of, as `Died` says it: a signal's name, or the exit code."""
+    """Return the cause of a process's end, as in `Died`: a signal's name, or the exit code."""
     if code is None or code >= 0:
         return f"exit code {code}"
     with suppress(ValueError):

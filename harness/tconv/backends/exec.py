@@ -1,8 +1,8 @@
 """`exec:COMMAND`: any child process that speaks the runner protocol, version 1.
 
-One JSON object a line, UTF-8, on its standard input and output; its standard error is kept. The child is started
-without a shell and lives in the worker's process group, so that the pool ends it with the worker. What it says is not
-trusted: anything but the one answer that is awaited is `broke`, and the child is started anew.
+One JSON object a line, UTF-8, on its standard input and output; its standard error goes to a file. The child is
+started without a shell and lives in the worker's process group, so that the pool ends it with the worker. Its output is
+not trusted: anything but the awaited reply is `broke`, and the child is started anew.
 """
 
 from __future__ import annotations
@@ -35,15 +35,14 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.vocabulary import Array
 
-PREFIX = "exec:"
-PROTOCOL = 1
+_PROTOCOL = 1
 _LONGEST_LINE = 2**20
 _LARGEST_OUTPUT = 2**30
 _HELLO_SECONDS = 60.0
 
 
-class _Unusable(Exception):  # noqa: N818 - what the child did, turned into an outcome where it is awaited
-    """The child said something that the protocol does not have."""
+class _Unusable(Exception):  # noqa: N818 - not a fault of ours: the caller turns it into an outcome
+    """The child wrote something that the protocol does not have."""
 
 
 class Exec:
@@ -58,10 +57,10 @@ class Exec:
 
     def __init__(self, command: str) -> None:
         try:
-            self._words = shlex.split(command)
+            self._command = shlex.split(command)
         except ValueError as error:
             raise BackendMissing(f"backend 'exec:' must be a command line (got {command!r}: {error})") from None
-        if not self._words:
+        if not self._command:
             raise BackendMissing("backend 'exec:' must name a command, as in exec:'python runner.py'")
         # A worker's temporary files are below a folder of the pool's, which outlives a worker that is killed.
         self._files = Path(tempfile.mkdtemp(prefix="tconv-exec-"))
@@ -70,66 +69,66 @@ class Exec:
         self._child: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         try:
-            self._info = self._greeted()
+            self._info = self._start()
         except BackendMissing:
             shutil.rmtree(self._files, ignore_errors=True)
             raise
 
     def info(self) -> BackendInfo:
-        """Return what the runner said of itself."""
+        """Return what the runner's hello contains."""
         return self._info
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Send one call and take its answer."""
+        """Send one call and return the child's reply."""
         try:
             if self._child is None:
-                self._greeted()
-            return self._asked(call, arrays)
+                self._start()
+            return self._reply(call, arrays)
         except (_Unusable, BackendMissing) as error:
             self._end()
             return Broke(str(error))
         except (BrokenPipeError, EOFError):
-            return self._died()
+            return self._death()
 
-    def _greeted(self) -> BackendInfo:
-        """Start the child and exchange greetings."""
+    def _start(self) -> BackendInfo:
+        """Start the child and exchange hellos."""
         with self._errors.open("wb") as errors:
             try:
                 self._child = subprocess.Popen(  # noqa: S603 - the command is the user's own, and there is no shell
-                    self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+                    self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
                 )
             except OSError as error:
-                raise BackendMissing(f"backend must start (got {self._words[0]!r}: {error.strerror})") from None
+                raise BackendMissing(f"backend must start (got {self._command[0]!r}: {error.strerror})") from None
         self._buffer = b""
         try:
-            self._send({"hello": {"protocol": PROTOCOL}})
-            answer = self._line(_HELLO_SECONDS)
+            self._send({"hello": {"protocol": _PROTOCOL}})
+            hello = self._receive(_HELLO_SECONDS)
         except (BrokenPipeError, EOFError, _Unusable) as error:
-            told = tail(self._errors).rpartition("\n")[2] or str(error) or "it ended"
+            reason = tail(self._errors).rpartition("\n")[2] or str(error) or "it ended"
             self._end()
-            raise BackendMissing(f"backend {self._words[0]!r} must say hello (got: {told})") from None
-        return self._introduction(answer)
+            raise BackendMissing(f"backend {self._command[0]!r} must say hello (got: {reason})") from None
+        return self._backend_info(hello)
 
-    def _introduction(self, answer: dict[str, Any]) -> BackendInfo:
-        words = [answer.get(key) for key in ("name", "version", "dialect")]
-        if not all(isinstance(word, str) and word for word in words):
+    def _backend_info(self, hello: dict[str, Any]) -> BackendInfo:
+        fields = [hello.get(key) for key in ("name", "version", "dialect")]
+        if not all(isinstance(field, str) and field for field in fields):
             self._end()
-            raise BackendMissing(f"a hello must have name, version and dialect (got {json.dumps(answer)[:200]})")
-        name, version, dialect = (str(word) for word in words)
-        if dialect not in DIALECTS:
+            raise BackendMissing(f"a hello must have name, version and dialect (got {json.dumps(hello)[:200]})")
+        name, version, dialect_name = (str(field) for field in fields)
+        if dialect_name not in DIALECTS:
             self._end()
-            raise BackendMissing(f"a hello's dialect must be one of {', '.join(DIALECTS)} (got {dialect!r})")
-        return BackendInfo(name, version, (dialect,), {"command": shlex.join(self._words)})
+            raise BackendMissing(f"a hello's dialect must be one of {', '.join(DIALECTS)} (got {dialect_name!r})")
+        return BackendInfo(name, version, (dialect_name,), {"command": shlex.join(self._command)})
 
-    def _asked(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+    def _reply(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         output = self._files / "output_0.npy"
         output.unlink(missing_ok=True)
-        question = {"id": self._next(), "output": str(output)} | self._said(call, arrays)
-        self._send({"run": question})
-        answer = self._line(None)
-        if answer.get("id") != question["id"]:
-            raise _Unusable(f"must answer for {question['id']!r} (got {json.dumps(answer)[:200]})")
-        match answer:
+        request = {"id": self._next_id(), "output": str(output)} | self._written(call, arrays)
+        self._send({"run": request})
+        reply = self._receive(None)
+        if reply.get("id") != request["id"]:
+            raise _Unusable(f"must answer for {request['id']!r} (got {json.dumps(reply)[:200]})")
+        match reply:
             case {"ok": True}:
                 return Produced(_loaded(output, call))
             case {"refused": str(message)}:
@@ -137,26 +136,25 @@ class Exec:
             case {"unsupported": str(reason)}:
                 return Unsupported(reason)
             case _:
-                raise _Unusable(f"must answer ok, refused or unsupported (got {json.dumps(answer)[:200]})")
+                raise _Unusable(f"must answer ok, refused or unsupported (got {json.dumps(reply)[:200]})")
 
-    def _next(self) -> str:
-        """Return an id that no earlier question had: a late answer cannot be taken for this one's."""
+    def _next_id(self) -> str:
+        """Return an id that no earlier request had, so that a late reply is not mistaken for the awaited one."""
         self._count += 1
         return f"case-{self._count}"
 
-    def _said(self, call: Call, arrays: Mapping[str, Array]) -> dict[str, Any]:
-        """Write the inputs; return how the question names them."""
+    def _written(self, call: Call, arrays: Mapping[str, Array]) -> dict[str, Any]:
+        """Write the call's model or arrays to files; return the request's keys for them."""
         if call.dialect.name in OPSETS:
             model = self._files / "model.onnx"
             model.write_bytes(build(call, arrays).SerializeToString())
-            fed = [one for one in call.inputs if not one.constant]
-            paths = [self._saved(f"input_{number}", arrays[one.role]) for number, one in enumerate(fed)]
-            return {"model": str(model), "inputs": paths}
+            feeds = call.feeds(arrays).values()
+            return {"model": str(model), "inputs": [self._saved(f"input_{i}", array) for i, array in enumerate(feeds)]}
         inputs = {
-            one.name: self._saved(
-                one.name, arrays[one.role] if one.role in arrays else np.array(one.values, dtype=np.int64)
+            tensor.name: self._saved(
+                tensor.name, arrays[tensor.role] if tensor.role in arrays else np.array(tensor.values, dtype=np.int64)
             )
-            for one in call.inputs
+            for tensor in call.inputs
         }
         return {"dialect": call.dialect.name, "attributes": dict(call.attributes), "inputs": inputs}
 
@@ -167,12 +165,12 @@ class Exec:
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._child is not None  # noqa: S101 - the callers start it
-        assert self._child.stdin is not None  # noqa: S101 - a pipe was asked for
+        assert self._child.stdin is not None  # noqa: S101 - it is a pipe
         self._child.stdin.write(json.dumps(message).encode() + b"\n")
         self._child.stdin.flush()
 
-    def _line(self, seconds: float | None) -> dict[str, Any]:
-        """Return the next line's object; without `seconds`, the pool's own deadline is what ends a silence."""
+    def _receive(self, seconds: float | None) -> dict[str, Any]:
+        """Return the next line's object; without `seconds`, only the pool's deadline ends the wait."""
         assert self._child is not None  # noqa: S101
         assert self._child.stdout is not None  # noqa: S101
         descriptor = self._child.stdout.fileno()
@@ -181,22 +179,22 @@ class Exec:
                 raise _Unusable(f"a line must have at most {_LONGEST_LINE} bytes (got more)")
             if not select.select([descriptor], [], [], seconds)[0]:
                 raise _Unusable(f"must answer within {seconds:g} s (got nothing)")
-            read = self._child.stdout.read1(65536)  # type: ignore[attr-defined]  # a buffered reader has it
-            if not read:
+            chunk = self._child.stdout.read1(65536)  # type: ignore[attr-defined]  # a buffered reader has it
+            if not chunk:
                 if self._buffer:
                     raise _Unusable(f"a line must end with a newline (got {self._buffer[:200]!r} and the end)")
                 raise EOFError
-            self._buffer += read
+            self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
-            answer = json.loads(line)
+            message = json.loads(line)
         except ValueError:
             raise _Unusable(f"a line must be a JSON object (got {line[:200]!r})") from None
-        if not isinstance(answer, dict):
+        if not isinstance(message, dict):
             raise _Unusable(f"a line must be a JSON object (got {line[:200]!r})")
-        return answer
+        return message
 
-    def _died(self) -> Died:
+    def _death(self) -> Died:
         """Return how the child ended; the next call starts another."""
         assert self._child is not None  # noqa: S101
         code = self._child.wait()
@@ -210,14 +208,14 @@ class Exec:
         child.kill()
         child.wait()
         for pipe in (child.stdin, child.stdout):
-            # What was not sent is not wanted any more.
+            # Closing sends what is left in the buffer, which fails where the child has ended.
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
 
 
 def _loaded(path: Path, call: Call) -> Array:
-    """Read the output that the child was told to write."""
+    """Read the output that the child had to write."""
     if not path.is_file() or path.is_symlink():
         raise _Unusable("ok must come with an output file (got none)")
     if path.stat().st_size > _LARGEST_OUTPUT:

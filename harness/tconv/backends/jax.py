@@ -13,7 +13,7 @@ from jax import lax
 
 from tconv.backends import BackendInfo
 from tconv.backends.outcome import Produced, Refused
-from tconv.backends.resolved import SPOKEN, geometry_of
+from tconv.backends.resolved import ALL_DIALECT_NAMES, geometry_of
 from tconv.cases.layouts import to_iox, to_ncx
 from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat
@@ -38,7 +38,7 @@ class Jax:
         return BackendInfo(
             "jax",
             jax.__version__,
-            SPOKEN,
+            ALL_DIALECT_NAMES,
             {"device": str(jax.devices()[0]), "precision": "highest", "jaxlib": jax.lib.__version__},
             QUESTIONS,
         )
@@ -50,25 +50,25 @@ class Jax:
             return geometry
         x = to_ncx(arrays["x"], call.data_format)
         try:
-            y = np.asarray(_transposed(x, to_iox(arrays["w"], call.filter_format), geometry))
+            y = np.asarray(_conv_transpose(x, to_iox(arrays["w"], call.filter_format), geometry))
         except (TypeError, ValueError) as error:
             return Refused(str(error).partition("\n")[0])
         y = y if "b" not in arrays else y + arrays["b"].reshape(-1, *(1,) * call.rank)
         return Produced(y if call.data_format is DataFormat.NCX else np.moveaxis(y, 1, -1))
 
 
-def _transposed(x: Array, w: Array, geometry: Geometry) -> jax.Array:
-    reach = [(k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True)]
-    pads = [(r - b, r - e) for r, b, e in zip(reach, geometry.pads_begin, geometry.pads_end, strict=True)]
-    axes = len(geometry.kernel)
-    grouped = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
-    forward = np.flip(np.moveaxis(grouped, 2, 1), axis=tuple(range(3, 3 + axes)))
-    filters = forward.reshape(forward.shape[0] * forward.shape[1], *forward.shape[2:])
-    spatial = "".join("0123"[axis] for axis in range(axes))
+def _conv_transpose(x: Array, w: Array, geometry: Geometry) -> jax.Array:
+    spans = [(k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True)]
+    pads = [(s - b, s - e) for s, b, e in zip(spans, geometry.pads_begin, geometry.pads_end, strict=True)]
+    rank = len(geometry.kernel)
+    giox = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
+    mirrored = np.flip(np.moveaxis(giox, 2, 1), axis=tuple(range(3, 3 + rank)))
+    filters = mirrored.reshape(mirrored.shape[0] * mirrored.shape[1], *mirrored.shape[2:])
+    spatial = "".join("0123"[axis] for axis in range(rank))
     return lax.conv_general_dilated(
         x,
         filters,
-        window_strides=(1,) * axes,
+        window_strides=(1,) * rank,
         padding=pads,
         lhs_dilation=geometry.strides,
         rhs_dilation=geometry.dilations,

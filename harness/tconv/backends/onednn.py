@@ -1,4 +1,4 @@
-"""oneDNN Graph's ConvTranspose and ConvolutionBackwardData on the real libdnnl."""
+"""oneDNN Graph's ConvTranspose and ConvolutionBackwardData, as libdnnl computes them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved import geometry_of
 from tconv.cases.layouts import data_shape
 from tconv.dialects.geometry import Geometry
-from tconv.vocabulary import DType
+from tconv.vocabulary import NEUTRAL, DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
-    from tconv.vocabulary import Array, Ints
+    from tconv.vocabulary import Array, Ints, Signature
 
 _DATA_TYPES = {DType.F16: 1, DType.BF16: 2, DType.F32: 3, DType.F64: 7}
-_NO_KERNEL = ("unimplemented",)
 
 
 class OneDnn:
@@ -50,31 +49,30 @@ class OneDnn:
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Run one call; a refusal of any step is a refusal, a missing kernel is unsupported."""
         inputs = []
-        for one in call.inputs:
-            if one.role == "output_shape":
+        for tensor in call.inputs:
+            if tensor.role == "output_shape":
                 continue
-            data_type = _DATA_TYPES.get(one.dtype or DType.F32)
+            data_type = _DATA_TYPES.get(tensor.dtype or DType.F32)
             if data_type is None:
-                return Unsupported(f"the Graph API has no type for {one.dtype}")
-            inputs.append(Tensor(np.ascontiguousarray(arrays[one.role]), data_type, one.constant))
+                return Unsupported(f"the Graph API has no type for {tensor.dtype}")
+            inputs.append(Tensor(np.ascontiguousarray(arrays[tensor.role]), data_type, tensor.constant))
         try:
             dtype = arrays["x"].dtype
-            return Produced(self._graph.run(self.kind, self.words(call), inputs, dtype, call.rank + 2))
+            return Produced(self._graph.run(self.kind, self.attributes(call), inputs, dtype, call.rank + 2))
         except Refusal as refusal:
-            unsupported = refusal.status in _NO_KERNEL
-            return Unsupported(str(refusal)) if unsupported else Refused(str(refusal))
+            return (Unsupported if refusal.status == "unimplemented" else Refused)(str(refusal))
 
-    def words(self, call: Call) -> dict[str, str | int | tuple[int, ...]]:
-        """Return the attributes as the library spells them."""
+    def attributes(self, call: Call) -> dict[str, str | int | Ints]:
+        """Return the operation's attributes."""
         return dict(call.attributes)
 
 
 class OneDnnBackwardData(OneDnn):
-    """ConvolutionBackwardData, which is what became of the specification's ConvolutionBackpropData-1.
+    """ConvolutionBackwardData, the library's name for the specification's ConvolutionBackpropData-1.
 
-    The library finds no output shape by itself, and refuses whatever does not say one: where a call asks for none, it
-    is told the primary reading's. A wrong size can therefore not be seen here, wrong values can. An invalid call, which
-    has no reading, is told what the formula gives: what is then refused is the fault, not the size's absence.
+    The library does not derive the output shape, and refuses an operation without one. A call without output_shape is
+    given that of the primary reading, so a wrong size cannot be noticed here, but wrong values can. An invalid call has
+    no reading and is given the formula's shape, so that it is refused for its fault and not for a missing shape.
     """
 
     name = "onednn-backward-data"
@@ -82,34 +80,19 @@ class OneDnnBackwardData(OneDnn):
     kind = 14
     supplied = ("same",)
 
-    def words(self, call: Call) -> dict[str, str | int | tuple[int, ...]]:
-        """Return the attributes; the output's size is an attribute here, with batch and channels."""
-        words = super().words(call)
-        asked = next((one.values for one in call.inputs if one.role == "output_shape"), None)
-        geometry = geometry_of(call) if asked is None else None
-        spatial = geometry.output if isinstance(geometry, Geometry) else asked
-        if spatial is None:
-            spatial = _by_formula(call)
-        channels = call.written.w.shape[1] * call.groups
-        words["dst_shape"] = data_shape((call.inputs[0].shape[0], channels, *spatial), call.data_format)
-        return words
+    def attributes(self, call: Call) -> dict[str, str | int | Ints]:
+        """Return the operation's attributes; the whole shape of the output is one of them."""
+        output_shape = next((tensor.values for tensor in call.inputs if tensor.role == "output_shape"), None)
+        if output_shape is None:
+            geometry = geometry_of(call)
+            output_shape = geometry.output if isinstance(geometry, Geometry) else _by_formula(call.written)
+        ncx = (call.inputs[0].shape[0], call.written.w.shape[1] * call.groups, *output_shape)
+        return {**super().attributes(call), "dst_shape": data_shape(ncx, call.data_format)}
 
 
-def _by_formula(call: Call) -> Ints:
-    """Return the sizes of the text's first formula, with a neutral value wherever a list or the filter ends early."""
-    spatial, given = call.written.x.shape[2:], call.written.attributes
-    axes = zip(
-        spatial,
-        _each(call.written.w.shape[2:], 1, len(spatial)),
-        _each(given.strides, 1, len(spatial)),
-        _each(given.dilations, 1, len(spatial)),
-        _each(given.pads_begin, 0, len(spatial)),
-        _each(given.pads_end, 0, len(spatial)),
-        _each(given.output_padding, 0, len(spatial)),
-        strict=True,
-    )
+def _by_formula(written: Signature) -> Ints:
+    """Return the sizes by the text's first formula; lists that are too short are filled with neutral values."""
+    rank = len(written.spatial)
+    lists = [(written.kernel, 1), *((written.per_axis(name), neutral) for name, neutral in NEUTRAL.items())]
+    axes = zip(written.spatial, *((*values, *[neutral] * rank)[:rank] for values, neutral in lists), strict=True)
     return tuple(s * (x - 1) + (k - 1) * d + 1 - begin - end + op for x, k, s, d, begin, end, op in axes)
-
-
-def _each(values: Ints | None, neutral: int, rank: int) -> Ints:
-    return (*(values or ()), *[neutral] * rank)[:rank]

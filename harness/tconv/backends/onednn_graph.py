@@ -1,31 +1,23 @@
 """oneDNN's Graph API through ctypes: one operation, compiled and executed on the CPU.
 
-No compiled code of ours and no binding of others'. An exception escapes the C API where attributes are invalid, and the
-process aborts: that is why a backend lives in a process of its own.
+ctypes makes a compiler and a Python binding unnecessary. Where attributes are invalid, a C++ exception leaves the C API
+and aborts the process, which is one reason why a backend has a process of its own.
 """
 
 from __future__ import annotations
 
 import ctypes as ct
-import os
-import re
-import site
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tconv.errors import BackendMissing
+from tconv.backends.onednn_library import loaded, located, without_engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.vocabulary import Array, Ints
-
-LIBRARY_VARIABLE = "TCONV_ONEDNN"
-"""The environment variable that chooses libdnnl: its file, or the folder of an environment that has it."""
 
 _MOST_DIMENSIONS = 12
 _CPU, _DEFAULT_STREAM, _STRIDED, _FUSION = 1, 1, 2, 1
@@ -47,10 +39,11 @@ ATTRIBUTES = {
 }
 """dnnl_graph_op_attr_t, by the attribute's name."""
 
+_UNIMPLEMENTED = 3
 _STATUS = {
     1: "out_of_memory",
     2: "invalid_arguments",
-    3: "unimplemented",
+    _UNIMPLEMENTED: "unimplemented",
     4: "last_impl_reached",
     5: "runtime_error",
     6: "not_required",
@@ -59,15 +52,6 @@ _STATUS = {
     9: "invalid_shape",
     10: "invalid_data_type",
 }
-_REMEDY = "pip install 'tconv-conformance[onednn]'"
-_DRIVER = "libintelocl.so"
-_DRIVERS_VARIABLE = "OCL_ICD_FILENAMES"
-# What hides the processor from SYCL, on which the current build's kernels are queued.
-_HIDES_THE_CPU = ("ONEAPI_DEVICE_SELECTOR", "SYCL_DEVICE_ALLOWLIST", "CL_CONFIG_DEVICES")
-# The threads of the two builds, OpenMP's and SYCL's: where cores are shared, more than one costs the light build 25 to
-# 41 ms a case.
-_ONE_THREAD = ("OMP_NUM_THREADS", "DPCPP_CPU_NUM_CUS")
-_NOT_THERE = re.compile(r"(?P<name>[^\s:/]+): cannot open shared object file")
 
 
 class _LogicalTensor(ct.Structure):
@@ -84,21 +68,8 @@ class _LogicalTensor(ct.Structure):
     )
 
 
-class _Version(ct.Structure):
-    """dnnl_version_t."""
-
-    _fields_ = (
-        ("major", ct.c_int),
-        ("minor", ct.c_int),
-        ("patch", ct.c_int),
-        ("hash", ct.c_char_p),
-        ("cpu_runtime", ct.c_uint),
-        ("gpu_runtime", ct.c_uint),
-    )
-
-
 class Refusal(Exception):  # noqa: N818 - it is the library's answer, not a fault of ours
-    """A call of the library did not succeed: which one, and its status."""
+    """A function of the library did not succeed: which one, and its status."""
 
     def __init__(self, step: str, status: int) -> None:
         self.status = _STATUS.get(status, str(status))
@@ -122,23 +93,21 @@ class Graph:
     """
 
     def __init__(self) -> None:
-        for name in _ONE_THREAD:
-            os.environ.setdefault(name, "1")
-        self.path = _found()
-        self._library = _loaded(self.path)
+        self.path = located()
+        self._library = loaded(self.path)
         self._engine, self._stream = ct.c_void_p(), ct.c_void_p()
         try:
-            self._call("engine_create", ct.byref(self._engine), _CPU, ct.c_size_t(0))
-            self._call("stream_create", ct.byref(self._stream), self._engine, ct.c_uint(_DEFAULT_STREAM))
+            self._invoke("engine_create", ct.byref(self._engine), _CPU, ct.c_size_t(0))
+            self._invoke("stream_create", ct.byref(self._stream), self._engine, ct.c_uint(_DEFAULT_STREAM))
         except Refusal as refusal:
-            raise BackendMissing(_without_engine(self.path, refusal)) from None
+            raise without_engine(self.path, refusal) from None
 
     @property
     def version(self) -> str:
         """The library's version."""
-        self._library.dnnl_version.restype = ct.POINTER(_Version)
-        found = self._library.dnnl_version().contents
-        return f"{found.major}.{found.minor}.{found.patch}"
+        # dnnl_version_t begins with major, minor and patch.
+        self._library.dnnl_version.restype = ct.POINTER(ct.c_int * 3)
+        return ".".join(map(str, self._library.dnnl_version().contents))
 
     @property
     def isa(self) -> str:
@@ -163,250 +132,161 @@ class Graph:
             rank: the output's number of dimensions.
 
         Raises:
-            Refusal: the library does not take the operation.
+            Refusal: the library does not accept the operation.
         """
-        described = [self._described(number, one) for number, one in enumerate(inputs)]
-        output = _LogicalTensor()
-        self._call(
-            "graph_logical_tensor_init",
-            ct.byref(output),
-            ct.c_size_t(len(inputs)),
-            inputs[0].data_type,
-            ct.c_int(_UNKNOWN_RANK),
-            _STRIDED,
-            _VARIABLE,
-        )
+        logical_inputs = [self._logical_input(number, tensor) for number, tensor in enumerate(inputs)]
+        output = self._logical_output(len(inputs), inputs[0].data_type)
         with _Handles(self._library) as handles:
-            partition = self._partition(kind, attributes, described, output, handles)
-            compiled = handles.made("graph_compiled_partition")
-            self._call("graph_compiled_partition_create", ct.byref(compiled), partition)
-            pointers = (ct.POINTER(_LogicalTensor) * len(described))(*(ct.pointer(one) for one in described))
-            outputs = (ct.POINTER(_LogicalTensor) * 1)(ct.pointer(output))
-            self._call(
-                "graph_partition_compile",
-                partition,
-                compiled,
-                ct.c_size_t(len(described)),
-                pointers,
-                ct.c_size_t(1),
-                outputs,
-                self._engine,
-            )
-            self._call(
-                "graph_compiled_partition_query_logical_tensor", compiled, ct.c_size_t(len(inputs)), ct.byref(output)
-            )
-            # The library writes its strides; a plain array is what it is asked for.
-            array = np.full([output.dims[axis] for axis in range(rank)], _UNWRITTEN, dtype=dtype)
-            self._execute(compiled, described, [one.array for one in inputs], output, array, handles)
+            partition = self._partition(kind, attributes, logical_inputs, output, handles)
+            compiled = self._compiled(partition, logical_inputs, output, handles)
+            # The output is contiguous: its layout is strided, none of the library's own. NaN remains where the library
+            # writes nothing.
+            array = np.full(output.dims[:rank], np.nan, dtype=dtype)
+            arrays = [*(tensor.array for tensor in inputs), array]
+            self._execute(compiled, [*logical_inputs, output], arrays, handles)
             return array
 
     def _partition(
         self,
         kind: int,
         attributes: Mapping[str, str | int | Ints],
-        described: Sequence[_LogicalTensor],
+        inputs: Sequence[_LogicalTensor],
         output: _LogicalTensor,
         handles: _Handles,
     ) -> ct.c_void_p:
         """Put the operation in a graph of its own and return its only partition."""
-        graph, op = handles.made("graph_graph"), handles.made("graph_op")
-        self._call("graph_graph_create", ct.byref(graph), _CPU)
-        self._call("graph_op_create", ct.byref(op), ct.c_size_t(0), kind, b"tconv")
+        graph, op = handles.new("graph_graph"), handles.new("graph_op")
+        self._invoke("graph_graph_create", ct.byref(graph), _CPU)
+        self._invoke("graph_op_create", ct.byref(op), ct.c_size_t(0), kind, b"tconv")
         for name, value in attributes.items():
-            self._attribute(op, name, value)
-        for one in described:
-            self._call("graph_op_add_input", op, ct.byref(one))
-        self._call("graph_op_add_output", op, ct.byref(output))
-        self._call("graph_add_op", graph, op)
-        self._call("graph_graph_finalize", graph)
-        self._call("graph_graph_filter", graph, _FUSION)
+            self._set_attribute(op, name, value)
+        for tensor in inputs:
+            self._invoke("graph_op_add_input", op, ct.byref(tensor))
+        self._invoke("graph_op_add_output", op, ct.byref(output))
+        self._invoke("graph_add_op", graph, op)
+        self._invoke("graph_graph_finalize", graph)
+        self._invoke("graph_graph_filter", graph, _FUSION)
         count = ct.c_size_t()
-        self._call("graph_graph_get_partition_num", graph, ct.byref(count))
+        self._invoke("graph_graph_get_partition_num", graph, ct.byref(count))
         if count.value != 1:
-            raise Refusal(f"filter gave {count.value} partitions", 3)
-        partition = handles.made("graph_partition")
-        self._call("graph_graph_get_partitions", graph, ct.c_size_t(1), ct.byref(partition))
+            raise Refusal(f"filter gave {count.value} partitions", _UNIMPLEMENTED)
+        partition = handles.new("graph_partition")
+        self._invoke("graph_graph_get_partitions", graph, ct.c_size_t(1), ct.byref(partition))
         supported = ct.c_uint8()
-        self._call("graph_partition_is_supported", partition, ct.byref(supported))
+        self._invoke("graph_partition_is_supported", partition, ct.byref(supported))
         if not supported.value:
-            raise Refusal("partition is not supported", 3)
+            raise Refusal("partition is not supported", _UNIMPLEMENTED)
         return partition
+
+    def _compiled(
+        self, partition: ct.c_void_p, inputs: Sequence[_LogicalTensor], output: _LogicalTensor, handles: _Handles
+    ) -> ct.c_void_p:
+        """Return the compiled partition; `output` then has its sizes."""
+        compiled = handles.new("graph_compiled_partition")
+        self._invoke("graph_compiled_partition_create", ct.byref(compiled), partition)
+        self._invoke(
+            "graph_partition_compile",
+            partition,
+            compiled,
+            ct.c_size_t(len(inputs)),
+            (ct.POINTER(_LogicalTensor) * len(inputs))(*map(ct.pointer, inputs)),
+            ct.c_size_t(1),
+            (ct.POINTER(_LogicalTensor) * 1)(ct.pointer(output)),
+            self._engine,
+        )
+        self._invoke(
+            "graph_compiled_partition_query_logical_tensor", compiled, ct.c_size_t(len(inputs)), ct.byref(output)
+        )
+        return compiled
 
     def _execute(
         self,
         compiled: ct.c_void_p,
-        described: Sequence[_LogicalTensor],
+        logical_tensors: Sequence[_LogicalTensor],
         arrays: Sequence[Array],
-        output: _LogicalTensor,
-        y: Array,
         handles: _Handles,
     ) -> None:
+        """Execute the compiled partition on arrays, of which the last is the output's."""
         tensors = []
-        for logical, array in zip([*described, output], [*arrays, y], strict=True):
-            tensor = handles.made("graph_tensor")
-            self._call(
-                "graph_tensor_create", ct.byref(tensor), ct.byref(logical), self._engine, ct.c_void_p(array.ctypes.data)
-            )
-            tensors.append(tensor)
-        given = (ct.c_void_p * len(arrays))(*(one.value for one in tensors[:-1]))
-        wanted = (ct.c_void_p * 1)(tensors[-1].value)
-        self._call(
+        for logical, array in zip(logical_tensors, arrays, strict=True):
+            tensor = handles.new("graph_tensor")
+            data = ct.c_void_p(array.ctypes.data)
+            self._invoke("graph_tensor_create", ct.byref(tensor), ct.byref(logical), self._engine, data)
+            tensors.append(tensor.value)
+        *inputs, output = tensors
+        self._invoke(
             "graph_compiled_partition_execute",
             compiled,
             self._stream,
-            ct.c_size_t(len(arrays)),
-            given,
+            ct.c_size_t(len(inputs)),
+            (ct.c_void_p * len(inputs))(*inputs),
             ct.c_size_t(1),
-            wanted,
+            (ct.c_void_p * 1)(output),
         )
-        self._call("stream_wait", self._stream)
+        self._invoke("stream_wait", self._stream)
 
-    def _described(self, number: int, one: Tensor) -> _LogicalTensor:
+    def _logical_input(self, number: int, tensor: Tensor) -> _LogicalTensor:
         logical = _LogicalTensor()
-        dims = (ct.c_int64 * _MOST_DIMENSIONS)(*one.array.shape)
-        kept = _CONSTANT if one.constant else _VARIABLE
-        self._call(
+        self._invoke(
             "graph_logical_tensor_init_with_dims",
             ct.byref(logical),
             ct.c_size_t(number),
-            one.data_type,
-            ct.c_int(one.array.ndim),
-            dims,
+            tensor.data_type,
+            ct.c_int(tensor.array.ndim),
+            (ct.c_int64 * _MOST_DIMENSIONS)(*tensor.array.shape),
             _STRIDED,
-            kept,
+            _CONSTANT if tensor.constant else _VARIABLE,
         )
         return logical
 
-    def _attribute(self, op: ct.c_void_p, name: str, value: str | int | Ints) -> None:
-        word = ATTRIBUTES[name]
+    def _logical_output(self, number: int, data_type: int) -> _LogicalTensor:
+        logical = _LogicalTensor()
+        self._invoke(
+            "graph_logical_tensor_init",
+            ct.byref(logical),
+            ct.c_size_t(number),
+            data_type,
+            ct.c_int(_UNKNOWN_RANK),
+            _STRIDED,
+            _VARIABLE,
+        )
+        return logical
+
+    def _set_attribute(self, op: ct.c_void_p, name: str, value: str | int | Ints) -> None:
+        attribute = ATTRIBUTES[name]
         if isinstance(value, str):
             text = value.encode()
-            self._call("graph_op_set_attr_str", op, word, text, ct.c_size_t(len(text)))
+            self._invoke("graph_op_set_attr_str", op, attribute, text, ct.c_size_t(len(text)))
             return
         numbers = (value,) if isinstance(value, int) else value
-        # A scalar is said by a length of 0.
+        # For the library, a length of 0 means a scalar.
         length = 0 if isinstance(value, int) else len(value)
-        self._call(
-            "graph_op_set_attr_s64", op, word, (ct.c_int64 * max(len(numbers), 1))(*numbers), ct.c_size_t(length)
-        )
+        array = (ct.c_int64 * max(len(numbers), 1))(*numbers)
+        self._invoke("graph_op_set_attr_s64", op, attribute, array, ct.c_size_t(length))
 
-    def _call(self, name: str, *arguments: Any) -> None:  # noqa: ANN401 - ctypes
+    def _invoke(self, name: str, *arguments: Any) -> None:  # noqa: ANN401 - ctypes
         status = getattr(self._library, f"dnnl_{name}")(*arguments)
         if status:
             raise Refusal(name, status)
 
 
-_UNWRITTEN = float("nan")
-"""What an output is filled with before, so that memory that is not written is seen."""
-
-
 class _Handles:
-    """Objects of the library, destroyed in the reverse order of their making."""
+    """Objects of the library, destroyed in the reverse order of their creation."""
 
     def __init__(self, library: ct.CDLL) -> None:
         self._library = library
-        self._made: list[tuple[str, ct.c_void_p]] = []
+        self._handles: list[tuple[str, ct.c_void_p]] = []
 
-    def made(self, kind: str) -> ct.c_void_p:
-        """Return an empty handle whose object is destroyed at the end."""
+    def new(self, kind: str) -> ct.c_void_p:
+        """Return an empty handle; the object that it gets is destroyed at the end."""
         handle = ct.c_void_p()
-        self._made.append((kind, handle))
+        self._handles.append((kind, handle))
         return handle
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for kind, handle in reversed(self._made):
+        for kind, handle in reversed(self._handles):
             if handle.value:
                 getattr(self._library, f"dnnl_{kind}_destroy")(handle)
-
-
-def _found() -> Path:
-    """Return where libdnnl is.
-
-    Raises:
-        BackendMissing: nowhere.
-    """
-    named = os.environ.get(LIBRARY_VARIABLE)
-    if named and Path(named).is_file():
-        return Path(named).resolve()
-    roots = [Path(named)] if named else [Path(sys.prefix), Path(site.getuserbase())]
-    for folder in (folder for root in roots for folder in (root, root / "lib")):
-        # A wheel has no links: all of these are the same library, and the first is what the last wheel brought.
-        for candidate in sorted(folder.glob("libdnnl.so.3*")):
-            return candidate.resolve()
-    raise BackendMissing(
-        f"backend 'onednn' must have libdnnl; install it with: {_REMEDY}"
-        if not named
-        else f"{LIBRARY_VARIABLE} must name libdnnl.so or an environment that has it (got {named!r}); "
-        f"make one with: python -m venv {named} && {named}/bin/pip install onednn"
-    )
-
-
-def _loaded(path: Path) -> ct.CDLL:
-    """Load the library, and what its current build needs: neither knows that they lie in one folder.
-
-    Raises:
-        BackendMissing: it cannot be loaded, or is too old.
-    """
-    driver = path.parent / _DRIVER
-    if driver.is_file():
-        # The installed .icd file points nowhere. The loader takes what is named here, and more than one.
-        named = [name for name in os.environ.get(_DRIVERS_VARIABLE, "").split(os.pathsep) if name]
-        if str(driver) not in named:
-            os.environ[_DRIVERS_VARIABLE] = os.pathsep.join([str(driver), *named])
-    try:
-        library = _with_needed(path)
-    except OSError as error:
-        told = " ".join(str(error).split())
-        raise BackendMissing(f"backend 'onednn' must load {path} (got: {told}){_remedy(path, told)}") from None
-    if not hasattr(library, "dnnl_graph_op_create"):
-        raise BackendMissing(
-            f"backend 'onednn' must have a libdnnl with the Graph API, 3.0 or newer (got {path}); "
-            f"install one with: {_REMEDY}"
-        )
-    return library
-
-
-def _with_needed(path: Path) -> ct.CDLL:
-    """Load a library, and before it each that the loader misses and that lies beside it.
-
-    Raises:
-        OSError: one that it misses is not there, or it is no library.
-    """
-    missed: set[str] = set()
-    while True:
-        try:
-            return ct.CDLL(str(path), mode=ct.RTLD_GLOBAL)
-        except OSError as error:
-            found = _NOT_THERE.search(str(error))
-            if found is None or found["name"] in missed or not (path.parent / found["name"]).is_file():
-                raise
-            missed.add(found["name"])
-        _with_needed(path.parent / found["name"])
-
-
-def _remedy(path: Path, told: str) -> str:
-    """Return the command that brings what the loader misses."""
-    found = _NOT_THERE.search(told)
-    if found is None:
-        return f"; install another with: {_REMEDY}"
-    if found["name"].startswith("libgomp"):
-        return "; install it with: apt-get install libgomp1"
-    return f"; install what it needs with: {_pip(path)} install onednn"
-
-
-def _without_engine(path: Path, refusal: Refusal) -> str:
-    """Return what is in the way of an engine: the current build has one only where SYCL sees the processor."""
-    told = f"backend 'onednn' must have an engine for the processor (got {refusal} from {path})"
-    hidden = [name for name in _HIDES_THE_CPU if name in os.environ]
-    if hidden:
-        return f"{told}; let SYCL see it with: unset {' '.join(hidden)}"
-    return f"{told}; install its driver with: {_pip(path)} install --force-reinstall intel-opencl-rt"
-
-
-def _pip(path: Path) -> str:
-    """Return the pip of the environment that a library lies in."""
-    pip = path.parent.parent / "bin" / "pip"
-    return str(pip) if pip.is_file() else "pip"

@@ -1,4 +1,4 @@
-"""ONNX's own ReferenceEvaluator: no oracle, a backend to be judged like the others."""
+"""ONNX's own ReferenceEvaluator, judged like every other backend."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import OPSETS, build
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.outcome import Broke, Produced, Refused
 
 if TYPE_CHECKING:
@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
 
 class OnnxReference:
-    """The evaluator behind the checker: it has no checks of its own."""
+    """The evaluator after the checker, because it checks nothing itself."""
 
     def info(self) -> BackendInfo:
         """Return onnx's version."""
-        dialects = tuple(sorted(OPSETS, key=OPSETS.__getitem__, reverse=True))
-        return BackendInfo("onnx-reference", onnx.__version__, dialects, {"checker": "full"})
+        return BackendInfo("onnx-reference", onnx.__version__, ONNX_DIALECT_NAMES, {"checker": "full"})
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Check the model, then evaluate it; what the checker refuses is refused."""
@@ -35,9 +34,8 @@ class OnnxReference:
             onnx.checker.check_model(model, full_check=True)
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
             return Refused(str(error).partition("\n")[0])
-        feeds = {one.name: arrays[one.role] for one in call.inputs if not one.constant}
         try:
-            outputs: Any = ReferenceEvaluator(model).run(None, feeds)
+            outputs: Any = ReferenceEvaluator(model).run(None, call.feeds(arrays))
             return Produced(np.asarray(outputs[0]))
-        except Exception as error:  # noqa: BLE001 - it says whatever numpy says; that is its answer
+        except Exception as error:  # noqa: BLE001 - it has no exceptions of its own: any of numpy's may come
             return Broke(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")

@@ -1,4 +1,4 @@
-"""ONNX's shape inference: a shape and a type, no values. Runtimes build on it at load."""
+"""ONNX's shape inference: a shape and a type, no values. Runtimes use it when they load a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
+from tconv.backends.onnx_model import ELEMENT_TYPES, ONNX_DIALECT_NAMES, build
 from tconv.backends.outcome import Refused, ShapeOnly, Unsupported
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
 
-_WORDS = {number: str(word) for word, number in ELEMENT_TYPES.items()}
+_DTYPES = {element_type: str(dtype) for dtype, element_type in ELEMENT_TYPES.items()}
 
 
 class OnnxShapeInference:
@@ -29,11 +29,10 @@ class OnnxShapeInference:
     def info(self) -> BackendInfo:
         """Return onnx's version and the mode."""
         name = "onnx-shape-inference" + ("" if self.strict else "-lenient")
-        dialects = tuple(sorted(OPSETS, key=OPSETS.__getitem__, reverse=True))
-        return BackendInfo(name, onnx.__version__, dialects, {"strict_mode": str(self.strict)})
+        return BackendInfo(name, onnx.__version__, ONNX_DIALECT_NAMES, {"strict_mode": str(self.strict)})
 
     def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
-        """Infer the output's shape with the output's declaration taken away."""
+        """Infer the output's shape, which the model does not declare here."""
         model = build(call, arrays)
         model.graph.output[0].type.tensor_type.ClearField("shape")
         try:
@@ -43,10 +42,10 @@ class OnnxShapeInference:
         output = inferred.graph.output[0].type.tensor_type
         if not output.HasField("shape") or any(not dim.HasField("dim_value") for dim in output.shape.dim):
             return Unsupported("no shape is inferred, or not all of it")
-        return ShapeOnly(tuple(dim.dim_value for dim in output.shape.dim), _WORDS.get(output.elem_type, "unknown"))
+        return ShapeOnly(tuple(dim.dim_value for dim in output.shape.dim), _DTYPES.get(output.elem_type, "unknown"))
 
 
 class OnnxShapeInferenceLenient(OnnxShapeInference):
-    """`infer_shapes` as it is by default: what cannot be inferred is passed over."""
+    """`infer_shapes` in its default mode: an operator whose inference fails has no shape."""
 
     strict = False

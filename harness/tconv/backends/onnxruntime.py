@@ -8,7 +8,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import OPSETS, build
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ _REFUSALS = (state.InvalidGraph, state.InvalidArgument, state.InvalidProtobuf, s
 
 
 class OnnxRuntime:
-    """A session a call, with the default optimisations, on one thread."""
+    """One session for each call, with the default optimisations, on one thread."""
 
     def __init__(self) -> None:
         self._options = ort.SessionOptions()
         self._options.intra_op_num_threads = 1
         self._options.inter_op_num_threads = 1
-        # Refusals come as exceptions; their logged copies would fill the worker's log.
+        # Refusals come as exceptions; logged as well, they would fill the worker's log.
         self._options.log_severity_level = _FATAL
 
     def info(self) -> BackendInfo:
@@ -38,7 +38,7 @@ class OnnxRuntime:
         return BackendInfo(
             "onnxruntime",
             ort.__version__,
-            tuple(sorted(OPSETS, key=OPSETS.__getitem__, reverse=True)),
+            ONNX_DIALECT_NAMES,
             {
                 "provider": "CPUExecutionProvider",
                 "build": ort.get_build_info(),
@@ -48,17 +48,16 @@ class OnnxRuntime:
         )
 
     def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
-        """Build the model, load it, run it. A model that is called invalid is refused, at load or at run."""
+        """Build the model, load it, run it. The runtime may call it invalid at load or at run: both are refusals."""
         model = build(call, arrays).SerializeToString()
-        feeds = {one.name: arrays[one.role] for one in call.inputs if not one.constant}
         try:
             session = ort.InferenceSession(model, self._options, providers=["CPUExecutionProvider"])
-            return Produced(session.run(None, feeds)[0])
+            return Produced(session.run(None, call.feeds(arrays))[0])
         except state.NotImplemented as error:
             return Unsupported(_first_line(error))
         except _REFUSALS as error:
             return Refused(_first_line(error))
-        except Exception as error:  # noqa: BLE001 - whatever else the runtime raises is its answer
+        except Exception as error:  # noqa: BLE001 - the runtime may raise anything
             return Broke(f"{type(error).__name__}: {_first_line(error)}")
 
 

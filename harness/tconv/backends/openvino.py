@@ -15,7 +15,7 @@ from tconv.cases.layouts import inverse, permutation
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call, Input
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 _PLAIN = "openvino/ConvolutionBackpropData-1"
 _GROUPED = "openvino/GroupConvolutionBackpropData-1"
-_ELEMENTS = {DType.F32: ov.Type.f32, DType.F16: ov.Type.f16, DType.BF16: ov.Type.bf16, DType.F64: ov.Type.f64}
+_ELEMENT_TYPES = {DType.F32: ov.Type.f32, DType.F16: ov.Type.f16, DType.BF16: ov.Type.bf16, DType.F64: ov.Type.f64}
 _NO_NODE = "Unsupported operation of type"
-_TIMES = 8
-# The default hint is bf16 on processors that have it; a case names the precision that it wants.
+_REPETITIONS = 8
+# By default f32 models are computed in bf16 on processors that have it.
 _SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
 
 
 class OpenVino:
-    """One operation a model; layouts that it does not have go through its Transpose."""
+    """A model of one operation, with Transpose and Reshape for layouts that the operation does not have."""
 
     def __init__(self) -> None:
         self._core = ov.Core()
@@ -41,11 +41,11 @@ class OpenVino:
         return BackendInfo("openvino", version(), (_PLAIN, _GROUPED), environment(self._core))
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Build the model, compile it, infer. What building or compiling throws is a refusal."""
+        """Build the model, compile it, infer. An exception while building or compiling is a refusal."""
         if call.symbolic and 0 in call.inputs[0].shape:
-            # Some of these write outside their memory, and the process dies of it in a later case that has no part in
-            # it. Asked several times, it dies in this one.
-            for _ in range(_TIMES):
+            # Some of these calls write outside their memory, and the process dies of it during a later case, which
+            # would be blamed. Run several times, it dies during this one.
+            for _ in range(_REPETITIONS):
                 self._run(call, arrays)
         return self._run(call, arrays)
 
@@ -54,14 +54,11 @@ class OpenVino:
             model = _model(call, arrays)
         except RuntimeError as error:
             return Refused(one_line(error))
-        made = compiled(self._core, model)
-        if not isinstance(made, ov.CompiledModel):
-            return made
-        return inferred(made, [arrays[one.role] for one in call.inputs if not one.constant], call)
+        return outcome(self._core, model, call, arrays)
 
 
 def version() -> str:
-    """Return the release, without the build that follows it."""
+    """Return the version without the build."""
     return str(ov.__version__).partition("-")[0]
 
 
@@ -73,61 +70,56 @@ def environment(core: ov.Core) -> dict[str, str]:
     }
 
 
-def compiled(core: ov.Core, model: ov.Model) -> ov.CompiledModel | Refused | Unsupported:
-    """Return the model compiled for the CPU, or why it is not."""
+def outcome(core: ov.Core, model: ov.Model, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+    """Compile a call's model for the CPU, infer, and return what came of it."""
     try:
-        return core.compile_model(model, "CPU", _SETTINGS)
+        compiled = core.compile_model(model, "CPU", _SETTINGS)
     except RuntimeError as error:
         message = one_line(error)
         return Unsupported(message) if _NO_NODE in message else Refused(message)
-
-
-def inferred(made: ov.CompiledModel, feeds: Sequence[Array], call: Call) -> Produced | Broke | Refused:
-    """Return the output for the arrays that are fed, in the order of the model's inputs."""
     try:
-        request = made.create_infer_request()
-        for index, array in enumerate(feeds):
+        request = compiled.create_infer_request()
+        for index, array in enumerate(call.feeds(arrays).values()):
             request.set_input_tensor(index, _tensor(array))
-        if made.output(0).get_partial_shape().is_static:
-            request.set_output_tensor(0, _unwritten(made.output(0)))
+        if compiled.output(0).get_partial_shape().is_static:
+            request.set_output_tensor(0, _nan_filled(compiled.output(0)))
         request.infer()
         return Produced(_array(request.get_output_tensor(0)))
     except RuntimeError as error:
-        # With symbolic sizes the shapes are first seen here, and what they break is refused here.
+        # With symbolic sizes the shapes are not known before: what is wrong with them is refused here.
         return Refused(one_line(error)) if call.symbolic else Broke(one_line(error))
 
 
 def one_line(error: Exception) -> str:
-    """Return an exception's message in one line of bearable length."""
+    """Return an exception's message in one line, cut at 500 characters."""
     return " ".join(str(error).split())[:500]
 
 
 def _model(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
-    fed = []
+    parameters = []
     nodes = {}
-    for one in call.inputs:
-        if one.role == "output_shape":
-            # opset1.constant takes no empty list.
-            nodes[one.role] = ov.op.Constant(ov.Tensor(np.array(one.values, dtype=np.int64)))
-        elif one.constant:
-            nodes[one.role] = ov.op.Constant(_tensor(arrays[one.role]))
+    for tensor in call.inputs:
+        if tensor.role == "output_shape":
+            # opset1.constant does not accept an empty list.
+            nodes[tensor.role] = ov.op.Constant(ov.Tensor(np.array(tensor.values, dtype=np.int64)))
+        elif tensor.constant:
+            nodes[tensor.role] = ov.op.Constant(_tensor(arrays[tensor.role]))
         else:
-            nodes[one.role] = _parameter(one, symbolic=call.symbolic)
-            fed.append(nodes[one.role])
+            nodes[tensor.role] = _parameter(tensor, symbolic=call.symbolic)
+            parameters.append(nodes[tensor.role])
     x = nodes["x"]
     if call.data_format is not DataFormat.NCX:
         x = opset1.transpose(x, opset1.constant(np.array(permutation(call.rank, call.data_format))))
     y = _operation(call, x, _canonical(call, nodes["w"]), nodes.get("output_shape"))
     if call.data_format is not DataFormat.NCX:
         y = opset1.transpose(y, opset1.constant(np.array(inverse(permutation(call.rank, call.data_format)))))
-    return ov.Model([y], fed, "tconv")
+    return ov.Model([y], parameters, "tconv")
 
 
 def _canonical(call: Call, w: ov.Node) -> ov.Node:
     if call.filter_format is FilterFormat.XOI:
-        taps = call.rank
-        w = opset1.transpose(w, opset1.constant(np.array([taps + 1, taps, *range(taps)])))
-    # The grouped operation alone wants the groups as a dimension of their own.
+        w = opset1.transpose(w, opset1.constant(np.array([call.rank + 1, call.rank, *range(call.rank)])))
+    # Only the grouped operation has the groups as an axis of the filter.
     if (call.dialect.name == _GROUPED) == (call.filter_format is FilterFormat.GIOX):
         return w
     channels, out_channels, *kernel = call.written.w.shape
@@ -137,29 +129,30 @@ def _canonical(call: Call, w: ov.Node) -> ov.Node:
 
 
 def _operation(call: Call, x: ov.Node, w: ov.Node, output_shape: ov.Node | None) -> ov.Node:
-    make = opset1.group_convolution_backprop_data if call.dialect.name == _GROUPED else opset1.convolution_backprop_data
-    words: dict[str, Any] = {
+    grouped = call.dialect.name == _GROUPED
+    operation = opset1.group_convolution_backprop_data if grouped else opset1.convolution_backprop_data
+    attributes: dict[str, Any] = {
         name: list(value) if isinstance(value, tuple) else value for name, value in call.attributes.items()
     }
-    strides = words.pop("strides", [])
-    return make(x, w, strides, output_shape, **words)
+    strides = attributes.pop("strides", [])
+    return operation(x, w, strides, output_shape, **attributes)
 
 
-def _parameter(one: Input, *, symbolic: bool) -> ov.Node:
-    shape = ov.PartialShape([-1] * len(one.shape)) if symbolic else ov.PartialShape(list(one.shape))
-    return opset1.parameter(shape, _ELEMENTS[one.dtype or DType.F32])
+def _parameter(tensor: Input, *, symbolic: bool) -> ov.Node:
+    shape = ov.PartialShape([-1] * len(tensor.shape) if symbolic else list(tensor.shape))
+    return opset1.parameter(shape, _ELEMENT_TYPES[tensor.dtype or DType.F32])
 
 
 def _tensor(array: Array) -> ov.Tensor:
-    # Of a scalar numpy would make a list of one.
+    # ascontiguousarray would give a scalar an axis.
     array = array if array.flags.c_contiguous else np.ascontiguousarray(array)
     if array.dtype == ml_dtypes.bfloat16:
         return ov.Tensor(array.view(np.uint16), ov.Shape(array.shape), ov.Type.bf16)
     return ov.Tensor(array.copy())
 
 
-def _unwritten(output: ov.ConstOutput) -> ov.Tensor:
-    """Return an output full of NaN, so that memory that is not written is seen, whatever was there before."""
+def _nan_filled(output: ov.ConstOutput) -> ov.Tensor:
+    """Return an output full of NaN, so that elements which the runtime does not write are noticed."""
     tensor = ov.Tensor(output.get_element_type(), output.get_shape())
     tensor.data.view(np.uint8)[...] = 0xFF
     return tensor
@@ -167,6 +160,6 @@ def _unwritten(output: ov.ConstOutput) -> ov.Tensor:
 
 def _array(tensor: ov.Tensor) -> Array:
     if tensor.element_type == ov.Type.bf16:
-        raw = np.array(tensor.data).tobytes()
-        return np.frombuffer(raw, dtype=ml_dtypes.bfloat16).reshape(tuple(tensor.shape))
+        bits = np.array(tensor.data).tobytes()
+        return np.frombuffer(bits, dtype=ml_dtypes.bfloat16).reshape(tuple(tensor.shape))
     return np.array(tensor.data)

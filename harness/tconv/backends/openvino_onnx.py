@@ -1,4 +1,4 @@
-"""OpenVINO reading our ONNX models."""
+"""OpenVINO on the ONNX model of a call."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import openvino as ov
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import OPSETS, build
-from tconv.backends.openvino import compiled, environment, inferred, one_line, version
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
+from tconv.backends.openvino import environment, one_line, outcome, version
 from tconv.backends.outcome import Refused
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
 
-
-_TIMES = 64
+_REPETITIONS = 64
 
 
 class OpenVinoOnnx:
@@ -31,30 +30,27 @@ class OpenVinoOnnx:
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""
-        dialects = tuple(sorted(OPSETS, key=OPSETS.__getitem__, reverse=True))
-        return BackendInfo("openvino-onnx", version(), dialects, environment(self._core))
+        return BackendInfo("openvino-onnx", version(), ONNX_DIALECT_NAMES, environment(self._core))
 
     def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
         """Read the model, compile it, infer."""
         model = build(call, arrays).SerializeToString()
         if call.symbolic and _is_beyond_memory(call):
-            # The process dies of these, but often in a later case that has no part in it. Asked many times, it dies in
-            # this one.
-            for _ in range(_TIMES):
+            # The process dies of these calls, but often during a later case, which would be blamed. Run many times,
+            # it dies during this one.
+            for _ in range(_REPETITIONS):
                 self._run(model, call, arrays)
         return self._run(model, call, arrays)
 
     def _run(self, model: bytes, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
         try:
-            read = self._core.read_model(model, b"")
+            ov_model = self._core.read_model(model, b"")
         except RuntimeError as error:
             return Refused(one_line(error))
-        feeds = [arrays[one.role] for one in call.inputs if not one.constant]
-        made = compiled(self._core, read)
-        return inferred(made, feeds, call) if isinstance(made, ov.CompiledModel) else made
+        return outcome(self._core, ov_model, call, arrays)
 
 
 def _is_beyond_memory(call: Call) -> bool:
-    """Return whether symbolic sizes turn out to be what inference writes outside its memory for."""
+    """Return whether the sizes of a symbolic call are such that inference writes outside its memory."""
     x, w = call.written.x.shape, call.written.w.shape
     return 0 in x[2:] or x[1:2] != w[:1]

@@ -1,4 +1,4 @@
-"""For runtimes that have no text of their own: the call's geometry, resolved by the dialect's primary rules."""
+"""For runtimes without a dialect of their own: the call's geometry, resolved by its dialect's primary rules."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.dialects.geometry import Geometry
 
-SPOKEN = ("geometry/1", *(name for name in DIALECTS if name != "geometry/1"))
-"""Every dialect: what is resolved first can be said in any."""
+ALL_DIALECT_NAMES = ("geometry/1", *(name for name in DIALECTS if name != "geometry/1"))
+"""The dialects of such a backend: it is given a geometry, which can be resolved from a call in any dialect."""
 
 
 def geometry_of(call: Call) -> Geometry | Refused:

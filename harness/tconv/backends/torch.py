@@ -1,6 +1,6 @@
-"""PyTorch's conv_transpose1d, 2d and 3d: the second opinion on the reference, in true float64 too.
+"""PyTorch's conv_transpose1d, 2d and 3d, which the reference is also checked against, in float64.
 
-Asymmetric pads are beyond its interface: it runs without pads, and the output is cut out of what is reached.
+Its interface has no asymmetric pads, so it runs without pads and its output is cropped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from tconv.backends import BackendInfo
 from tconv.backends.outcome import Produced, Refused, Unsupported
-from tconv.backends.resolved import SPOKEN, geometry_of
+from tconv.backends.resolved import ALL_DIALECT_NAMES, geometry_of
 from tconv.cases.layouts import permutation
 from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat, FilterFormat
@@ -41,7 +41,7 @@ class Torch:
         return BackendInfo(
             "torch",
             torch.__version__,
-            SPOKEN,
+            ALL_DIALECT_NAMES,
             {
                 "threads": "1",
                 "mkldnn": str(torch.backends.mkldnn.is_available()),
@@ -61,12 +61,12 @@ class Torch:
         w = _iox(_tensor(arrays["w"]), call)
         b = _tensor(arrays["b"]) if "b" in arrays else None
         try:
-            reached = _OPERATORS[call.rank](
+            unpadded = _OPERATORS[call.rank](
                 x, w, None, stride=geometry.strides, dilation=geometry.dilations, groups=geometry.groups
             )
         except RuntimeError as error:
             return Refused(str(error).partition("\n")[0])
-        y = _cut(reached, geometry)
+        y = _cropped(unpadded, geometry)
         y = y if b is None else y + b.reshape(-1, *(1,) * call.rank)
         return Produced(_array(y if call.data_format is DataFormat.NCX else y.movedim(1, -1)))
 
@@ -92,13 +92,15 @@ def _iox(w: torch.Tensor, call: Call) -> torch.Tensor:
     return w.flatten(0, 1) if call.filter_format is FilterFormat.GIOX else w
 
 
-def _cut(reached: torch.Tensor, geometry: Geometry) -> torch.Tensor:
-    """Enlarge at both ends, then crop: one side may crop more than there is without the other's enlargement."""
-    sides = list(zip(geometry.pads_begin, geometry.pads_end, strict=True))
-    # torch's padding takes the last axis first.
-    added = [max(-pad, 0) for begin, end in reversed(sides) for pad in (begin, end)]
-    enlarged = torch.nn.functional.pad(reached, added) if any(added) else reached
-    cropped = [
-        slice(max(begin, 0), max(begin, 0) + size) for (begin, _), size in zip(sides, geometry.output, strict=True)
-    ]
-    return enlarged[(..., *cropped)]
+def _cropped(unpadded: torch.Tensor, geometry: Geometry) -> torch.Tensor:
+    """Add zeros where pads are negative, then crop where they are positive.
+
+    In this order, because a pad at one end may be larger than the axis is without the zeros at the other.
+    """
+    pads = list(zip(geometry.pads_begin, geometry.pads_end, strict=True))
+    # torch's padding has the last axis first.
+    zeros = [max(-pad, 0) for ends in reversed(pads) for pad in ends]
+    enlarged = functional.pad(unpadded, zeros) if any(zeros) else unpadded
+    starts = [max(begin, 0) for begin in geometry.pads_begin]
+    window = [slice(start, start + size) for start, size in zip(starts, geometry.output, strict=True)]
+    return enlarged[(..., *window)]

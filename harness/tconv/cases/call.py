@@ -74,6 +74,10 @@ class Call:
         """The number of spatial axes of the data."""
         return len(self.inputs[0].shape) - 2
 
+    def feeds(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the arrays, given by role, of the inputs that are not constants: by name, in the inputs' order."""
+        return {tensor.name: arrays[tensor.role] for tensor in self.inputs if not tensor.constant}
+
 
 def signature(case: Case, dialect: Dialect) -> Signature:
     """Return what the case writes in the dialect: what it mentions, and neutral values where the dialect wants one."""

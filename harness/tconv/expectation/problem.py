@@ -85,7 +85,7 @@ class Problem:
     @property
     def fed(self) -> dict[str, Array]:
         """What is fed to the model, by the names of its inputs, in their order."""
-        return {tensor.name: self.arrays[tensor.role] for tensor in self.call.inputs if not tensor.constant}
+        return self.call.feeds(self.arrays)
 
     @property
     def disputed_readings(self) -> list[Reading]:
