@@ -75,10 +75,15 @@ class Attributes:
         """Return the attributes that are written, by name, in the order of the class."""
         return {name: value for name in ATTRIBUTES if (value := getattr(self, name)) is not None}
 
+    def per_axis(self, name: str, rank: int) -> Ints:
+        """Return a list attribute, or its neutral entry for each of `rank` axes where it is not written."""
+        value: Ints | None = getattr(self, name)
+        return (NEUTRAL[name],) * rank if value is None else value
+
 
 ATTRIBUTES = tuple(field.name for field in fields(Attributes))
 NEUTRAL: Final = {"strides": 1, "dilations": 1, "pads_begin": 0, "pads_end": 0, "output_padding": 0}
-"""Attributes with an entry for each spatial axis, and the entry that changes nothing."""
+"""Attributes with an entry for each spatial axis, and the entry that changes nothing, in the order of `Attributes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,5 +137,4 @@ class Signature:
 
     def per_axis(self, name: str) -> Ints:
         """Return a list attribute, or its neutral entry for every spatial axis where it is not written."""
-        value: Ints | None = getattr(self.attributes, name)
-        return (NEUTRAL[name],) * self.rank if value is None else value
+        return self.attributes.per_axis(name, self.rank)

@@ -1,4 +1,4 @@
-"""A case said in a dialect: its own words, only the attributes that are written, inputs in its layouts."""
+"""A case expressed in a dialect: the dialect's words, only the attributes that are written, inputs in its layouts."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tconv.cases.layouts import data_shape, from_iox, from_ncx
-from tconv.vocabulary import NEUTRAL, DataFormat, DType, FilterFormat, Signature, TensorType
+from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.cases.case import Case, Operand
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.vocabulary import Array, Attributes, Ints
+    from tconv.vocabulary import Array, Attributes, Ints, Signature
 
 Value = str | int | tuple[int, ...]
 _Format = TypeVar("_Format", DataFormat, FilterFormat)
@@ -52,7 +52,7 @@ class Call:
         filter_format: the layout of the filter, likewise.
         groups: for backends that need the number apart from attributes.
         symbolic: whether sizes are to be declared as symbols.
-        written: the same in the canonical vocabulary, for backends that have no text of their own.
+        written: the signature, in the canonical vocabulary, for backends that have no text of their own.
     """
 
     dialect: Dialect
@@ -81,15 +81,11 @@ class Call:
 
 def signature(case: Case, dialect: Dialect) -> Signature:
     """Return what the case writes in the dialect: what it mentions, and neutral values where the dialect wants one."""
-    mentioned = case.attributes
-    rank = len(case.x.shape) - 2
-    neutral: dict[str, Any] = {
-        name: (NEUTRAL[name],) * rank
-        for name in dialect.spelling.written
-        if getattr(mentioned, name) is None and name not in case.omit
+    mentioned = case.signature
+    wanted: dict[str, Any] = {
+        name: mentioned.per_axis(name) for name in dialect.spelling.written if name not in case.omit
     }
-    attributes = replace(mentioned, **neutral) if neutral else mentioned
-    return Signature(attributes, _type(case.x), _type(case.w), None if case.b is None else _type(case.b))
+    return replace(mentioned, attributes=replace(case.attributes, **wanted))
 
 
 def express(case: Case, dialect: Dialect) -> Call:
@@ -108,10 +104,6 @@ def express(case: Case, dialect: Dialect) -> Call:
         case.shapes == "symbolic",
         written,
     )
-
-
-def _type(operand: Operand) -> TensorType:
-    return TensorType(operand.shape, operand.dtype)
 
 
 def _layout(word: str | None, default: _Format) -> _Format:
@@ -139,11 +131,9 @@ def _written(attributes: Attributes, dialect: Dialect) -> dict[str, Value]:
 
 
 def _pads(attributes: Attributes) -> Ints:
-    """Return ONNX's single list; the side that is not written is 0 as often as the other has entries."""
-    begin, end = attributes.pads_begin, attributes.pads_end
-    return (begin if begin is not None else (0,) * len(end or ())) + (
-        end if end is not None else (0,) * len(begin or ())
-    )
+    """Return ONNX's single list; a side that is not written has a 0 for each entry of the other."""
+    rank = len(attributes.pads_begin or attributes.pads_end or ())
+    return attributes.per_axis("pads_begin", rank) + attributes.per_axis("pads_end", rank)
 
 
 def _inputs(case: Case, dialect: Dialect, data_format: DataFormat, filter_format: FilterFormat) -> tuple[Input, ...]:

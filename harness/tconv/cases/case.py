@@ -1,12 +1,13 @@
-"""A case: what to ask of any dialect. It knows no dialect, no layout's shape and no array."""
+"""A case: sizes, attributes and recipes of operands, the same for every dialect and in canonical layouts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - the file boundary reads these annotations
 from dataclasses import dataclass, field
+from math import prod
 from typing import Literal
 
-from tconv.vocabulary import Attributes, DType, Ints  # noqa: TC001 - the file boundary reads these annotations
+from tconv.vocabulary import Attributes, DType, Ints, Signature, TensorType
 
 Data = Literal[
     "integers",
@@ -42,6 +43,11 @@ class Operand:
     seed: int = 0
     values: tuple[float, ...] = ()
 
+    @property
+    def tensor_type(self) -> TensorType:
+        """The shape and the element type."""
+        return TensorType(self.shape, self.dtype)
+
 
 @dataclass(frozen=True, slots=True)
 class Cite:
@@ -62,7 +68,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question to every dialect.
+    """A transposed convolution to ask of any dialect.
 
     Attributes:
         id: readable, stable: `topic/file/name[axis=label,...]`.
@@ -71,8 +77,8 @@ class Case:
         shapes: whether the model declares sizes or symbols.
         filter_source: whether the filter is a constant of the model or an input.
         breaks: the one constraint that the case breaks on purpose.
-        omit: attributes that stay away even where a dialect would have them written.
-        expected: literal outputs, held against the reference by `tconv check`.
+        omit: attributes that are not written even where the dialect wants them.
+        expected: literal outputs, which `tconv check` compares with the reference.
         smoke: whether it is in the smoke tier whatever its coverage.
         facts: attribute, axis and size values as text, for patterns.
     """
@@ -98,8 +104,19 @@ class Case:
         return self.id.split("/", 1)[0]
 
     @property
+    def signature(self) -> Signature:
+        """What the case itself writes; a dialect may want more attributes, see `call.signature`."""
+        b = None if self.b is None else self.b.tensor_type
+        return Signature(self.attributes, self.x.tensor_type, self.w.tensor_type, b)
+
+    @property
+    def simplicity(self) -> tuple[int, int, int]:
+        """What examples are ordered by, the simplest first: rank, elements, length of the id."""
+        return len(self.x.shape), prod(self.x.shape) + prod(self.w.shape), len(self.id)
+
+    @property
     def content(self) -> tuple[object, ...]:
-        """All that is asked, and can be hashed: two cases of equal content ask the same."""
+        """All that is asked, hashable: two cases of equal content ask the same."""
         # Values may hold NaN, which is equal to nothing, and zeros of either sign, which are equal.
         operands = repr((self.x, self.w, self.b))
         return self.attributes, operands, self.shapes, self.filter_source, self.breaks, self.omit

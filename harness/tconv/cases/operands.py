@@ -35,7 +35,9 @@ SMALLEST = {DType.F32: -149, DType.F16: -24, DType.BF16: -133, DType.F64: -1074}
 """The exponent of the smallest subnormal."""
 
 _WIDEST = {DType.F32: 20, DType.F16: 3, DType.BF16: 20, DType.F64: 40}
+"""The largest binary exponent of `wide` data."""
 _LARGEST = 15
+"""The largest absolute integer, where no type asks for less."""
 _SPECIAL: dict[str, tuple[float, ...]] = {
     "nan": (np.nan,),
     "infinity": (np.inf, -np.inf),
@@ -45,12 +47,12 @@ _SPECIAL: dict[str, tuple[float, ...]] = {
 
 
 def make_operands(x: Operand, w: Operand, b: Operand | None) -> dict[str, Array]:
-    """Return the operands x, w and, where there is one, b, in NCX and IOX and in their own types."""
+    """Return the operands by role, x, w and perhaps b, in NCX and IOX and in their own types."""
     spans = _spans(x, w)
-    made = {"x": made_operand("x", x, spans.x), "w": made_operand("w", w, spans.w, spans.live)}
+    arrays = {"x": made_operand("x", x, spans.x), "w": made_operand("w", w, spans.w, spans.live)}
     if b is not None:
-        made["b"] = made_operand("b", b, spans.b)
-    return made
+        arrays["b"] = made_operand("b", b, spans.b)
+    return arrays
 
 
 class _Spans(NamedTuple):
@@ -126,7 +128,7 @@ def _bits(role: str, operand: Operand, count: int) -> np.ndarray[Any, np.dtype[n
 
 
 def _integers(bits: np.ndarray[Any, np.dtype[np.uint64]], span: int) -> Array:
-    """Return integers of -span..span without 0, so that no product can be dropped unseen."""
+    """Return integers of -span..span without 0, so that leaving a product out always changes the sum."""
     magnitude = (bits >> np.uint64(8)) % np.uint64(span) + np.uint64(1)
     return np.where(bits & np.uint64(1), -1.0, 1.0) * magnitude.astype(np.float64)
 
@@ -152,7 +154,7 @@ def _scaled(values: Array, exponents: Array | int) -> Array:
 
 
 def _impulse(role: str, operand: Operand) -> Array:
-    """Return zeros with a single one."""
+    """Return zeros with a single 1."""
     count = prod(operand.shape)
     values = np.zeros(count)
     if count:

@@ -55,12 +55,12 @@ def parse(text: str) -> Pattern:
 
 
 def facts_of(case_id: str) -> dict[str, str]:
-    """Return the facts that an id itself tells: its labels."""
+    """Return the facts that an id has in it: its labels."""
     return dict(pair.split("=", 1) for pair in case_id.partition("[")[2].rstrip("]").split(",") if "=" in pair)
 
 
 def label(value: object) -> str:
-    """Return how a value stands in an id and in a fact: lists joined by `x`, truth in YAML's words."""
+    """Return a value as ids and facts have it: lists joined by `x`, booleans in YAML's words."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
@@ -77,10 +77,10 @@ def _expression(glob: str) -> str:
 
 
 def _conditions(text: str, conditions: str) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    allowed: dict[str, tuple[str, ...]] = {}
     for condition in filter(None, (part.strip() for part in conditions.split(","))):
         key, equals, value = condition.partition("=")
         if not equals:
             raise UsageError(f"a condition of a pattern must be key=value (got {condition!r} in {text!r})")
-        found[key.strip()] = tuple(one.strip() for one in value.split("|"))
-    return found
+        allowed[key.strip()] = tuple(word.strip() for word in value.split("|"))
+    return allowed
