@@ -64,11 +64,11 @@ def command(
             click.echo(f"tconv: a case must fail to be shrunk (got {one_line(headline(record.verdict))})", err=True)
             return 1
         result = shrunk(found, record, row, _alike(wanted, ask))
-    smallest = replace(result.case, id=_NAME, about=summary(result.answer))
+    smallest = replace(result.case, id=_NAME, about=summary(result.result))
     text = case_file([smallest], f"The smallest case that fails as {found.id} does.")
     file = output or Path(f"{_NAME}.yaml")
     words = ["tconv", "run", "--cases", str(file), "--backend", backend, "--dialect", pool.dialect]
-    lines = [summary(result.answer), f"{result.tried} simpler cases were run", shlex.join(words)]
+    lines = [summary(result.result), f"{result.tried} simpler cases were run", shlex.join(words)]
     if output is None:
         # All of it is a case file, comments included.
         lines[-1] = f"kept as {file}: {lines[-1]}"

@@ -1,4 +1,4 @@
-"""Cases as the text of a case file: what it must say so that loading it gives these cases."""
+"""Cases as the text of a case file: loading the text gives these cases again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tconv.corpus.building import DEFAULTS
 from tconv.documents.scalars import kind_of
-from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
+from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _WIDTH = 120
-_PER_AXIS = ("strides", "dilations", "pads_begin", "pads_end", "output_padding")
 _WORDS = {"auto_pad": AutoPad, "data_format": DataFormat, "filter_format": FilterFormat}
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_/.+-]*")
-"""Texts that need no quotes, in a flow mapping either, unless they mean something else than a text."""
+"""Texts that need no quotes in a flow mapping, unless YAML reads them as a number, a boolean or null."""
 _EXACT = 2.0**53
 _BATCH, _CHANNELS, _FIRST_AXIS = 0, 1, 2
+_SHAPE = ("spatial", "kernel")
 
 
 def case_file(cases: Iterable[Case], about: str) -> str:
@@ -37,27 +38,26 @@ def case_file(cases: Iterable[Case], about: str) -> str:
     lines += [f"  - {flow({'dialect': cite.dialect, 'clause': cite.clause})}" for cite in cites]
     lines.append("cases:")
     for case in cases:
-        lines += _single(case)
+        lines += _case_lines(case)
     return "\n".join(lines) + "\n"
 
 
 def settings(case: Case) -> dict[str, Any]:
-    """Return the settings that a case is built from: sizes by their meaning, and only what is not as ever."""
+    """Return the settings that a case is built from: sizes by their meaning, and only what is not a default."""
     sizes, shapes = _sizes(case)
     operands = {role: operand for role in ("x", "w", "b") if (operand := getattr(case, role)) is not None}
     shared = {
         "dtype": str(case.x.dtype),
-        "data": _shared({one.data for one in operands.values()} - {"values"}, "integers"),
-        "seed": _shared({one.seed for one in operands.values()}, 0),
+        "data": _shared({operand.data for operand in operands.values()} - {"values"}, DEFAULTS["data"]),
+        "seed": _shared({operand.seed for operand in operands.values()}, DEFAULTS["seed"]),
     }
     own = {role: _own(operand, shapes[role], shared) for role, operand in operands.items()}
-    usual = {"batch": 1, "channels": 1, "out_channels": 1, "dtype": DType.F32, "data": "integers", "seed": 0}
-    usual |= {"bias": False, "shapes": "static", "filter_source": "initializer"}
-    said = sizes | _attributes(case.attributes, len(sizes["spatial"]), case.w.shape[_FIRST_AXIS:])
-    said |= {"bias": case.b is not None, **shared, "shapes": case.shapes, "filter_source": case.filter_source}
-    kept = {name: value for name, value in said.items() if name not in usual or usual[name] != value}
-    kept |= {role: value for role, value in own.items() if value}
-    return kept | ({"breaks": case.breaks} if case.breaks else {}) | ({"omit": list(case.omit)} if case.omit else {})
+    result = sizes | _attributes(case.attributes, len(sizes["spatial"]), case.w.shape[_FIRST_AXIS:])
+    result |= {"bias": case.b is not None, **shared, "shapes": case.shapes, "filter_source": case.filter_source}
+    # Spatial sizes and kernel are always written.
+    result = {name: value for name, value in result.items() if name in _SHAPE or DEFAULTS.get(name) != value}
+    result |= {role: value for role, value in own.items() if value}
+    return result | ({"breaks": case.breaks} if case.breaks else {}) | ({"omit": list(case.omit)} if case.omit else {})
 
 
 def _sizes(case: Case) -> tuple[dict[str, Any], dict[str, Ints]]:
@@ -77,50 +77,50 @@ def _sizes(case: Case) -> tuple[dict[str, Any], dict[str, Ints]]:
     return sizes | {"spatial": list(spatial), "kernel": list(kernel)}, shapes
 
 
-def _shared(found: set[T], usual: T) -> T:
-    """Return the one value of all operands, or the usual one where they differ."""
-    return found.pop() if len(found) == 1 else usual
+def _shared(values: set[T], default: T) -> T:
+    """Return the single value of all operands, or the default where they differ."""
+    return values.pop() if len(values) == 1 else default
 
 
 def _own(operand: Operand, shape: Ints, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is different about one operand."""
-    told: dict[str, Any] = {} if operand.shape == shape else {"shape": list(operand.shape)}
-    told |= {name: value for name in ("dtype", "seed") if (value := getattr(operand, name)) != shared[name]}
+    """Return the settings of an operand that differ from what the operands share."""
+    own: dict[str, Any] = {} if operand.shape == shape else {"shape": list(operand.shape)}
+    own |= {name: value for name in ("dtype", "seed") if (value := getattr(operand, name)) != shared[name]}
     if operand.data == "values":
-        return told | {"values": list(operand.values)}
-    return told if operand.data == shared["data"] else told | {"data": operand.data}
+        return own | {"values": list(operand.values)}
+    return own if operand.data == shared["data"] else own | {"data": operand.data}
 
 
 def _attributes(attributes: Attributes, rank: int, kernel: Ints) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, value in attributes.given().items():
         if name in _WORDS:
-            told[name] = value if value in set(_WORDS[name]) else {"raw": value}
+            settings[name] = value if value in set(_WORDS[name]) else {"raw": value}
         elif name == "kernel_shape" and value == kernel:
-            told[name] = "kernel"
+            settings[name] = "kernel"
         elif isinstance(value, tuple):
-            one = name in _PER_AXIS and len(value) == rank > 0 and len(set(value)) == 1
-            told[name] = value[0] if one else list(value)
+            uniform = name in NEUTRAL and len(value) == rank > 0 and len(set(value)) == 1
+            settings[name] = value[0] if uniform else list(value)
         else:
-            told[name] = value
-    return told
+            settings[name] = value
+    return settings
 
 
-def _single(case: Case) -> list[str]:
+def _case_lines(case: Case) -> list[str]:
     lines = [f"  - name: {flow(case.id.rpartition('/')[2])}"]
     if case.about:
         lines.append(f"    about: {flow(case.about)}")
     lines += _wrapped("    with: ", settings(case))
     if case.expected:
         lines.append("    expected:")
-    for one in case.expected:
-        told = {"dialects": list(one.dialects), "spatial": list(one.spatial), "values": list(one.values)}
-        lines.append(f"      - {flow(told)}")
+    for literal in case.expected:
+        entry = {"dialects": list(literal.dialects), "spatial": list(literal.spatial), "values": list(literal.values)}
+        lines.append(f"      - {flow(entry)}")
     return lines + (["    smoke: true"] if case.smoke else [])
 
 
 def _wrapped(key: str, mapping: Mapping[str, Any]) -> list[str]:
-    """Return a key and its mapping in as many lines as the width asks for, none of them broken within an entry."""
+    """Return a key and its mapping in lines of the width, broken only between entries."""
     lines, line = [], f"{key}{{"
     entries = [f"{name}: {flow(value)}" for name, value in mapping.items()]
     for number, entry in enumerate(entries):
@@ -142,7 +142,7 @@ def flow(value: Any) -> str:  # noqa: ANN401 - plain values of any kind
         case float():
             return _number(value)
         case dict():
-            return f"{{{', '.join(f'{name}: {flow(one)}' for name, one in value.items())}}}"
+            return f"{{{', '.join(f'{name}: {flow(entry)}' for name, entry in value.items())}}}"
         case list():
             return _listed(value)
         case _:
@@ -158,11 +158,11 @@ def _number(value: float) -> str:
         return ".nan"
     if math.isinf(value):
         return ".inf" if value > 0 else "-.inf"
-    # An integer where it is one; but 0 has no sign.
+    # A whole number is written as an integer; but an integer 0 has no sign.
     whole = value.is_integer() and abs(value) <= _EXACT and (value != 0 or math.copysign(1, value) > 0)
     return str(int(value)) if whole else repr(value)
 
 
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in escaped) + '"'
+    return '"' + "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in escaped) + '"'

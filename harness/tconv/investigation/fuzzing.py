@@ -144,7 +144,7 @@ def _finding(
         def same(case: Case) -> Deviation | None:
             return next((one for one in look([case]) if wanted.alike(one.failure)), None)
 
-        smallest = shrunk(smallest.case, smallest, row, same, name).answer
+        smallest = shrunk(smallest.case, smallest, row, same, name).result
     what = _what(wanted, smallest.failure)
     return Finding(what, len(members), members[0].case.id, smallest, whole=look is not None)
 

@@ -1,4 +1,4 @@
-"""The smallest case with the same failure: simpler cases are tried until none of them fails alike."""
+"""The smallest case with the same failure: simpler cases are run until none of them has it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.writing import settings
 from tconv.dialects.geometry import reach
 from tconv.expectation.owed import Inexpressible, expectation
-from tconv.vocabulary import DType
+from tconv.vocabulary import NEUTRAL, DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,14 +23,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PER_AXIS = {"strides": 1, "dilations": 1, "pads_begin": 0, "pads_end": 0, "output_padding": 0}
-"""Attributes with an entry for each axis, and the entry that does nothing."""
 _TOGETHER = (("pads_begin", "pads_end"), ("data_format", "filter_format"), ("strides", "dilations"))
 """Attributes that are dropped at once before each is dropped alone."""
-_LISTS = (*_PER_AXIS, "output_shape", "kernel_shape")
+_LISTS = (*NEUTRAL, "output_shape", "kernel_shape")
 _SPATIAL = 2
 """Where the spatial axes of a shape begin."""
 _NEAREST = 4
+"""How many of the simplest numbers are tried for an integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,48 +38,48 @@ class Shrunk(Generic[T]):
 
     Attributes:
         case: the case.
-        answer: what came of it.
+        result: what the run of the case gave.
         tried: how many simpler cases were run.
     """
 
     case: Case
-    answer: T
+    result: T
     tried: int
 
 
 def shrunk(
     case: Case,
-    answer: T,
-    row: Dialect,
+    result: T,
+    dialect: Dialect,
     same: Callable[[Case], T | None],
     name: str = "shrink",
 ) -> Shrunk[T]:
-    """Return a case that fails as this one does, and of which no simpler one does.
+    """Return a case that fails as the given one does, where no case simpler by one step fails so.
 
     Args:
         case: a case that fails.
-        answer: what came of it.
-        row: the dialect; what it cannot say is not tried.
-        same: runs a case and returns what came of it where that is the failure that is wanted, else None.
+        result: what its run gave.
+        dialect: the dialect; what it cannot express is not tried.
+        same: runs a case and returns the result where it is the same failure, else None.
         name: what the ids of the cases that are tried begin with.
     """
     seen = {case.content}
     tried = 0
-    found: Shrunk[T] | None = Shrunk(case, answer, 0)
-    while found is not None:
-        case, answer, found = found.case, found.answer, None
+    smaller: Shrunk[T] | None = Shrunk(case, result, 0)
+    while smaller is not None:
+        case, result, smaller = smaller.case, smaller.result, None
         for candidate in simpler(case):
-            said = candidate.content
-            if said in seen or isinstance(expectation(candidate, row), Inexpressible):
+            content = candidate.content
+            if content in seen or isinstance(expectation(candidate, dialect), Inexpressible):
                 continue
-            seen.add(said)
+            seen.add(content)
             tried += 1
-            # A pool tells cases apart by their ids.
-            candidate = replace(candidate, id=f"{name}/{tried}")  # noqa: PLW2901 - the same case, named
-            if (again := same(candidate)) is not None:
-                found = Shrunk(candidate, again, tried)
+            # A pool needs different ids for different cases.
+            candidate = replace(candidate, id=f"{name}/{tried}")  # noqa: PLW2901 - the same case under another id
+            if (same_failure := same(candidate)) is not None:
+                smaller = Shrunk(candidate, same_failure, tried)
                 break
-    return Shrunk(case, answer, tried)
+    return Shrunk(case, result, tried)
 
 
 def simpler(case: Case) -> Iterator[Case]:
@@ -112,7 +111,7 @@ def _fewer_axes(case: Case) -> Iterator[Case]:
 
 
 def _fewer_attributes(case: Case) -> Iterator[Case]:
-    """Leave attributes out, several at once first. The groups are another matter: operands depend on them."""
+    """Leave attributes out, several at once first; groups other than 1 stay, since the operands depend on them."""
     given = [name for name in case.attributes.given() if name != "groups" or case.attributes.groups == 1]
     for names in (tuple(given), *_TOGETHER):
         if len([name for name in names if name in given]) > 1:
@@ -130,12 +129,12 @@ def _plainer(case: Case) -> Iterator[Case]:
 
 
 def _plainer_operands(case: Case) -> Iterator[Case]:
-    """Fill operands with the first integers of f32: all at once, in type, seed and data alone, and each alone."""
+    """Fill operands with integers of seed 0 in f32: all three at once, then each; in all operands, then in one."""
     roles = [role for role in ("x", "w", "b") if getattr(case, role) is not None]
     data: dict[str, Any] = {"data": "integers", "values": ()}
     for change in ({"dtype": DType.F32, "seed": 0, **data}, {"dtype": DType.F32}, {"seed": 0}, data):
-        for some in (roles, *([role] for role in roles)):
-            changed: dict[str, Any] = {role: replace(getattr(case, role), **change) for role in some}
+        for chosen in (roles, *([role] for role in roles)):
+            changed: dict[str, Any] = {role: replace(getattr(case, role), **change) for role in chosen}
             yield replace(case, **changed)
 
 
@@ -145,7 +144,7 @@ def _smaller_batch(case: Case) -> Iterator[Case]:
 
 
 def _fewer_channels(case: Case) -> Iterator[Case]:
-    """Take fewer groups, then fewer channels in each, where operands agree about them."""
+    """Use fewer groups, then fewer channels in each, where the shapes of data and filter agree."""
     groups = case.attributes.groups or 1
     x, w = case.x.shape, case.w.shape
     if groups < 1 or len(x) < _SPATIAL or len(w) < _SPATIAL or x[1] != w[0] or x[1] % groups:
@@ -162,9 +161,9 @@ def _fewer_channels(case: Case) -> Iterator[Case]:
 def _channelled(case: Case, groups: int, inputs: int, outputs: int) -> Case:
     """Return the case with so many groups, and so many input and output channels in each."""
     x, w, b = case.x, case.w, case.b
-    told = case.attributes.groups if groups == (case.attributes.groups or 1) else None if groups == 1 else groups
+    written = case.attributes.groups if groups == (case.attributes.groups or 1) else None if groups == 1 else groups
     return replace(
-        _with(case, groups=told),
+        _with(case, groups=written),
         x=_reshaped(x, (x.shape[0], inputs * groups, *x.shape[2:])),
         w=_reshaped(w, (inputs * groups, outputs, *w.shape[2:])),
         b=None if b is None else _reshaped(b, (outputs * groups,)),
@@ -174,18 +173,15 @@ def _channelled(case: Case, groups: int, inputs: int, outputs: int) -> Case:
 def _smaller_sizes(case: Case) -> Iterator[Case]:
     """Make all axes of data or filter small at once, then each a little smaller.
 
-    An output_shape that is asked for stays as far from the full size as it was, or, after that, what it is.
+    A written output_shape is first moved with the full size, then tried unchanged.
     """
     for role in ("x", "w"):
         sizes = getattr(case, role).shape[_SPATIAL:]
         smaller = [tuple(min(size, limit) or 1 for size in sizes) for limit in (1, 2, 3)] if len(sizes) > 1 else []
         for axis, size in enumerate(sizes):
             smaller += [(*sizes[:axis], less, *sizes[axis + 1 :]) for less in _nearer(size, 1)]
-        for wanted in smaller:
-            changed = _sized(case, role, wanted)
-            if (asked := _asked_as_before(case, changed)) is not None:
-                yield _with(changed, output_shape=asked)
-            yield changed
+        for shape in smaller:
+            yield from _with_moved_output_shape(case, _sized(case, role, shape))
 
 
 def _sized(case: Case, role: str, sizes: Ints) -> Case:
@@ -198,20 +194,18 @@ def _sized(case: Case, role: str, sizes: Ints) -> Case:
 
 
 def _smaller_entries(case: Case) -> Iterator[Case]:
-    """Bring each entry of an attribute nearer to the one that does nothing."""
-    for name, neutral in _PER_AXIS.items():
+    """Bring each entry of an attribute nearer to the neutral one, and output_shape nearer to the full size."""
+    for name, neutral in NEUTRAL.items():
         value: Ints = getattr(case.attributes, name) or ()
         for axis, entry in enumerate(value):
             for less in _nearer(entry, neutral):
                 changed = _with(case, **{name: (*value[:axis], less, *value[axis + 1 :])})
-                if (asked := _asked_as_before(case, changed)) is not None:
-                    yield _with(changed, output_shape=asked)
-                yield changed
-    asked, full = case.attributes.output_shape, _full(case)
-    if asked is not None and full is not None and len(asked) == len(full):
-        for axis, (entry, most) in enumerate(zip(asked, full, strict=True)):
-            for less in _nearer(entry, most):
-                yield _with(case, output_shape=(*asked[:axis], less, *asked[axis + 1 :]))
+                yield from _with_moved_output_shape(case, changed)
+    sizes, full = case.attributes.output_shape, _full(case)
+    if sizes is not None and full is not None and len(sizes) == len(full):
+        for axis, (size, full_size) in enumerate(zip(sizes, full, strict=True)):
+            for nearer in _nearer(size, full_size):
+                yield _with(case, output_shape=(*sizes[:axis], nearer, *sizes[axis + 1 :]))
 
 
 _STEPS: tuple[Callable[[Case], Iterator[Case]], ...] = (
@@ -231,27 +225,27 @@ def _with(case: Case, **attributes: Any) -> Case:  # noqa: ANN401 - attributes b
 
 
 def _nearer(value: int, simplest: int) -> Iterator[int]:
-    """Yield numbers between, the simplest first: its neighbours, half the way, and the neighbour of the value."""
+    """Yield some of the numbers from the simplest up to the value: the first few, the middle, the last but one."""
     distance, sign = abs(value - simplest), 1 if value > simplest else -1
     for step in sorted({*range(_NEAREST), distance // 2, distance - 1}):
         if 0 <= step < distance:
             yield simplest + sign * step
 
 
-def _asked_as_before(case: Case, changed: Case) -> Ints | None:
-    """Return the output_shape that is as far from the full size as it was; None where there is none, or no change."""
-    asked, was, now = case.attributes.output_shape, _full(case), _full(changed)
-    if asked is None or was is None or now is None or was == now or not len(asked) == len(was) == len(now):
-        return None
-    moved = tuple(one - before + after for one, before, after in zip(asked, was, now, strict=True))
-    return moved if min(moved, default=0) >= 0 else None
+def _with_moved_output_shape(case: Case, changed: Case) -> Iterator[Case]:
+    """Yield the changed case with its output_shape as far from the full size as before; then as it is."""
+    sizes, before, after = case.attributes.output_shape, _full(case), _full(changed)
+    if sizes and before and after and before != after and len(sizes) == len(before) == len(after):
+        moved = tuple(size - old + new for size, old, new in zip(sizes, before, after, strict=True))
+        if min(moved) >= 0:
+            yield _with(changed, output_shape=moved)
+    yield changed
 
 
 def _full(case: Case) -> Ints | None:
-    """Return the size that is reached on each axis where nothing is cropped; None where lists do not fit."""
+    """Return the full size of each axis, where nothing is cropped; None where the lists do not fit."""
     spatial, kernel = case.x.shape[_SPATIAL:], case.w.shape[_SPATIAL:]
-    ones = (1,) * len(spatial)
-    strides, dilations = case.attributes.strides or ones, case.attributes.dilations or ones
+    strides, dilations = (case.attributes.per_axis(name, len(spatial)) for name in ("strides", "dilations"))
     if not len(spatial) == len(kernel) == len(strides) == len(dilations):
         return None
     return tuple(reach(*axis) for axis in zip(spatial, kernel, strides, dilations, strict=True))
@@ -263,7 +257,7 @@ def _without_axis(operand: Operand, axis: int) -> Operand:
 
 
 def _reshaped(operand: Operand, shape: Ints) -> Operand:
-    """Return the operand with another shape; of literal values those that are left, or integers where some lack."""
+    """Return the operand with another shape; values are cut to it, or become integers where some are missing."""
     if operand.data != "values" or shape == operand.shape:
         return replace(operand, shape=shape)
     if prod(shape) == prod(operand.shape):
