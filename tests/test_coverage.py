@@ -125,7 +125,7 @@ def test_a_tier_counts_its_own_rows(tmp_path: Path) -> None:
 
 def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """In every dialect the gate tier has every reachable quadruple of every sweep, and smoke every reachable pair."""
-    monkeypatch.setattr(coverage, "sayable", lru_cache(maxsize=None)(tiers.sayable))
+    monkeypatch.setattr(coverage, "expressible", lru_cache(maxsize=None)(tiers.expressible))
     gate = list(coverage.coverage(corpus, "gate"))
     monkeypatch.setattr(coverage, "STRENGTHS", (1, 2))
     monkeypatch.setattr(coverage, "_never", lambda *_: ())

@@ -13,7 +13,7 @@ from hypothesis import settings as configured
 
 from tconv.corpus.writing import settings
 from tconv.dialects import DIALECTS
-from tconv.expectation.owed import Inexpressible, expectation, sees
+from tconv.expectation.owed import Inexpressible, expectation, finds_broken
 from tconv.investigation import drawing, strategies
 from tconv.investigation.drawing import drawn
 from tconv.investigation.faults import FAULTS, faults_of
@@ -52,7 +52,7 @@ def test_each_dialect_can_say_what_is_drawn_for_it(name: str) -> None:
     for one in cases(200, dialect=name):
         expected = expectation(one, DIALECTS[name])
         assert not isinstance(expected, Inexpressible)
-        assert one.breaks is None or sees(expected, one.breaks)
+        assert one.breaks is None or finds_broken(expected, one.breaks)
 
 
 def test_the_whole_space_is_drawn_from() -> None:

@@ -316,13 +316,13 @@ def test_check_writes_tiers_and_then_looks(tmp_path: Path) -> None:
     path = written(tmp_path, SWEEP)
     written(tmp_path, SWEEP.replace("strides", "seed"), "other.yaml")
     assert check(str(tmp_path), "--write-tiers")[0] == 0
-    kept = Corpus.load(tmp_path).tiers.kept
+    kept = Corpus.load(tmp_path).tiers.selections
     assert set(kept) == {"file/s", "other/s"}
     written(tmp_path, SWEEP.replace("[1, 2]", "[1, 2, 3]"))
     assert check(str(path))[0] == 2
     assert check(str(path), "--write-tiers")[0] == 0
     assert check(str(tmp_path))[0] == 0
-    again = Corpus.load(tmp_path).tiers.kept
+    again = Corpus.load(tmp_path).tiers.selections
     assert again["other/s"] == kept["other/s"]
     assert again["file/s"] != kept["file/s"]
 

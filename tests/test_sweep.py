@@ -105,7 +105,7 @@ def test_more_labels_than_sixteen_bits(tmp_path: Path) -> None:
     sweep = read(tmp_path, f"axes: {{seed: [{', '.join(map(str, range(33000)))}]}}")
     assert len(sweep.rows()) == 33000
     assert sweep.case([32999]).x.seed == 32999
-    row = sweep.number({"seed": "32999"})
+    row = sweep.row({"seed": "32999"})
     assert row is not None
     assert row.tolist() == [[32999]]
 
@@ -188,14 +188,14 @@ def test_labels_lead_back_to_the_row(tmp_path: Path) -> None:
     rows = sweep.rows().tolist()
     for row in rows:
         for labels in (facts_of(sweep.case_id(row)), dict(reversed(facts_of(sweep.case_id(row)).items()))):
-            found = sweep.number(labels)
+            found = sweep.row(labels)
             assert found is not None
             assert found.tolist() == [row]
     assert len(rows) == 5
-    assert sweep.number({"strides": "2", "bias": "true"}) is None
-    assert sweep.number({"strides": "1x2"}) is None
-    assert sweep.number({"strides": "5", "bias": "true"}) is None
-    assert sweep.number({"strides": "1x2", "bias": "true", "seed": "0"}) is None
+    assert sweep.row({"strides": "2", "bias": "true"}) is None
+    assert sweep.row({"strides": "1x2"}) is None
+    assert sweep.row({"strides": "5", "bias": "true"}) is None
+    assert sweep.row({"strides": "1x2", "bias": "true", "seed": "0"}) is None
 
 
 def test_a_digest_is_of_what_decides_the_rows(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_selections_cover_what_every_dialect_can_say(tmp_path: Path) -> None:
     """Gate has every reachable quadruple and smoke every pair, of each dialect by cases that it can say."""
     (sweep,) = sweeps(tmp_path, "one").sweeps.values()
     chosen, rows = tiers.select(sweep), sweep.rows()
-    masks = tiers.sayable(sweep)
+    masks = tiers.expressible(sweep)
     assert len({mask.tobytes() for mask in masks.values()}) > 3
     for numbers, strength in ((chosen.gate, 4), (chosen.smoke, 2)):
         held, _ = tuple_numbers(rows, sweep.radix, strength)
@@ -65,14 +65,14 @@ def test_selections_cover_what_every_dialect_can_say(tmp_path: Path) -> None:
         assert len(numbers) < len(rows) / 2
     assert set(chosen.smoke) < set(chosen.gate)
     assert tiers.select(sweep) == chosen
-    assert tiers.lacks(sweep, chosen) == {"gate": 0, "smoke": 0}
-    assert tiers.lacks(sweep, chosen.model_copy(update={"gate": chosen.smoke}))["gate"] > 0
+    assert tiers.missing_tuples(sweep, chosen) == {"gate": 0, "smoke": 0}
+    assert tiers.missing_tuples(sweep, chosen.model_copy(update={"gate": chosen.smoke}))["gate"] > 0
 
 
 def sayable_is_what_expectations_say(sweep: Sweep) -> None:
     """Hold that a row is sayable where its case is not inexpressible, row by row and dialect by dialect."""
     cases = [sweep.case(row) for row in sweep.rows().tolist()]
-    assert {name: mask.tolist() for name, mask in tiers.sayable(sweep).items()} == {
+    assert {name: mask.tolist() for name, mask in tiers.expressible(sweep).items()} == {
         name: [not isinstance(expectation(case, dialect), Inexpressible) for case in cases]
         for name, dialect in DIALECTS.items()
     }
@@ -111,9 +111,9 @@ def test_presentation_goes_by_what_is_set(tmp_path: Path, axes: str) -> None:
 
 def test_what_is_written_is_read(two: Corpus, tmp_path: Path) -> None:
     """The file keeps, for each sweep, its digest and the rows that would be chosen, a sweep a line."""
-    assert set(two.tiers.kept) == {"one/one", "two/two"}
+    assert set(two.tiers.selections) == {"one/one", "two/two"}
     for sweep in two.sweeps.values():
-        assert two.tiers.kept[sweep.id] == tiers.select(sweep)
+        assert two.tiers.selections[sweep.id] == tiers.select(sweep)
         assert two.tiers.fresh(sweep)
     lines = (tmp_path / tiers.FILE_NAME).read_text(encoding="utf-8").splitlines()
     assert [line.partition(":")[0].strip() for line in lines[1:-1]] == ['"one/one"', '"two/two"']
@@ -124,7 +124,10 @@ def test_what_is_kept_is_used(two: Corpus, monkeypatch: pytest.MonkeyPatch) -> N
     """No command waits for a choice that is kept: rows are those of the file, in the sweep's order."""
     monkeypatch.setattr(tiers, "select", lambda _sweep: pytest.fail("chosen anew"))
     sweep = two.sweeps["one/one"]
-    for tier, numbers in (("gate", two.tiers.kept["one/one"].gate), ("smoke", two.tiers.kept["one/one"].smoke)):
+    for tier, numbers in (
+        ("gate", two.tiers.selections["one/one"].gate),
+        ("smoke", two.tiers.selections["one/one"].smoke),
+    ):
         assert two.tiers.rows(sweep, tier).tolist() == sweep.rows()[list(numbers)].tolist()
     assert len(two.tiers.rows(sweep, "full")) == len(sweep.rows()) == 288
 
@@ -135,7 +138,7 @@ def test_a_stale_digest_is_chosen_anew(two: Corpus, tmp_path: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace("strides: [1, 2, 3]", "strides: [1, 4]"), encoding="utf-8")
     changed = Corpus.load(tmp_path)
     sweep = changed.sweeps["one/one"]
-    assert changed.tiers.kept == two.tiers.kept
+    assert changed.tiers.selections == two.tiers.selections
     assert not changed.tiers.fresh(sweep)
     assert changed.tiers.fresh(changed.sweeps["two/two"])
     assert changed.tiers.rows(sweep, "gate").tolist() == sweep.rows()[list(tiers.select(sweep).gate)].tolist()
@@ -145,7 +148,7 @@ def test_a_stale_digest_is_chosen_anew(two: Corpus, tmp_path: Path) -> None:
 def test_without_a_file_tiers_are_chosen_all_the_same(tmp_path: Path) -> None:
     """A corpus of one's own needs no tiers file."""
     found = sweeps(tmp_path, "one")
-    assert found.tiers.kept == {}
+    assert found.tiers.selections == {}
     sweep = found.sweeps["one/one"]
     assert not found.tiers.fresh(sweep)
     assert len(found.tiers.rows(sweep, "smoke")) == len(tiers.select(sweep).smoke)
@@ -155,10 +158,10 @@ def test_other_files_sweeps_can_be_kept(two: Corpus, tmp_path: Path) -> None:
     """Writing for some sweeps keeps what is said to be kept of others, each where it stood."""
     before = (tmp_path / tiers.FILE_NAME).read_text(encoding="utf-8")
     some = Corpus.load(tmp_path / "two.yaml").sweeps.values()
-    tiers.write(tmp_path, some, two.tiers.kept)
+    tiers.write(tmp_path, some, two.tiers.selections)
     assert (tmp_path / tiers.FILE_NAME).read_text(encoding="utf-8") == before
     tiers.write(tmp_path, some)
-    assert set(Corpus.load(tmp_path).tiers.kept) == {"two/two"}
+    assert set(Corpus.load(tmp_path).tiers.selections) == {"two/two"}
 
 
 @pytest.mark.parametrize(
@@ -206,11 +209,11 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_the_shipped_tiers_are_of_today(corpus: Corpus) -> None:
     """tiers.json keeps exactly the sweeps that there are, each with the digest of today."""
-    assert list(corpus.tiers.kept) == list(corpus.sweeps)
+    assert list(corpus.tiers.selections) == list(corpus.sweeps)
     assert [sweep.id for sweep in corpus.sweeps.values() if not corpus.tiers.fresh(sweep)] == []
     assert corpus.sweeps
     for sweep in corpus.sweeps.values():
-        kept = corpus.tiers.kept[sweep.id]
+        kept = corpus.tiers.selections[sweep.id]
         assert 0 < len(kept.smoke) <= len(kept.gate) <= len(sweep.rows())
         assert kept.gate[-1] < len(sweep.rows())
 
@@ -220,4 +223,4 @@ def test_the_shipped_tiers_are_of_today(corpus: Corpus) -> None:
 )
 def test_shipped_rows_are_those_that_would_be_chosen(name: str, corpus: Corpus) -> None:
     """Choosing again on this machine gives the rows that are kept: a choice does not depend on who made it."""
-    assert tiers.select(corpus.sweeps[name]) == corpus.tiers.kept[name]
+    assert tiers.select(corpus.sweeps[name]) == corpus.tiers.selections[name]

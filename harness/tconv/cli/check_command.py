@@ -27,7 +27,7 @@ def command(path: Path | None, *, write_tiers: bool, everything: bool) -> int:
     """
     corpus = Corpus.load(path)
     if write_tiers:
-        tiers.write(corpus.folder, corpus.sweeps.values(), {} if corpus.whole else corpus.tiers.kept)
+        tiers.write(corpus.folder, corpus.sweeps.values(), {} if corpus.whole else corpus.tiers.selections)
         corpus = Corpus.load(path)
     findings: Counter[str] = Counter()
     for finding in lint(corpus):

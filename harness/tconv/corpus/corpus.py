@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from tconv.cases.case import Cite, Expected
@@ -37,8 +38,8 @@ class Corpus:
 
     Attributes:
         digest: a digest of all files.
-        sweeps: every sweep by the id that its cases share.
-        singles: every case that stands alone by its id.
+        sweeps: every sweep, by the path of its cases' ids.
+        singles: every case that is of no sweep, by its id.
         tiers: which rows of a sweep are in which tier.
         folder: where the corpus is.
         whole: whether it has all files of the folder.
@@ -57,7 +58,7 @@ class Corpus:
 
         Args:
             path: a folder of case files, or one file.
-            folder: what ids begin below; None for `path` itself, or the folder that the one file is in.
+            folder: the folder that ids are relative to; None for `path` itself, or the folder of a single file.
 
         Raises:
             FileError: a file is not there, or something in it is not as it must be.
@@ -86,21 +87,21 @@ class Corpus:
 
     def cases(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[Case]:
         """Yield the cases of a tier that match any of the patterns, all of them without patterns."""
-        wanted = [parse(text) for text in patterns]
+        parsed = [parse(text) for text in patterns]
 
-        def means(case_id: str, facts: Mapping[str, str]) -> bool:
-            return not wanted or any(pattern.matches(case_id, facts) for pattern in wanted)
+        def matches(case: Case) -> bool:
+            return not parsed or any(pattern.matches(case.id, case.facts) for pattern in parsed)
 
         for case in self.singles.values():
-            if (tier != "smoke" or case.smoke) and means(case.id, case.facts):
+            if (tier != "smoke" or case.smoke) and matches(case):
                 yield case
         for sweep in self.sweeps.values():
-            if wanted and not any(pattern.path.fullmatch(sweep.id) for pattern in wanted):
+            if parsed and not any(pattern.path.fullmatch(sweep.id) for pattern in parsed):
                 continue
             rows = self.tiers.rows(sweep, "full" if sweep.smoke else tier)
             for row in rows.tolist():
                 case = sweep.case(row)
-                if means(case.id, case.facts):
+                if matches(case):
                     yield case
 
     def find(self, case_id: str) -> Case | None:
@@ -108,7 +109,7 @@ class Corpus:
         if case_id in self.singles:
             return self.singles[case_id]
         sweep = self.sweeps.get(case_id.partition("[")[0])
-        row = None if sweep is None else sweep.number(facts_of(case_id))
+        row = None if sweep is None else sweep.row(facts_of(case_id))
         return None if sweep is None or row is None else sweep.case(row[0].tolist())
 
     def one(self, text: str) -> Case:
@@ -119,24 +120,20 @@ class Corpus:
         """
         if (case := self.find(text)) is not None:
             return case
-        found = []
-        for case in self.cases("full", [text]):
-            found.append(case)
-            if len(found) > _NAMED:
-                break
-        if not found:
+        matching = list(islice(self.cases("full", [text]), _MOST_EXAMPLES))
+        if not matching:
             raise self.unmatched(text)
-        if len(found) > 1:
-            some = "\n  ".join(case.id for case in found[:_NAMED])
-            raise UsageError(f"must be one case (got {text!r}, which matches several); for example\n  {some}")
-        return found[0]
+        if len(matching) > 1:
+            examples = "\n  ".join(case.id for case in matching)
+            raise UsageError(f"must be one case (got {text!r}, which matches several); for example\n  {examples}")
+        return matching[0]
 
     def unmatched(self, pattern: str) -> UsageError:
-        """Return the error that a pattern matches no case, with the path that may have been meant."""
+        """Return the error that a pattern matches no case, with the nearest path."""
         path = pattern.partition("[")[0]
         paths = {case.partition("[")[0] for case in (*self.singles, *self.sweeps)}
-        meant = "" if path in paths or set(path) & set("*?") else nearest(path, paths)
-        return UsageError(f"a pattern must match a case (got {pattern!r}, which matches none); see 'tconv list'{meant}")
+        hint = "" if path in paths or set(path) & set("*?") else nearest(path, paths)
+        return UsageError(f"a pattern must match a case (got {pattern!r}, which matches none); see 'tconv list'{hint}")
 
     def facts(self, case_id: str) -> Mapping[str, str] | None:
         """Return the facts of the case of that id, or None where there is none."""
@@ -144,7 +141,7 @@ class Corpus:
         return None if case is None else case.facts
 
 
-_NAMED = 5
+_MOST_EXAMPLES = 5
 
 
 def case_files(path: Path) -> list[Path]:
@@ -168,14 +165,14 @@ def case_files(path: Path) -> list[Path]:
 
 
 _STEM = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff\[\]*?]+")
-"""What patterns over paths and a line of output leave alone."""
+"""What may stand in a pattern's path and in a line of output."""
 
 
 def _stem(file: Path, folder: Path) -> str:
     """Return what the ids of a file's cases begin with.
 
     Raises:
-        FileError: a pattern could not say it.
+        FileError: no pattern could match it.
     """
     name = file.relative_to(folder).with_suffix("").as_posix()
     if not _STEM.fullmatch(name):
@@ -185,9 +182,9 @@ def _stem(file: Path, folder: Path) -> str:
 
 def _refuse_duplicates(model: CaseFile, document: Document) -> None:
     seen: set[str] = set()
-    named = [("sweeps", index, sweep.name) for index, sweep in enumerate(model.sweeps)]
-    named += [("cases", index, case.name) for index, case in enumerate(model.cases)]
-    for key, index, name in named:
+    names = [("sweeps", index, sweep.name) for index, sweep in enumerate(model.sweeps)]
+    names += [("cases", index, case.name) for index, case in enumerate(model.cases)]
+    for key, index, name in names:
         if name in seen:
             raise yaml_file.error_at(
                 document, (key, index, "name"), f"a name must be unique in its file (got the id {name!r} again)"
@@ -200,7 +197,8 @@ def _refuse_duplicates(model: CaseFile, document: Document) -> None:
 def _single(
     single: Single, path: str, model: CaseFile, cites: tuple[Cite, ...], document: Document, index: int
 ) -> Case:
-    expected = tuple(Expected(tuple(one.dialects), tuple(one.spatial), tuple(one.values)) for one in single.expected)
+    literals = single.expected
+    expected = tuple(Expected(tuple(y.dialects), tuple(y.spatial), tuple(y.values)) for y in literals)
     settings = merged(model.base.written(), single.with_.written())
     try:
         return build(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.corpus.covering import tuple_numbers
-from tconv.corpus.tiers import sayable
+from tconv.corpus.tiers import expressible
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Inexpressible, expectation
 
@@ -39,9 +39,9 @@ class Coverage:
     """One sweep in one dialect.
 
     Attributes:
-        cases: how many of the tier's cases the dialect can say.
-        counts: a line for each strength.
-        never: values and pairs that no case of the sweep has, with the reason.
+        cases: how many of the tier's cases the dialect can express.
+        counts: what is covered, for each strength.
+        never: values and pairs that no expressible case of the sweep has, with the reason.
     """
 
     sweep: str
@@ -56,7 +56,7 @@ def coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
     for sweep in corpus.sweeps.values():
         rows = sweep.rows()
         chosen = _membership(rows, corpus.tiers.rows(sweep, "full" if sweep.smoke else tier))
-        for name, mask in sayable(sweep).items():
+        for name, mask in expressible(sweep).items():
             yield Coverage(
                 sweep.id,
                 name,
@@ -75,7 +75,7 @@ def _counted(rows: Rows, radix: tuple[int, ...], strength: int, mask: Mask, chos
     if strength > len(radix):
         return Covered(strength, 0, 0, 0)
     numbers, conceivable = tuple_numbers(rows, radix, strength)
-    covered, reachable = (len(np.unique(numbers[which])) for which in (mask & chosen, mask))
+    covered, reachable = (len(np.unique(numbers[rows_of])) for rows_of in (mask & chosen, mask))
     return Covered(strength, covered, reachable, conceivable)
 
 
@@ -84,15 +84,15 @@ def _never(sweep: Sweep, rows: Rows, mask: Mask, dialect: Dialect) -> Iterator[t
     if not mask.any():
         yield "every case", _reason(sweep, rows[0], dialect)
         return
-    expressible = rows[mask]
+    possible = rows[mask]
     absent: set[tuple[int, int]] = set()
     for axis, size in enumerate(sweep.radix):
-        present = set(expressible[:, axis].tolist())
+        present = set(possible[:, axis].tolist())
         for value in set(range(size)) - present:
             absent.add((axis, value))
             yield _never_because(sweep, rows, dialect, {axis: value})
     for axes in combinations(range(len(sweep.radix)), 2):
-        present_pairs = set(map(tuple, expressible[:, axes].tolist()))
+        present_pairs = set(map(tuple, possible[:, axes].tolist()))
         for pair in product(*(range(sweep.radix[axis]) for axis in axes)):
             values = dict(zip(axes, pair, strict=True))
             if pair not in present_pairs and not absent & set(values.items()):
@@ -102,17 +102,20 @@ def _never(sweep: Sweep, rows: Rows, mask: Mask, dialect: Dialect) -> Iterator[t
 def _never_because(sweep: Sweep, rows: Rows, dialect: Dialect, values: dict[int, int]) -> tuple[str, str]:
     """Return the values in words, and why no case of the sweep has them."""
     words = ",".join(f"{sweep.axes[axis].name}={sweep.axes[axis].labels[value]}" for axis, value in values.items())
-    holding = rows[np.logical_and.reduce([rows[:, axis] == value for axis, value in values.items()])]
-    if len(holding):
-        return words, _reason(sweep, holding[0], dialect)
-    everything = sweep.product()
-    meant = everything[np.logical_and.reduce([everything[:, axis] == value for axis, value in values.items()])]
-    reasons = dict.fromkeys(skip.because for skip in sweep.skips if skip.covers(meant).any())
+    if len(cases := _holding(rows, values)):
+        return words, _reason(sweep, cases[0], dialect)
+    skipped = _holding(sweep.product(), values)
+    reasons = dict.fromkeys(skip.because for skip in sweep.skips if skip.covers(skipped).any())
     return words, "skipped: " + "; ".join(reasons)
 
 
+def _holding(rows: Rows, values: dict[int, int]) -> Rows:
+    """Return the rows that have these values, label numbers by axis."""
+    return rows[np.logical_and.reduce([rows[:, axis] == value for axis, value in values.items()])]
+
+
 def _reason(sweep: Sweep, row: Rows, dialect: Dialect) -> str:
-    """Return why the dialect cannot say the case in a row."""
+    """Return why the dialect cannot express the case in a row."""
     expected = expectation(sweep.case(row.tolist()), dialect)
     if not isinstance(expected, Inexpressible):
         raise TypeError(f"{sweep.id} must be inexpressible in {dialect.name}")

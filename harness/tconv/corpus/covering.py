@@ -1,8 +1,8 @@
-"""Covering arrays over what occurs: few rows that hold every tuple of axis values that any dialect can say.
+"""Covering arrays: few rows that together hold every tuple of axis values that any dialect can express.
 
 The libraries of the field build rows from axes and declared constraints. Here the rows exist already, and which tuples
-are reachable follows from skips and from seven texts: so rows are chosen from those that there are, greedily, the row
-with the most new tuples first.
+are reachable follows from the skips and from the dialects: so rows are chosen from those of the sweep, greedily, the
+row with the most new tuples first.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask
 
 _CANDIDATES = 512
+"""Rows of each kind that are compared for each row that is chosen."""
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -39,18 +40,18 @@ def tuple_numbers(rows: Rows, radix: Sequence[int], strength: int) -> tuple[Numb
     return numbers, offset
 
 
-def cover(rows: Rows, radix: Sequence[int], strength: int, sayable: Sequence[Mask]) -> list[int]:
+def cover(rows: Rows, radix: Sequence[int], strength: int, expressible: Sequence[Mask]) -> list[int]:
     """Return the numbers, ascending, of rows that hold every reachable tuple for every mask.
 
     Args:
         rows: (n, axes) label numbers.
         radix: labels of each axis.
         strength: how many values a tuple has; with no more axes than that, every row is needed.
-        sayable: for each dialect, which rows it can say. A tuple is reachable where a row of the mask holds it.
+        expressible: for each dialect, the rows that it can express. A tuple is reachable where one of them holds it.
     """
     if len(radix) <= strength:
         return list(range(len(rows)))
-    masks = list({mask.tobytes(): mask for mask in sayable if mask.any()}.values())
+    masks = list({mask.tobytes(): mask for mask in expressible if mask.any()}.values())
     numbers, count = tuple_numbers(rows, radix, strength)
     missing = np.zeros((len(masks), count), dtype=bool)
     for tuples, mask in zip(missing, masks, strict=True):
@@ -68,21 +69,23 @@ def cover(rows: Rows, radix: Sequence[int], strength: int, sayable: Sequence[Mas
     return sorted(chosen)
 
 
-def uncovered(rows: Rows, radix: Sequence[int], strength: int, sayable: Sequence[Mask], chosen: Sequence[int]) -> int:
+def uncovered(
+    rows: Rows, radix: Sequence[int], strength: int, expressible: Sequence[Mask], chosen: Sequence[int]
+) -> int:
     """Return how many tuples that a mask reaches are in none of the chosen rows of that mask.
 
     Args:
         rows: (n, axes) label numbers.
         radix: labels of each axis.
-        strength: how many values a tuple has, at most; with fewer axes, the whole row is one.
-        sayable: for each dialect, which rows it can say.
+        strength: how many values a tuple has, at most; with fewer axes, a tuple is a whole row.
+        expressible: for each dialect, the rows that it can express.
         chosen: numbers of rows.
     """
     numbers, count = tuple_numbers(rows, radix, min(strength, len(radix)))
     member = np.isin(np.arange(len(rows)), chosen)
     reached, held = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     lacking = np.zeros(count, dtype=bool)
-    for mask in {mask.tobytes(): mask for mask in sayable}.values():
+    for mask in {mask.tobytes(): mask for mask in expressible}.values():
         reached[:], held[:] = False, False
         reached[numbers[mask].ravel()] = True
         held[numbers[mask & member].ravel()] = True
@@ -91,7 +94,7 @@ def uncovered(rows: Rows, radix: Sequence[int], strength: int, sayable: Sequence
 
 
 def _candidates(numbers: Numbers, missing: Mask, member: Mask, generator: np.random.Generator) -> Numbers:
-    """Return rows worth a look: some at random, and those that hold the first missing tuple."""
+    """Return the rows to choose from: some at random, and some that hold the first missing tuple."""
     mask, first = (int(i) for i in np.argwhere(missing)[0])
     column = int(np.searchsorted(numbers.min(axis=0), first, side="right")) - 1
     holding = np.flatnonzero((numbers[:, column] == first) & member[:, mask])

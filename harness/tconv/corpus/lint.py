@@ -1,4 +1,4 @@
-"""The corpus's own lint: what a case file may say and should not."""
+"""The lint of a corpus: what a case file may have, and should not."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.corpus.tiers import FILE_NAME, lacks
+from tconv.corpus.tiers import FILE_NAME, missing_tuples
 from tconv.dialects import DIALECTS, Absent
-from tconv.expectation.owed import Inexpressible, Values, expectation, sees
+from tconv.expectation.owed import Inexpressible, Values, expectation, finds_broken
 from tconv.expectation.problem import Problem
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that should not be so: where, and what."""
+    """Something to correct: where, and what must be."""
 
     where: str
     message: str
@@ -32,29 +32,29 @@ class Finding:
 def lint(corpus: Corpus) -> Iterator[Finding]:
     """Yield what is wrong with a corpus whose files could be read.
 
-    Skips that never bite; sweeps whose kept tiers are not of today or lack a tuple that a dialect can say; cases that
-    no dialect can say, that break nothing or more than they say, or that say nothing new; literal values that the
-    reference contradicts.
+    Skips that leave nothing out; stored tiers that are not of the sweep as it is now, or lack a reachable tuple; cases
+    that no dialect can express, that break nothing or more than they name, or that repeat another case; literal values
+    that differ from the reference.
     """
     seen: dict[tuple[object, ...], str] = {}
     for sweep in corpus.sweeps.values():
         yield from _skips(sweep)
-        if corpus.tiers.kept:
-            yield from _kept(sweep, corpus.tiers)
-    for gone in sorted(set(corpus.tiers.kept) - set(corpus.sweeps)) if corpus.whole else ():
-        yield Finding(gone, f"{FILE_NAME} must name sweeps that are there; run 'tconv check --write-tiers'")
+        if corpus.tiers.selections:
+            yield from _tiers(sweep, corpus.tiers)
+    for sweep_id in sorted(set(corpus.tiers.selections) - set(corpus.sweeps)) if corpus.whole else ():
+        yield Finding(sweep_id, f"{FILE_NAME} must name sweeps that are there; run 'tconv check --write-tiers'")
     for case in corpus.cases("full"):
-        yield from _sense(case)
+        yield from _expressibility(case)
         yield from _literals(case)
         if (first := seen.setdefault(case.content, case.id)) != case.id:
             yield Finding(case.id, f"must say something new (got the same as {first}); remove one")
 
 
-def _kept(sweep: Sweep, tiers: Tiers) -> Iterator[Finding]:
+def _tiers(sweep: Sweep, tiers: Tiers) -> Iterator[Finding]:
     if not tiers.fresh(sweep):
         yield Finding(sweep.id, f"{FILE_NAME} must be of today (got another digest); run 'tconv check --write-tiers'")
         return
-    for tier, count in lacks(sweep, tiers.kept[sweep.id]).items():
+    for tier, count in missing_tuples(sweep, tiers.selections[sweep.id]).items():
         if count:
             yield Finding(
                 sweep.id,
@@ -65,18 +65,18 @@ def _kept(sweep: Sweep, tiers: Tiers) -> Iterator[Finding]:
 
 def _skips(sweep: Sweep) -> Iterator[Finding]:
     rows = sweep.product()
-    left = np.ones(len(rows), dtype=bool)
+    remaining = np.ones(len(rows), dtype=bool)
     for number, skip in enumerate(sweep.skips, start=1):
-        bitten = skip.covers(rows) & left
-        left &= ~bitten
-        if not bitten.any():
+        skipped = skip.covers(rows) & remaining
+        remaining &= ~skipped
+        if not skipped.any():
             yield Finding(
                 sweep.id, f"skip {number} must leave something out (got nothing: {skip.because!r}); remove it"
             )
 
 
-def _sense(case: Case) -> Iterator[Finding]:
-    """Yield cases that no dialect can say, or whose broken constraint nobody sees broken."""
+def _expressibility(case: Case) -> Iterator[Finding]:
+    """Yield a finding where no dialect can express the case, or the constraint that it names is broken in none."""
     expected = {name: expectation(case, dialect) for name, dialect in DIALECTS.items()}
     reasons = {name: owed.reason for name, owed in expected.items() if isinstance(owed, Inexpressible)}
     if len(reasons) == len(DIALECTS):
@@ -84,18 +84,16 @@ def _sense(case: Case) -> Iterator[Finding]:
         yield Finding(case.id, f"must be sayable in a dialect (got none; the first says: {reason}); skip it")
     elif case.breaks is not None:
         answers = {name: dialect.constraints[case.breaks] for name, dialect in DIALECTS.items()}
-        minding = [name for name, answer in answers.items() if not isinstance(answer, Absent)]
-        if not any(sees(expected[n], case.breaks) for n in minding):
-            valued = [n for n in minding if isinstance(expected[n], Values)]
+        names = [name for name, answer in answers.items() if not isinstance(answer, Absent)]
+        if not any(finds_broken(expected[name], case.breaks) for name in names):
+            valued = [name for name in names if isinstance(expected[name], Values)]
             if valued:
                 yield Finding(case.id, f"must break {case.breaks} (got a value owed in {valued[0]}); correct it")
             else:
-                yield Finding(case.id, f"must break {case.breaks} alone (got {reasons[minding[0]]}); correct it")
+                yield Finding(case.id, f"must break {case.breaks} alone (got {reasons[names[0]]}); correct it")
 
 
 def _literals(case: Case) -> Iterator[Finding]:
-    if not case.expected:
-        return
     for literal in case.expected:
         for name in literal.dialects:
             if message := _contradiction(Problem(case, DIALECTS[name]), literal):
@@ -115,5 +113,6 @@ def _contradiction(problem: Problem, literal: Expected) -> str | None:
     wrong = np.flatnonzero((values != literal.values) & ~(np.isnan(values) & np.isnan(literal.values)))
     if not len(wrong):
         return None
-    at = int(wrong[0])
-    return f"value {at} must be what the reference gives for {name}, {values[at]:g} (got {literal.values[at]:g})"
+    index = int(wrong[0])
+    owed, got = values[index], literal.values[index]
+    return f"value {index} must be what the reference gives for {name}, {owed:g} (got {got:g})"

@@ -1,4 +1,4 @@
-"""A sweep: the product of its axes without what it skips, a row of label numbers for each case."""
+"""A sweep: the product of its axes without the skipped combinations; a row of label numbers for each case."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask
 
 LARGEST_SWEEP = 500_000
-"""Combinations; refused before any is made."""
+"""Combinations; more are refused before any is made."""
 MOST_AXES = 32
-"""Fewer than an array of numpy can have dimensions."""
+"""An array of numpy may have at most 64 dimensions."""
 
 Rows = np.ndarray[Any, np.dtype[np.int32]]
 
@@ -45,7 +45,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What a sweep leaves out: for each axis the labels that are meant, and why."""
+    """What a sweep leaves out: label numbers by axis, and why."""
 
     when: Mapping[int, frozenset[int]]
     because: str
@@ -87,7 +87,7 @@ class Sweep:
 
     @property
     def digest(self) -> str:
-        """A digest of everything that decides which rows there are and which dialects can say them."""
+        """A digest of everything that decides which rows there are and which dialects can express them."""
         words = [self.layer, [[axis.name, axis.labels, axis.layers] for axis in self.axes]]
         skips = [[sorted((axis, sorted(labels)) for axis, labels in skip.when.items())] for skip in self.skips]
         return blake2b(json.dumps([words, skips], default=str).encode(), digest_size=16).hexdigest()
@@ -100,12 +100,12 @@ class Sweep:
     def rows(self) -> Rows:
         """Return the combinations that are cases, (n, axes)."""
         rows = self.product()
-        keep = np.ones(len(rows), dtype=bool)
+        mask = np.ones(len(rows), dtype=bool)
         for skip in self.skips:
-            keep &= ~skip.covers(rows)
-        return rows[keep]
+            mask &= ~skip.covers(rows)
+        return rows[mask]
 
-    def number(self, labels: Mapping[str, str]) -> Rows | None:
+    def row(self, labels: Mapping[str, str]) -> Rows | None:
         """Return the row, (1, axes), of these labels, or None where they are not a case of this sweep."""
         if set(labels) != {axis.name for axis in self.axes}:
             return None
@@ -144,7 +144,7 @@ class Sweep:
 
 
 def read_sweep(
-    sweep: case_file.Sweep, path: str, base: Settings, cites: tuple[Cite, ...], document: Document, index: int
+    model: case_file.Sweep, path: str, base: Settings, cites: tuple[Cite, ...], document: Document, index: int
 ) -> Sweep:
     """Return the sweep that a file's model describes.
 
@@ -152,11 +152,11 @@ def read_sweep(
         FileError: an axis or a skip is not as it must be, or nothing is left.
     """
     place = ("sweeps", index)
-    if (count := len(sweep.axes)) > MOST_AXES:
+    if (count := len(model.axes)) > MOST_AXES:
         raise error_at(
             document, (*place, "axes"), f"a sweep must have at most {MOST_AXES} axes (got {count}); split it", key=True
         )
-    axes = tuple(_axis(name, values, document, (*place, "axes", name)) for name, values in sweep.axes.items())
+    axes = tuple(_axis(name, values, document, (*place, "axes", name)) for name, values in model.axes.items())
     if (size := prod(len(axis.labels) for axis in axes)) > LARGEST_SWEEP:
         raise error_at(
             document,
@@ -165,14 +165,13 @@ def read_sweep(
             key=True,
         )
     skips = tuple(
-        _skip(skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(sweep.skip)
+        _skip(skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(model.skip)
     )
-    layer = merged(base.written(), sweep.with_.written())
-    about = sweep.about
-    read = Sweep(f"{path}/{sweep.name}", about, cites, axes, skips, layer, sweep.smoke, document, place)
-    if not len(read.rows()):
+    layer = merged(base.written(), model.with_.written())
+    sweep = Sweep(f"{path}/{model.name}", model.about, cites, axes, skips, layer, model.smoke, document, place)
+    if not len(sweep.rows()):
         raise error_at(document, (*place, "skip"), "a sweep must have a case left (got none); skip less", key=True)
-    return read
+    return sweep
 
 
 def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:
@@ -204,20 +203,21 @@ def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _LABEL = re.compile(r"[^\s\x00-\x1f\x7f\[\]{},=|]+")
-"""What ids, patterns and a line of output leave alone; an operand's mapping, which stands as braces, is none."""
+"""What may stand in an id, a pattern and a line of output; the braces of an operand's mapping may not."""
 
 
 def _setting(name: str, value: Any, document: Document, place: tuple[str | int, ...]) -> dict[str, Any]:  # noqa: ANN401
     try:
         return Settings.model_validate({name: value}).written()
     except ValidationError as error:
-        raise _explained(error, name, value, document, place) from None
+        raise _wrong_value(error, name, value, document, place) from None
 
 
-def _explained(
+def _wrong_value(
     error: ValidationError, name: str, value: object, document: Document, place: tuple[str | int, ...]
 ) -> FileError:
-    choices = {text for one in error.errors() for text in str(one.get("ctx", {}).get("expected", "")).split("'")[1::2]}
+    expected = [str(detail.get("ctx", {}).get("expected", "")) for detail in error.errors()]
+    choices = {text for words in expected for text in words.split("'")[1::2]}
     hint = f" one of {', '.join(sorted(choices))}" if choices else f" a value of {name}"
     return error_at(document, place, f"must be{hint} (got {value!r}){nearest(str(value), choices)}")
 
@@ -225,13 +225,13 @@ def _explained(
 def _skip(skip: case_file.Skip, axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...]) -> Skipped:
     names = [axis.name for axis in axes]
     when: dict[int, frozenset[int]] = {}
-    for name, wanted in skip.when.items():
+    for name, value in skip.when.items():
         if name not in names:
             raise error_at(
                 document, (*place, name), f"must be an axis of the sweep (got {name!r}){nearest(name, names)}", key=True
             )
         axis = axes[names.index(name)]
-        texts = [label(one) for one in (wanted if isinstance(wanted, list) else [wanted])]
+        texts = [label(entry) for entry in (value if isinstance(value, list) else [value])]
         for text in texts:
             if text not in axis.labels:
                 raise error_at(

@@ -1,4 +1,4 @@
-"""Which rows of a sweep are in which tier, kept by the sweep's digest so that no command waits for it."""
+"""Which rows of a sweep are in which tier: chosen once, and stored with the sweep's digest."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 FILE_NAME = "tiers.json"
 STRENGTH = {"gate": 4, "smoke": 2}
-"""How many axis values every reachable tuple of a tier has."""
+"""How many axis values the tuples have that a tier covers."""
 _PRESENTATION = {"data_format", "filter_format", "shapes", "filter_source"}
 
 
-def _ascends(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    if any(one >= two for one, two in pairwise((-1, *numbers))):
+def _ascending(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    if any(number >= following for number, following in pairwise((-1, *numbers))):
         raise ValueError("must be row numbers in ascending order")
     return numbers
 
 
-_RowNumbers = Annotated[tuple[int, ...], AfterValidator(_ascends)]
+_RowNumbers = Annotated[tuple[int, ...], AfterValidator(_ascending)]
 
 
 class Selection(BaseModel):
@@ -58,25 +58,25 @@ class TiersFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """The selections that a corpus keeps, and the file."""
+    """The selections that are stored with a corpus, by sweep id, and their file."""
 
-    kept: dict[str, Selection]
+    selections: dict[str, Selection]
     path: Path
 
     def fresh(self, sweep: Sweep) -> bool:
-        """Return whether what is kept for the sweep is what its file says today."""
-        return sweep.id in self.kept and self.kept[sweep.id].digest == sweep.digest
+        """Return whether the stored selection was chosen from the sweep as its file is now."""
+        return sweep.id in self.selections and self.selections[sweep.id].digest == sweep.digest
 
     def rows(self, sweep: Sweep, tier: str) -> Rows:
         """Return the rows of the sweep in a tier, (n, axes).
 
         Raises:
-            FileError: rows are kept that the sweep does not have.
+            FileError: the stored selection has rows that the sweep does not have.
         """
         rows = sweep.rows()
         if tier == "full":
             return rows
-        selection = self.kept[sweep.id] if self.fresh(sweep) else select(sweep)
+        selection = self.selections[sweep.id] if self.fresh(sweep) else select(sweep)
         numbers = list(selection.gate if tier == "gate" else selection.smoke)
         if numbers and numbers[-1] >= len(rows):
             raise _broken(self.path)
@@ -84,7 +84,7 @@ class Tiers:
 
 
 def read(folder: Path) -> Tiers:
-    """Return what is kept in `folder`, nothing where there is no file.
+    """Return the selections that are stored in `folder`, none where there is no file.
 
     Raises:
         FileError: the file is broken.
@@ -103,12 +103,12 @@ def _broken(path: Path) -> FileError:
 
 
 def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, Selection] | None = None) -> None:
-    """Keep the selections of all sweeps in `folder`, a sweep a line so that a change is seen.
+    """Store selections in `folder`, each sweep on a line of its own so that a diff shows what changed.
 
     Args:
         folder: where the corpus is.
-        sweeps: those that are chosen anew.
-        others: what is kept of sweeps of other files.
+        sweeps: those whose rows are chosen anew.
+        others: stored selections of other files' sweeps, written as they are.
 
     Raises:
         FileError: the file cannot be written.
@@ -124,31 +124,29 @@ def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, Selection]
 
 
 def select(sweep: Sweep) -> Selection:
-    """Choose the rows of each tier: every reachable tuple of every dialect. What is in smoke is in gate."""
-    rows, masks = sweep.rows(), list(sayable(sweep).values())
+    """Choose the rows of each tier, which hold every reachable tuple of every dialect; smoke is a part of gate."""
+    rows, masks = sweep.rows(), list(expressible(sweep).values())
     gate = cover(rows, sweep.radix, STRENGTH["gate"], masks)
     smoke = cover(rows[gate], sweep.radix, STRENGTH["smoke"], [mask[gate] for mask in masks])
     return Selection(digest=sweep.digest, gate=tuple(gate), smoke=tuple(gate[number] for number in smoke))
 
 
-def lacks(sweep: Sweep, selection: Selection) -> dict[str, int]:
-    """Return, for each tier, how many tuples that it must have are in no row of it.
+def missing_tuples(sweep: Sweep, selection: Selection) -> dict[str, int]:
+    """Return, for each tier, how many reachable tuples none of its rows holds.
 
-    The sweep may be as it was when the rows were chosen, and the dialects not: then other tuples can be reached.
+    A selection of the same sweep may lack some where a dialect has changed since: then other tuples are reachable.
     """
-    rows, masks = sweep.rows(), list(sayable(sweep).values())
-    kept = {"gate": selection.gate, "smoke": selection.smoke}
-    return {
-        tier: uncovered(rows, sweep.radix, strength, masks, list(kept[tier])) for tier, strength in STRENGTH.items()
-    }
+    rows, masks = sweep.rows(), list(expressible(sweep).values())
+    numbers = {"gate": selection.gate, "smoke": selection.smoke}
+    return {tier: uncovered(rows, sweep.radix, strength, masks, numbers[tier]) for tier, strength in STRENGTH.items()}
 
 
-def sayable(sweep: Sweep) -> dict[str, Mask]:
-    """Return, for each dialect, which rows of the sweep it can say."""
+def expressible(sweep: Sweep) -> dict[str, Mask]:
+    """Return, by dialect name, which rows of the sweep the dialect can express."""
     rows = sweep.rows()
-    # What is presentation alone decides nothing here; leaving it out makes the work a quarter.
-    telling = [number for number, axis in enumerate(sweep.axes) if not _presents(axis)]
-    _, first, inverse = np.unique(rows[:, telling], axis=0, return_index=True, return_inverse=True)
+    # Presentation decides nothing here; leaving its axes out cuts the work to a quarter.
+    deciding = [number for number, axis in enumerate(sweep.axes) if not _is_presentation(axis)]
+    _, first, inverse = np.unique(rows[:, deciding], axis=0, return_index=True, return_inverse=True)
     cases = [sweep.case(row) for row in rows[first].tolist()]
     return {
         name: np.array([not isinstance(expectation(case, dialect), Inexpressible) for case in cases])[inverse.ravel()]
@@ -156,8 +154,8 @@ def sayable(sweep: Sweep) -> dict[str, Mask]:
     }
 
 
-def _presents(axis: Axis) -> bool:
-    """Return whether an axis is of presentation alone. A word written as it is may be one that no dialect knows."""
+def _is_presentation(axis: Axis) -> bool:
+    """Return whether an axis sets presentation alone, in known words: an unknown layout may be inexpressible."""
     return all(
         key in _PRESENTATION and not isinstance(value, dict) for layer in axis.layers for key, value in layer.items()
     )

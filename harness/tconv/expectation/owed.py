@@ -108,13 +108,13 @@ def expectation(case: Case, dialect: Dialect) -> Expectation:
     return owed(signature(case, dialect), dialect, case.breaks)
 
 
-def sees(expected: Expectation, breaks: str) -> bool:
-    """Return whether what a dialect owes says that this constraint is broken."""
+def finds_broken(expected: Expectation, constraint: str) -> bool:
+    """Return whether what a dialect owes rests on this constraint being broken."""
     match expected:
         case Refuse(violation):
-            return violation.constraint == breaks
+            return violation.constraint == constraint
         case Values():
-            return breaks in expected.open_constraints
+            return constraint in expected.open_constraints
         case Inexpressible():
             return False
         case _:

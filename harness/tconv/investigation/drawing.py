@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tconv.cases.case import Cite
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.dialects import Stated
-from tconv.expectation.owed import Inexpressible, expectation, sees
+from tconv.expectation.owed import Inexpressible, expectation, finds_broken
 from tconv.investigation.choices import Seeded
 from tconv.investigation.faults import FAULTS, faults_of
 
@@ -63,7 +63,7 @@ def chosen(choose: Choices, dialect: Dialect, *, broken: bool = True, real: bool
     except ImpossibleCase:
         return None
     expected = expectation(case, dialect)
-    if isinstance(expected, Inexpressible) or not (case.breaks is None or sees(expected, case.breaks)):
+    if isinstance(expected, Inexpressible) or not (case.breaks is None or finds_broken(expected, case.breaks)):
         return None
     return case
 
