@@ -18,7 +18,7 @@ from tconv.corpus.case_file import OperandSettings, Settings
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry, reach, resolve
-from tconv.dialects.readings import told_apart
+from tconv.dialects.readings import distinct_results
 from tconv.expectation.owed import Inexpressible, Values, expectation
 from tconv.reports import account
 from tconv.vocabulary import ATTRIBUTES, DType
@@ -415,4 +415,4 @@ def test_a_case_resolves_to_what_it_says() -> None:
     row = DIALECTS["onnx/ConvTranspose-22"]
     wanted = Geometry((4, 5), (3, 2), (2, 3), (1, 2), (1, 0), (9, 13), 1)
     assert resolve(signature(case, row), row.rules) == wanted
-    assert told_apart(signature(case, row), row.rules, row.disputed)[0].result == wanted
+    assert distinct_results(signature(case, row), row.rules, row.disputed)[0].result == wanted

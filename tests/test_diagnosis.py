@@ -11,7 +11,7 @@ import pytest
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import Diagnosis, described, diagnose, shared
-from tconv.diagnosis.misreadings import imagined, misreadings_of
+from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
@@ -96,7 +96,7 @@ def test_a_pair_is_looked_for_where_no_single_one_explains(corpus: Corpus) -> No
     by_name = {misreading.name: misreading for misreading in misreadings_of(ONNX)}
     problem = Problem(case, ONNX)
     pair = (by_name["filter-flipped"], by_name["output-padding-ignored"])
-    made = imagined(pair, problem.signature, ONNX, problem.truth.operands)
+    made = apply(pair, problem.signature, ONNX, problem.truth.operands)
     assert made is not None
     array = Truth(made.operands, case.x.dtype).values(made.geometry).astype(np.float32)
     assert Together.parse("output-padding-ignored + filter-flipped") in diagnose(problem, array, {}, budget=5).explained

@@ -9,7 +9,7 @@ import pytest
 
 from tconv.cases.call import signature
 from tconv.cases.operands import make_operands
-from tconv.diagnosis.misreadings import CATALOGUE, Imagined, imagined, misreadings_of, pairs
+from tconv.diagnosis.misreadings import CATALOGUE, Misread, apply, misreadings_of, pairs
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.truth import Truth
@@ -26,7 +26,7 @@ BY_NAME = {one.name: one for one in CATALOGUE}
 
 def made(
     name: str, attributes: Attributes, x: tuple[int, ...], w: tuple[int, ...], *, bias: bool = False
-) -> Imagined | None:
+) -> Misread | None:
     """Return what a misreading makes of a call on counted operands."""
     outputs = w[1] * (attributes.groups or 1)
     operands = {
@@ -39,7 +39,7 @@ def made(
         TensorType(w, DType.F32),
         TensorType((outputs,), DType.F32) if bias else None,
     )
-    return imagined([BY_NAME[name]], written, ONNX, operands)
+    return apply([BY_NAME[name]], written, ONNX, operands)
 
 
 def test_names_and_sentences_are_unique() -> None:
@@ -145,7 +145,7 @@ def test_a_misreading_is_the_reference_of_something_else(smoke_cases: tuple[Case
             continue
         operands = {role: array.astype(np.float64) for role, array in make_operands(case.x, case.w, case.b).items()}
         for one in misreadings_of(ONNX):
-            found = imagined([one], signature(case, ONNX), ONNX, operands)
+            found = apply([one], signature(case, ONNX), ONNX, operands)
             if found is not None:
                 y = Truth(found.operands, case.x.dtype).values(found.geometry)
                 finished = y if found.finish is None else found.finish(y)

@@ -53,7 +53,7 @@ def test_the_odd_unit_of_a_size_that_is_asked_for(asked: Catalogue) -> None:
     assert found.rewriting is not None
     attributes = found.rewriting.attributes
     assert (attributes.auto_pad, attributes.output_shape) == (None, None)
-    assert 0 < found.rewritable <= found.count < found.asked
+    assert 0 < found.rewritable <= found.count < found.answered
 
 
 def test_a_size_that_cannot_be_asked_for(asked: Catalogue) -> None:
@@ -118,7 +118,7 @@ def test_every_answer_that_pads_can_say_is_asked_plainly(asked: Catalogue, corpu
                 geometry = owed.primary.geometry
                 sayable = rewritten(case, geometry, DIALECTS[ONNX]) is not None
                 answers += sayable
-                if sayable and asked.asked_plainly(case, geometry) is None:
+                if sayable and asked.with_explicit_pads(case, geometry) is None:
                     missing.append((name, case.id, geometry))
     assert missing == []
     assert answers > 500

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import BACKPROP, ONEDNN, ONNX, examples, signatures, written
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry, resolve
-from tconv.dialects.readings import Reading, applied, told_apart
+from tconv.dialects.readings import Reading, applied, distinct_results
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
 from tconv.errors import Violation
 from tconv.vocabulary import Attributes, Signature
@@ -209,7 +209,7 @@ def resolved(signature: Signature, dialect: str) -> dict[Geometry | Violation, i
 def test_branching_finds_all_that_the_whole_product_finds(signature: Signature, dialect: str) -> None:
     """Branching where a question is put gives every result of the full product, each under its fewest readings."""
     row = DIALECTS[dialect]
-    found = told_apart(signature, row.rules, row.disputed)
+    found = distinct_results(signature, row.rules, row.disputed)
     assert {one.result: len(one.readings) for one in found} == resolved(signature, dialect)
     for one in found:
         chosen = [reading(dialect, name) for name in one.readings]
@@ -221,7 +221,7 @@ def test_branching_finds_all_that_the_whole_product_finds(signature: Signature, 
 def test_results_are_distinct_and_the_primary_comes_first(signature: Signature, dialect: str) -> None:
     """No result is told twice; the first is that of the primary readings, the others follow by number of readings."""
     row = DIALECTS[dialect]
-    found = told_apart(signature, row.rules, row.disputed)
+    found = distinct_results(signature, row.rules, row.disputed)
     assert found[0].readings == ()
     assert found[0].result == resolve(signature, row.rules)
     assert len({one.result for one in found}) == len(found)
@@ -235,7 +235,7 @@ def test_a_plain_case_is_told_apart_by_nothing() -> None:
     for row in DIALECTS.values():
         for mode in (None, "explicit", "valid"):
             attributes = Attributes(strides=(2, 1), auto_pad=mode, output_padding=(1, 0))
-            assert len(told_apart(written((3, 4), (3, 2), attributes), row.rules, row.disputed)) == 1
+            assert len(distinct_results(written((3, 4), (3, 2), attributes), row.rules, row.disputed)) == 1
 
 
 def test_readings_of_several_axes_and_questions_make_a_product() -> None:
@@ -243,7 +243,7 @@ def test_readings_of_several_axes_and_questions_make_a_product() -> None:
     row = DIALECTS["openvino/ConvolutionBackpropData-1"]
     # Reaches 7 and 8: totals 1 and -1. A lower odd unit is the end's, so floor gives 0 and -1.
     signature = written((3, 3), (3, 2), Attributes(strides=(2, 3), auto_pad="same_lower", output_shape=(6, 9)))
-    found = {one.readings: one.result for one in told_apart(signature, row.rules, row.disputed)}
+    found = {one.readings: one.result for one in distinct_results(signature, row.rules, row.disputed)}
     places = {names: one.pads_begin if isinstance(one, Geometry) else None for names, one in found.items()}
     assert places == {
         (): (0, -1),
@@ -258,7 +258,7 @@ def test_answers_that_need_several_readings_name_them_all() -> None:
     """A result that no single reading gives carries the names of all that are needed."""
     row = DIALECTS[ONNX_11]
     attributes = Attributes(strides=(4,), auto_pad="same_upper", output_padding=(1,))
-    found = told_apart(written((3,), (1,), attributes), row.rules, row.disputed)
+    found = distinct_results(written((3,), (1,), attributes), row.rules, row.disputed)
     places = {
         one.readings: (one.result.pads_begin[0], one.result.output[0])
         for one in found

@@ -26,22 +26,22 @@ def test_two_candidates_are_told_apart_by_a_case_on_which_they_part(corpus: Corp
     reasoning = separate(case, others, ONNX, "wrong_backends:PadsSwapped", 10.0)
     assert set(map(str, reasoning.record.diagnosis)) == {"pads-exchanged", "one-too-late"}
     assert reasoning.left == ("pads-exchanged",)
-    assert len(reasoning.asked) == 1
-    assert reasoning.asked[0].record.case != case.id
+    assert len(reasoning.further) == 1
+    assert reasoning.further[0].record.case != case.id
 
 
 def test_cases_that_say_nothing_are_not_asked(corpus: Corpus) -> None:
     """An empty output is the same under every candidate: with such cases alone they stay undecided."""
     case, others = corpus.one(TWO_WAYS), list(corpus.cases("gate", ["empty/empty/batch"]))
     reasoning = separate(case, others, ONNX, "wrong_backends:PadsSwapped", 10.0)
-    assert reasoning.asked == ()
+    assert reasoning.further == ()
     assert reasoning.left == tuple(map(str, reasoning.record.diagnosis))
 
 
 def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
     """What is plain at once is said at once."""
     reasoning = separate(corpus.one("bias/bias/alone"), [], ONNX, "wrong_backends:BiasDoubled", 10.0)
-    assert (reasoning.asked, reasoning.left) == ((), ("bias-doubled",))
+    assert (reasoning.further, reasoning.left) == ((), ("bias-doubled",))
 
 
 @pytest.mark.parametrize(

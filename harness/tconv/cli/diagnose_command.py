@@ -53,7 +53,7 @@ def _tell(reasoning: Reasoning, says: dict[str, str]) -> None:
     click.echo("  explained by")
     for misreadings in record.diagnosis:
         click.echo(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
-    for further in reasoning.asked:
+    for further in reasoning.further:
         found = f"{further.record.verdict.kind}, which leaves {', '.join(further.left) or 'none'}"
         click.echo(f"{further.record.case}\n  {found}")
     if len(reasoning.left) == 1:

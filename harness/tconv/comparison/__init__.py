@@ -1,1 +1,1 @@
-"""Who answers what: the readings that a backend follows, and what changes from one text to another."""
+"""Comparisons: the readings that each backend follows, and what changes from one text to another."""

@@ -1,8 +1,8 @@
-"""Which answer a backend gives to each question, learnt from its records.
+"""Which answer a backend gives to each question, by its records.
 
-A case shows an answer where every way of answering that gives the observed output answers the question alike. Most
-cases show nothing: they were not asked, or two answers come to the same. What a text leaves open, a size of 0 say, is
-a question too, with two answers.
+A case shows an answer where every combination of answers that gives the observed output has this answer. Most cases
+show nothing: the question does not matter for them, or two answers give the same output. A constraint that a text
+leaves open, of a size of 0 for example, is a question too, with two answers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Opened(StrEnum):
-    """The answers to a question that a text leaves open: is such a case answered, or refused?"""
+    """The answers where a text leaves a constraint open: a case that breaks it is answered, or refused."""
 
     ANSWERED = "answered"
     REFUSED = "refused"
@@ -58,7 +57,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a backend answers to one question: one answer, or several, and then it is inconsistent."""
+    """The answers that a backend gives to a question; several where it is inconsistent."""
 
     question: str
     given: tuple[Given, ...]
@@ -74,72 +73,68 @@ def answers(
     find: Callable[[str], Case | None],
     readings: Sequence[Reading] | None = None,
     actual: Callable[[Record], Array | None] = lambda _: None,
-    aside: Container[str] = frozenset(),
+    waived: Container[str] = frozenset(),
     least: int = 1,
 ) -> list[Answers]:
-    """Return what the backend answers to each question that its records show something of.
+    """Return the answers that a backend's records show, question by question.
 
     Args:
         run: the records.
-        find: a case by its id; None where the corpus has none any more.
-        readings: the answers that are told apart where the dialect's text allows but one, or where what was produced
-            is none that it allows; None for no others than the text's own.
-        actual: the array, in NCX, that a deviation produced, where it was kept.
-        aside: ids whose refusals have another reason than a reading: what a waiver says of them.
-        least: how many answers a question must have to be of interest.
+        find: returns a case by its id; None where the corpus no longer has it.
+        readings: the readings to choose from where the dialect's text allows one answer only, or allows nothing that
+            gives the output; None for the text's own readings.
+        actual: returns the array, in NCX, that a deviation produced, where it was stored.
+        waived: ids of cases whose refusal a waiver explains, so that it shows no reading.
+        least: how many answers a question must have to be returned.
     """
     dialect = run.dialect
     readings = dialect.disputed if readings is None else readings
-    found: dict[str, dict[str, list[_Seen]]] = defaultdict(lambda: defaultdict(list))
-    asked = [
+    observed: dict[str, dict[str, list[_Observation]]] = defaultdict(lambda: defaultdict(list))
+    answered = [
         (record, case)
         for record in run.records
-        if not (_refused(record) and record.case in aside) and (case := find(record.case)) is not None
+        if not (_refused(record.verdict) and record.case in waived) and (case := find(record.case)) is not None
     ]
-    # What values show says which refusals a reading can explain, so they come first.
-    for record, case in sorted(asked, key=lambda pair: _refused(pair[0])):
+    # Values come first: the answers that they show decide which readings can explain a refusal.
+    for record, case in sorted(answered, key=lambda pair: _refused(pair[0].verdict)):
         array = actual(record) if isinstance(record.verdict, ver.Differed | ver.WrongShape) else None
-        shown, produced = _shown(Problem(case, dialect), record.verdict, readings, array, found)
+        shown, produced = _shown(Problem(case, dialect), record.verdict, readings, array, observed)
         for question, answer in shown.items():
             if question in run.header.backend.supplied:
                 continue
-            found[question][answer].append(_Seen(Problem(case, dialect), produced))
+            observed[question][answer].append(_Observation(Problem(case, dialect), produced))
     order = [*QUESTIONS, *CONSTRAINTS]
-    put = [question for question in sorted(found, key=order.index) if len(found[question]) >= least]
-    collected = [_collected(question, found[question], readings) for question in put]
+    questions = [question for question in sorted(observed, key=order.index) if len(observed[question]) >= least]
+    collected = [_collected(question, observed[question], readings) for question in questions]
     return [answers for answers in collected if len(answers.given) >= least]
 
 
-def mixed(run: Run, find: Callable[[str], Case | None], aside: Container[str] = frozenset()) -> list[Answers]:
-    """Return the questions that the backend answers now this way, now that way; none where it follows the text."""
+def mixed(run: Run, find: Callable[[str], Case | None], waived: Container[str] = frozenset()) -> list[Answers]:
+    """Return the questions to which the backend gives several answers; none where it follows the text everywhere."""
     if not any(isinstance(record.verdict, ver.Disputed) for record in run.records):
         return []
-    return answers(run, find, aside=aside, least=2)
+    return answers(run, find, waived=waived, least=2)
 
 
-def _refused(record: Record) -> bool:
-    return isinstance(record.verdict, ver.Disputed) and record.verdict.rule == "refusal"
+def _refused(verdict: ver.Verdict) -> bool:
+    return isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """A problem and what it came to: a geometry of its text, a size alone, an array of no reading, or no value."""
+class _Observation:
+    """A problem and what a backend produced: a geometry of its text, a size alone, another array, or no value."""
 
     problem: Problem
     produced: Geometry | Ints | Array | None
 
 
-def _collected(question: str, seen: Mapping[str, list[_Seen]], readings: Sequence[Reading]) -> Answers:
+def _collected(question: str, observed: Mapping[str, list[_Observation]], readings: Sequence[Reading]) -> Answers:
     given = []
-    for answer, members in seen.items():
-        showing = [member.problem.case for member in members if _shows(member, question, answer, readings)]
-        if showing:
-            given.append(Given(answer, len(showing), min(showing, key=_size)))
+    for answer, observations in observed.items():
+        cases = [each.problem.case for each in observations if _shows(each, question, answer, readings)]
+        if cases:
+            given.append(Given(answer, len(cases), min(cases, key=lambda case: case.simplicity)))
     return Answers(question, tuple(sorted(given, key=lambda answer: -answer.count)))
-
-
-def _size(case: Case) -> tuple[int, int, int]:
-    return len(case.x.shape), prod(case.x.shape) + prod(case.w.shape), len(case.id)
 
 
 def _shown(
@@ -149,9 +144,8 @@ def _shown(
     array: Array | None,
     known: Mapping[str, Container[str]],
 ) -> tuple[dict[str, str], Geometry | Ints | Array | None]:
-    """Return the answers that one verdict shows, by question, and what was produced."""
-    expected = problem.expectation
-    refused = isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"
+    """Return the answers that a verdict shows, by question, and what was produced."""
+    expected, refused = problem.expectation, _refused(verdict)
     if isinstance(expected, Refuse):
         if expected.stated or not isinstance(verdict, ver.Disputed | ver.AcceptedInvalid):
             return {}, None
@@ -159,50 +153,53 @@ def _shown(
     if not isinstance(expected, Values):
         return {}, None
     if refused:
-        return _of_refusal(problem, expected, known), None
+        return _shown_by_refusal(problem, expected, known), None
     if isinstance(verdict, ver.Agreed | ver.Disputed):
         geometry = followed(verdict, expected)
         produced = geometry.output if verdict.rule == "shape" and geometry else geometry
-        return _of_value(problem, expected, produced, readings), produced
+        return _shown_by_value(problem, expected, produced, readings), produced
     if array is None:
         return {}, None
-    return _common(way for way in _ways(problem, readings) if _gives(problem.truth, way.result, array)), array
+    giving = (branch for branch in _branches(problem, readings) if _gives(problem.truth, branch.result, array))
+    return _shared(giving), array
 
 
-def _of_refusal(problem: Problem, expected: Values, known: Mapping[str, Container[str]]) -> dict[str, str]:
-    """Return what a refusal shows: nothing where there are several reasons for it.
+def _shown_by_refusal(problem: Problem, expected: Values, known: Mapping[str, Container[str]]) -> dict[str, str]:
+    """Return the answers that a refusal shows: none where there are several reasons for it.
 
-    A reading under which the text refuses explains nothing where it takes another answer to some other question than
-    the backend is known to give.
+    A combination of answers under which the text refuses is no reason where the backend is known to answer another of
+    its questions differently.
     """
-    ways = [
-        way
-        for way in _ways(problem, problem.dialect.disputed)
-        if isinstance(way.result, Violation)
-        and all(a is Negative.REFUSE or q not in known or a in known[q] for q, a in way.answers.items())
+    refusing = [
+        branch
+        for branch in _branches(problem, problem.dialect.disputed)
+        if isinstance(branch.result, Violation)
+        and all(a is Negative.REFUSE or q not in known or a in known[q] for q, a in branch.answers.items())
     ]
     constraints = expected.open_constraints
     if constraints:
-        return {constraints[0]: Opened.REFUSED} if len(constraints) == 1 and not ways else {}
-    return _common(ways)
+        return {constraints[0]: Opened.REFUSED} if len(constraints) == 1 and not refusing else {}
+    return _shared(refusing)
 
 
-def _of_value(
+def _shown_by_value(
     problem: Problem, expected: Values, produced: Geometry | Ints | None, readings: Sequence[Reading]
 ) -> dict[str, str]:
-    """Return what a value shows: by the text's own readings where it has several, else by those of all texts."""
+    """Return the answers that a value shows: of the text's own readings where it has several, else of all texts'."""
     disputed = problem.dialect.disputed
     if readings is disputed and not expected.disputed and not expected.refusals:
         return {}
     own, others = (
-        _common(way for way in _ways(problem, some) if produced in (way.result, _size_of(way.result)))
-        for some in (disputed, readings)
+        _shared(
+            branch for branch in _branches(problem, considered) if produced in (branch.result, _size(branch.result))
+        )
+        for considered in (disputed, readings)
     )
-    settled = {question: answer for question, answer in others.items() if question not in _disputed(problem)}
-    return {**dict.fromkeys(expected.open_constraints, Opened.ANSWERED), **settled, **own}
+    undisputed = {question: answer for question, answer in others.items() if question not in _disputed(problem)}
+    return {**dict.fromkeys(expected.open_constraints, Opened.ANSWERED), **undisputed, **own}
 
 
-def _size_of(result: Geometry | Violation) -> Ints | None:
+def _size(result: Geometry | Violation) -> Ints | None:
     return result.output if isinstance(result, Geometry) else None
 
 
@@ -210,28 +207,26 @@ def _disputed(problem: Problem) -> set[str]:
     return {reading.change.question for reading in problem.dialect.disputed}
 
 
-def _ways(problem: Problem, readings: Sequence[Reading]) -> Iterator[Branch]:
+def _branches(problem: Problem, readings: Sequence[Reading]) -> Iterator[Branch]:
     return branches(problem.signature, problem.dialect.rules, readings)
 
 
-def _common(ways: Iterable[Branch]) -> dict[str, str]:
-    """Return the answers that all ways share."""
-    shared: dict[str, str] | None = None
-    for way in ways:
-        shared = dict(way.answers) if shared is None else {q: a for q, a in shared.items() if way.answers.get(q) == a}
-    return shared or {}
+def _shared(branches: Iterable[Branch]) -> dict[str, str]:
+    """Return the answers that all branches share."""
+    first, *others = [branch.answers for branch in branches] or [{}]
+    return {question: answer for question, answer in first.items() if all(o.get(question) == answer for o in others)}
 
 
-def _shows(seen: _Seen, question: str, answer: str, readings: Sequence[Reading]) -> bool:
-    """Return whether the case's values tell the answer from every other: an empty output, say, shows nothing."""
-    if seen.produced is None or answer in set(Opened):
+def _shows(observation: _Observation, question: str, answer: str, readings: Sequence[Reading]) -> bool:
+    """Return whether no other answer gives the same values; for an empty output, for example, every answer does."""
+    problem, produced = observation.problem, observation.produced
+    if produced is None or answer in set(Opened):
         return True
-    problem, produced = seen.problem, seen.produced
     of_text = isinstance(produced, Geometry | tuple)
-    ways = _ways(problem, problem.dialect.disputed if of_text and question in _disputed(problem) else readings)
-    others = {way.result for way in ways if way.answers.get(question) != answer}
+    candidates = problem.dialect.disputed if of_text and question in _disputed(problem) else readings
+    others = {branch.result for branch in _branches(problem, candidates) if branch.answers.get(question) != answer}
     if isinstance(produced, tuple):
-        return not any(_size_of(other) == produced for other in others)
+        return not any(_size(other) == produced for other in others)
     array = problem.truth.values(produced) if isinstance(produced, Geometry) else produced
     return not any(_gives(problem.truth, other, array) for other in others)
 

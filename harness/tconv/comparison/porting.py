@@ -1,8 +1,8 @@
-"""What changes when a call is taken from one text to another, and which rewriting keeps it.
+"""What changes when a call is ported from one text to another, and which rewriting keeps its output.
 
-Explicit pads and output_padding are read alike by every text, so an answer of one text is kept in another by writing
-what the first resolves to. Where a pad would be negative, or output_padding too large, nothing that can be written
-keeps it.
+Explicit pads and output_padding mean the same in every text, so a call gives the same output in another text when it
+writes the geometry that the first text resolves it to. Where a pad would be negative, or output_padding too large,
+there is no such rewriting.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tconv.dialects import GEOMETRY_1
 from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
-from tconv.vocabulary import Attributes
+from tconv.vocabulary import NEUTRAL, Attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case, Operand
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.vocabulary import Ints
+    from tconv.expectation.owed import Expectation
 
 Key = tuple["Operand", "Operand", "Operand | None", "Geometry"]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A combination of attributes that another text answers otherwise, or cannot say.
+    """A combination of attributes to which another text gives another output, or that it cannot express.
 
     Attributes:
         combination: the padding mode, and which of output_shape and output_padding are written.
-        what: what differs, `output size` or `pads`; where the target cannot say it, the constraint that forbids it.
-        count: how many cases of the corpus are such.
+        what: what differs, `output size` or `pads`; where the target cannot express it, the constraint that forbids it.
+        count: how many cases of the corpus have this change.
         rewritable: how many of them can be rewritten.
-        asked: how many cases with this combination the source answers; all that it answers where it is any.
-        example: the smallest of them, among those that can be rewritten where there are some.
-        before: what the source makes of the example.
-        after: what the target makes of the same attributes; None where it cannot say them.
-        reason: why the target cannot say it; empty where it can.
-        rewriting: what keeps the source's answer in the target; None where nothing that can be written does.
+        answered: how many cases with this combination the source answers; for `any`, all cases that it answers.
+        example: the simplest of those that change, among those that can be rewritten where there are some.
+        before: the example's geometry in the source.
+        after: its geometry in the target; None where the target cannot express it.
+        reason: why the target cannot express it; empty where it can.
+        rewriting: the case that gives the source's output in the target; None where there is none.
     """
 
     combination: str
     what: str
     count: int
     rewritable: int
-    asked: int
+    answered: int
     example: Case
     before: Geometry
     after: Geometry | None
@@ -57,11 +57,11 @@ class Change:
 
 
 class Catalogue:
-    """A corpus as porting sees it: what every dialect owes to its cases, and those with explicit pads alone.
+    """What every dialect owes to the cases of a corpus, and which cases have explicit pads alone.
 
     Args:
-        cases: of the corpus; those that break something, or that say the same in another presentation, are left out.
-        dialects: between which calls are ported.
+        cases: the corpus; cases that break a constraint, or repeat another case in another presentation, are left out.
+        dialects: those between which calls are ported.
     """
 
     def __init__(self, cases: Iterable[Case], dialects: Sequence[Dialect]) -> None:
@@ -74,36 +74,36 @@ class Catalogue:
             and prod(case.x.shape) * prod(case.w.shape) > 0
         ]
         self._owed = {dialect: [expectation(case, dialect) for case in self._cases] for dialect in dialects}
-        self._plain: dict[Key, Case] = {}
+        self._explicit: dict[Key, Case] = {}
         for case in self._cases:
             owed = expectation(case, GEOMETRY_1)
             if isinstance(owed, Values) and case.attributes.data_format is case.attributes.filter_format is None:
-                self._plain.setdefault((case.x, case.w, case.b, owed.primary.geometry), case)
+                self._explicit.setdefault((case.x, case.w, case.b, owed.primary.geometry), case)
 
-    def asked_plainly(self, case: Case, geometry: Geometry) -> Case | None:
+    def with_explicit_pads(self, case: Case, geometry: Geometry) -> Case | None:
         """Return a case with explicit pads alone that has the same operands and this geometry, if there is one."""
-        return self._plain.get((case.x, case.w, case.b, geometry))
+        return self._explicit.get((case.x, case.w, case.b, geometry))
 
     def changes(self, source: Dialect, target: Dialect) -> list[Change]:
-        """Return what changes on the way from one dialect to another, combination by combination."""
-        groups: dict[tuple[str, str], list[_Parted]] = defaultdict(list)
-        asked: Counter[str] = Counter()
-        for case, ours, theirs in zip(self._cases, self._owed[source], self._owed[target], strict=True):
-            if isinstance(ours, Values):
-                asked.update((_ANY, _combination(case)))
-                if parted := _parted(case, ours.primary.geometry, theirs):
-                    groups[parted.combination, parted.what].append(parted)
-        return [self._change(members, asked, target) for _, members in sorted(groups.items())]
+        """Return what changes from one dialect to another, combination by combination."""
+        groups: dict[tuple[str, str], list[_Difference]] = defaultdict(list)
+        answered: Counter[str] = Counter()
+        for case, in_source, in_target in zip(self._cases, self._owed[source], self._owed[target], strict=True):
+            if isinstance(in_source, Values):
+                answered.update((_ANY, _combination(case)))
+                if difference := _difference(case, in_source.primary.geometry, in_target):
+                    groups[difference.combination, difference.what].append(difference)
+        return [self._change(differences, answered, target) for _, differences in sorted(groups.items())]
 
-    def _change(self, members: list[_Parted], asked: Counter[str], target: Dialect) -> Change:
-        rewritings = {id(member): rewritten(member.case, member.before, target) for member in members}
-        simplest = min(members, key=lambda member: (rewritings[id(member)] is None, *self._simplicity(member)))
+    def _change(self, differences: list[_Difference], answered: Counter[str], target: Dialect) -> Change:
+        rewritings = {id(each): rewritten(each.case, each.before, target) for each in differences}
+        simplest = min(differences, key=lambda each: (rewritings[id(each)] is None, *self._simplicity(each)))
         return Change(
             simplest.combination,
             simplest.what,
-            len(members),
+            len(differences),
             sum(rewriting is not None for rewriting in rewritings.values()),
-            asked[simplest.combination],
+            answered[simplest.combination],
             simplest.case,
             simplest.before,
             simplest.after,
@@ -111,46 +111,48 @@ class Catalogue:
             rewritings[id(simplest)],
         )
 
-    def _simplicity(self, member: _Parted) -> tuple[bool, int, int, int]:
-        """Return what orders examples: first those whose rewriting is a case too, then the smallest."""
-        case = member.case
-        known = self.asked_plainly(case, member.before) is not None
-        return not known, len(case.x.shape), prod(case.x.shape) + prod(case.w.shape), len(case.id)
+    def _simplicity(self, difference: _Difference) -> tuple[bool, int, int, int]:
+        """Return what examples are ordered by: first those whose rewriting is a case too, then the simplest."""
+        rewriting = self.with_explicit_pads(difference.case, difference.before)
+        return rewriting is None, *difference.case.simplicity
 
 
 def rewritten(case: Case, geometry: Geometry, target: Dialect) -> Case | None:
     """Return the case with explicit pads and output_padding that give `geometry` in `target`.
 
     Returns:
-        The case under the same id, without padding mode and output_shape; None where the target cannot say it.
+        The case under the same id, without padding mode and output_shape; None where the target cannot express it.
     """
     if any(pad < 0 for pad in geometry.pads_begin):
         return None
-    added = tuple(max(-end, 0) for end in geometry.pads_end)
+    lists = {
+        "strides": geometry.strides,
+        "dilations": geometry.dilations,
+        "pads_begin": geometry.pads_begin,
+        "pads_end": tuple(max(end, 0) for end in geometry.pads_end),
+        "output_padding": tuple(max(-end, 0) for end in geometry.pads_end),
+    }
+    written: dict[str, Any] = {name: value for name, value in lists.items() if set(value) - {NEUTRAL[name]}}
     attributes = Attributes(
-        strides=_unless(geometry.strides, 1),
-        dilations=_unless(geometry.dilations, 1),
-        pads_begin=_unless(geometry.pads_begin, 0),
-        pads_end=_unless(tuple(max(end, 0) for end in geometry.pads_end), 0),
-        output_padding=_unless(added, 0),
+        **written,
         groups=case.attributes.groups,
         data_format=case.attributes.data_format,
         filter_format=case.attributes.filter_format,
     )
-    plain = replace(case, attributes=attributes, expected=())
-    owed = expectation(plain, target)
-    return plain if isinstance(owed, Values) and owed.primary.geometry == geometry else None
+    rewriting = replace(case, attributes=attributes, expected=())
+    owed = expectation(rewriting, target)
+    return rewriting if isinstance(owed, Values) and owed.primary.geometry == geometry else None
 
 
 def alike(dialects: Sequence[Dialect]) -> Mapping[Dialect, list[Dialect]]:
-    """Return the dialects that say the same but for types, under the last of them."""
+    """Return the dialects in groups that differ in types alone: the last of a group, and the others."""
     groups: dict[tuple[object, ...], list[Dialect]] = defaultdict(list)
     for dialect in dialects:
         others = tuple((key, answer) for key, answer in dialect.constraints.items() if key not in _OF_TYPES)
         spelling = (tuple(dialect.spelling.attributes.items()), tuple(dialect.spelling.inputs.items()))
         layouts = dialect.data_format, dialect.filter_format
         groups[dialect.rules, dialect.disputed, others, spelling, layouts].append(dialect)
-    return {members[-1]: members[:-1] for members in groups.values()}
+    return {group[-1]: group[:-1] for group in groups.values()}
 
 
 _OF_TYPES = {"without-bf16", "without-f64"}
@@ -158,8 +160,8 @@ _ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)
-class _Parted:
-    """A case on which two texts part."""
+class _Difference:
+    """A case to which two texts owe different things."""
 
     case: Case
     combination: str
@@ -169,18 +171,18 @@ class _Parted:
     reason: str = ""
 
 
-def _parted(case: Case, before: Geometry, theirs: Values | Refuse | Inexpressible) -> _Parted | None:
-    """Return how the target's answer differs from the source's; None where it does not, or in types alone."""
-    if isinstance(theirs, Inexpressible | Refuse):
-        violation = theirs.violation
+def _difference(case: Case, before: Geometry, owed: Expectation) -> _Difference | None:
+    """Return how what the target owes differs from the source's geometry; None where it does not, or in types alone."""
+    if isinstance(owed, Inexpressible | Refuse):
+        violation = owed.violation
         if violation.constraint in _OF_TYPES:
             return None
-        return _Parted(case, _ANY, violation.constraint, before, reason=f"{violation.attribute} {violation.must}")
-    after = theirs.primary.geometry
+        return _Difference(case, _ANY, violation.constraint, before, reason=f"{violation.attribute} {violation.must}")
+    after = owed.primary.geometry
     if after == before:
         return None
     what = "output size" if after.output != before.output else "pads"
-    return _Parted(case, _combination(case), what, before, after)
+    return _Difference(case, _combination(case), what, before, after)
 
 
 def _combination(case: Case) -> str:
@@ -194,7 +196,3 @@ def _words(case: Case) -> Iterator[str]:
         yield "output_shape"
     if any(attributes.output_padding or ()):
         yield "output_padding"
-
-
-def _unless(values: Ints, neutral: int) -> Ints | None:
-    return None if all(value == neutral for value in values) else values

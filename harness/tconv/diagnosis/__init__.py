@@ -1,4 +1,4 @@
-"""Which misreading explains a wrong output; and where it is wrong, and what would account for it, when none does."""
+"""Which misreadings explain a wrong output; where none does, where it is wrong and which products would explain it."""
 
 from tconv.diagnosis.description import described
 from tconv.diagnosis.search import GIVEN_UP, Diagnosis, diagnose, shared

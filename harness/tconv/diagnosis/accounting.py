@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, DType, Ints
 
 _MOST_TRIED = 4
-"""Suspects for which the whole output is computed anew."""
-_MOST_ASKED = 12
-"""Wrong elements that each suspect must account for before that."""
+"""Suspects for which the whole output is computed."""
+_MOST_ELEMENTS = 12
+"""Wrong elements that a suspect must account for before its whole output is computed."""
 _TIMES = {0: "is left out", 2: "is added twice"}
 
 
@@ -48,14 +48,14 @@ class _Suspect:
         return f"as if {' at '.join(parts)}{where} {_TIMES[self.times]}"
 
     def filter(self, w: Array, groups: int) -> Array:
-        """Return the filter that adds the products so often."""
+        """Return the filter with which the products are added so often."""
         changed = w.copy()
         share = w.shape[0] // groups
         group, out_channel = divmod(max(self.out_channel, 0), w.shape[1])
-        # Of one output channel only the inputs of its group are meant.
-        every = slice(None) if self.out_channel < 0 else slice(group * share, (group + 1) * share)
+        # A single output channel has products with the input channels of its group only.
+        channels = slice(None) if self.out_channel < 0 else slice(group * share, (group + 1) * share)
         at: list[Any] = [
-            every if self.channel < 0 else self.channel,
+            channels if self.channel < 0 else self.channel,
             slice(None) if self.out_channel < 0 else out_channel,
         ]
         changed[tuple(at + list(self.tap))] *= self.times
@@ -67,8 +67,8 @@ def accounted(
 ) -> str:
     """Return which products would account for an output, in words; empty where none would, or several equally well.
 
-    An input channel, a tap, or one product of both is a suspect where its share of each of some wrong elements is what
-    that element lacks, or has too much. Those that give the whole output are told.
+    An input channel, a tap, or a product of both is a suspect where its share of each of some wrong elements is what
+    that element lacks, or has too much. The first suspect that gives the whole output is returned.
 
     Args:
         actual: the output, (N, O, Y...).
@@ -81,19 +81,19 @@ def accounted(
     if truth.shape(geometry) != actual.shape or not all(np.isfinite(a).all() for a in (got, *operands.values())):
         return ""
     if not got.any():
-        # That everything is 0 says more.
+        # The description says that everything is 0, which explains more.
         return ""
-    compared = compare(actual, truth, geometry, accumulates)
-    places = np.argwhere(compared.wrong)
-    asked = places[np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_ASKED)).astype(int))]
-    left: set[_Suspect] | None = None
-    for at in map(tuple, asked.tolist()):
-        slack = 0.0 if compared.allowed is None else 2 * float(compared.allowed[at])
-        here = set(_suspects(operands, geometry, at, float(compared.expected[at] - got[at]), slack))
-        left = here if left is None else left & here
-        if not left:
+    comparison = compare(actual, truth, geometry, accumulates)
+    places = np.argwhere(comparison.wrong)
+    some_places = places[np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_ELEMENTS)).astype(int))]
+    suspects: set[_Suspect] | None = None
+    for at in map(tuple, some_places.tolist()):
+        slack = 0.0 if comparison.allowed is None else 2 * float(comparison.allowed[at])
+        accounting = set(_suspects(operands, geometry, at, float(comparison.expected[at] - got[at]), slack))
+        suspects = accounting if suspects is None else suspects & accounting
+        if not suspects:
             return ""
-    for suspect in sorted(left or ())[:_MOST_TRIED]:
+    for suspect in sorted(suspects or ())[:_MOST_TRIED]:
         changed = Truth(dict(operands) | {"w": suspect.filter(operands["w"], geometry.groups)}, dtype)
         if not compare(actual, changed, geometry, accumulates).wrong.any():
             return str(suspect)
@@ -103,7 +103,7 @@ def accounted(
 def _suspects(
     operands: Mapping[str, Array], geometry: Geometry, at: Ints, lacking: float, slack: float
 ) -> Iterator[_Suspect]:
-    """Yield what accounts for one element, of which so much is lacking: (N, O, Y...) is its place."""
+    """Yield what accounts for the element at (N, O, Y...), which lacks so much."""
     x, w = operands["x"], operands["w"]
     group, out_channel = divmod(at[1], w.shape[1])
     channels = w.shape[0] // geometry.groups
@@ -125,19 +125,19 @@ def _suspects(
 
 
 def _last_axes(array: Array, place: Any) -> Array:  # noqa: ANN401 - integers, which numpy's types do not take
-    """Return what stands at one place of the last axes, (C, K...) or (C, X...) to (C,)."""
+    """Return the elements at a place of the last axes, from (C, K...) or (C, X...) to (C,)."""
     part: Array = array[(..., *place)]
     return part
 
 
 def _reaching(geometry: Geometry, place: Ints) -> tuple[list[Ints], list[Ints]]:
-    """Return the taps that reach a place of the output, and the place of the data that each of them takes there."""
+    """Return the taps that reach a place of the output, and for each the place of the data that it multiplies."""
     taps, places = [], []
     for k in np.ndindex(*geometry.kernel):
-        distance = [
+        distances = [
             o + p - tap * d for o, p, tap, d in zip(place, geometry.pads_begin, k, geometry.dilations, strict=True)
         ]
-        steps = [divmod(one, s) for one, s in zip(distance, geometry.strides, strict=True)]
+        steps = [divmod(distance, s) for distance, s in zip(distances, geometry.strides, strict=True)]
         if all(rest == 0 and 0 <= i < size for (i, rest), size in zip(steps, geometry.spatial, strict=True)):
             taps.append(tuple(k))
             places.append(tuple(i for i, _ in steps))

@@ -17,8 +17,8 @@ def described(actual: Array, expected: Array, geometry: Geometry, wrong: Array |
     Args:
         actual: the output, in NCX.
         expected: what is owed, in NCX.
-        geometry: what is owed, as plain integers.
-        wrong: which elements are; None for all that are not equal.
+        geometry: the geometry that is owed.
+        wrong: which elements are wrong; None for all that are not equal.
     """
     if actual.shape != expected.shape:
         return f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is owed"
@@ -26,14 +26,9 @@ def described(actual: Array, expected: Array, geometry: Geometry, wrong: Array |
         got = actual.astype(np.float64)
         if wrong is None:
             wrong = (got != expected) & ~(np.isnan(got) & np.isnan(expected))
-    parts = [_amount(got, expected, wrong)]
-    for axis, name in ((0, "items of the batch"), (1, "channels")):
-        parts += _some(
-            np.flatnonzero(wrong.any(axis=tuple(a for a in range(wrong.ndim) if a != axis))), wrong.shape[axis], name
-        )
-    for axis, stride in enumerate(geometry.strides, start=2):
-        at = np.flatnonzero(wrong.any(axis=tuple(a for a in range(wrong.ndim) if a != axis)))
-        parts += _some(at, wrong.shape[axis], f"positions of axis {axis - 2}", stride, geometry.pads_begin[axis - 2])
+    parts = [_amount(got, expected, wrong), *_along(wrong, 0, "items of the batch"), *_along(wrong, 1, "channels")]
+    for axis, (stride, begin) in enumerate(zip(geometry.strides, geometry.pads_begin, strict=True)):
+        parts += _along(wrong, axis + 2, f"positions of axis {axis}", stride, begin)
     return "; ".join(parts)
 
 
@@ -55,21 +50,22 @@ def _amount(got: Array, expected: Array, wrong: Array) -> str:
 
 
 _SLIGHT = 1e-2
-"""What share of the largest element a difference may be to be told as one of accuracy."""
+"""The largest difference that is described as one of accuracy, as a share of the largest element."""
 
 
-def _some(at: Array, size: int, name: str, stride: int = 1, begin: int = 0) -> list[str]:
-    """Return which of the places along an axis are wrong, nothing where all are."""
-    if len(at) in {0, size}:
+def _along(wrong: Array, axis: int, name: str, stride: int = 1, begin: int = 0) -> list[str]:
+    """Return at which indices of an axis an output is wrong, in words; nothing where at all or at none."""
+    size = wrong.shape[axis]
+    indices = np.flatnonzero(wrong.any(axis=tuple(other for other in range(wrong.ndim) if other != axis)))
+    if len(indices) in {0, size}:
         return []
-    if np.array_equal(at, np.arange(at[0], size)):
-        return [f"{name} from {at[0]} on"]
-    if np.array_equal(at, np.arange(len(at))):
-        return [f"{name} up to {at[-1]}"]
-    phases = sorted(set(((at + begin) % stride).tolist()))
+    if np.array_equal(indices, np.arange(indices[0], size)):
+        return [f"{name} from {indices[0]} on"]
+    if np.array_equal(indices, np.arange(len(indices))):
+        return [f"{name} up to {indices[-1]}"]
+    phases = sorted(set(((indices + begin) % stride).tolist()))
     if len(phases) < stride:
         return [f"{name} of phase {', '.join(map(str, phases))} modulo the stride {stride}"]
-    border = {0, size - 1}
-    if set(at.tolist()) <= border:
+    if set(indices.tolist()) <= {0, size - 1}:
         return [f"{name} at the border"]
-    return [f"{len(at)} of {size} {name}"]
+    return [f"{len(indices)} of {size} {name}"]

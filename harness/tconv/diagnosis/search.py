@@ -1,4 +1,4 @@
-"""Which misreading gives the very output that is wrong."""
+"""Which misreading gives exactly the output that is wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from tconv.diagnosis.accounting import accounted
 from tconv.diagnosis.description import described
-from tconv.diagnosis.misreadings import imagined, misreadings_of, pairs
+from tconv.diagnosis.misreadings import apply, misreadings_of, pairs
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import bound
 from tconv.expectation.truth import Truth
@@ -20,16 +20,16 @@ from tconv.verdict.judge import compare, near
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tconv.diagnosis.misreadings import Imagined, Misreading
+    from tconv.diagnosis.misreadings import Misread, Misreading
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array, DType
 
 GIVEN_UP = "undiagnosed, the search took too long"
-"""What the description of an output begins with for which there was no time."""
+"""How the description begins of an output that was not searched to the end."""
 BUDGET = 0.05
-"""Seconds that the search for one explanation may take."""
+"""Seconds that the search for the explanations of an output may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Diagnosis:
     """Why an output is wrong.
 
     Attributes:
-        explained: misreadings that give this very output, each by itself or a pair together.
-        described: where and how it is wrong, where nothing explains it.
+        explained: misreadings that give exactly this output, each by itself or a pair together.
+        described: where and how it is wrong, if nothing explains it.
     """
 
     explained: tuple[Together, ...]
@@ -49,10 +49,10 @@ def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str], bu
     """Return why an output is not what a dialect owes.
 
     Args:
-        problem: what was asked; it owes a value.
+        problem: the problem; it owes a value.
         actual: the output, in NCX.
         accumulates: what the backend accumulates f16 and bf16 in.
-        budget: seconds of this thread's own, after which the search ends with what it has found.
+        budget: seconds of this thread's processor time, after which the search ends with what it has found.
 
     Raises:
         ValueError: the problem owes no value.
@@ -62,28 +62,28 @@ def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str], bu
     ends = thread_time() + budget
     geometry, dtype = problem.values.primary.geometry, problem.case.x.dtype
     operands = problem.truth.operands
-    found: list[Together] = []
+    explained: list[Together] = []
 
     def where() -> str:
         return _where(actual, problem.truth, geometry, accumulates)
 
     for misreadings in _candidates(problem.dialect):
-        # A pair is no explanation where a single misreading is.
-        if found and len(misreadings) > 1:
+        # Pairs are tried only where no single misreading explains the output.
+        if explained and len(misreadings) > 1:
             break
         if thread_time() > ends:
-            return Diagnosis(tuple(found), "" if found else f"{GIVEN_UP}: {where()}")
-        made = imagined(misreadings, problem.signature, problem.dialect, operands)
-        if made is not None and _gives(made, actual, dtype, accumulates):
-            found.append(Together(tuple(misreading.name for misreading in misreadings)))
-    if found:
-        return Diagnosis(tuple(found))
+            return Diagnosis(tuple(explained), "" if explained else f"{GIVEN_UP}: {where()}")
+        misread = apply(misreadings, problem.signature, problem.dialect, operands)
+        if misread is not None and _gives(misread, actual, dtype, accumulates):
+            explained.append(Together(tuple(misreading.name for misreading in misreadings)))
+    if explained:
+        return Diagnosis(tuple(explained))
     account = accounted(actual, operands, dtype, geometry, accumulates)
     return Diagnosis((), f"{account}; {where()}" if account else where())
 
 
 def _where(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> str:
-    """Return where an output is wrong; rounding is not."""
+    """Return where an output is wrong beyond rounding, in words."""
     fits = truth.shape(geometry) == actual.shape
     wrong = compare(actual, truth, geometry, accumulates).wrong if fits else None
     return described(actual, truth.values(geometry), geometry, wrong)
@@ -95,41 +95,41 @@ def _candidates(dialect: Dialect) -> Iterator[tuple[Misreading, ...]]:
     yield from pairs()
 
 
-def _gives(made: Imagined, actual: Array, dtype: DType, accumulates: Mapping[str, str]) -> bool:
-    """Return whether an output is what a misreading makes of the call: exactly, or within the bound of real data."""
-    truth = Truth(made.operands, dtype)
-    if truth.shape(made.geometry) != actual.shape:
+def _gives(misread: Misread, actual: Array, dtype: DType, accumulates: Mapping[str, str]) -> bool:
+    """Return whether an output is that of the misread call: exactly for integers, else within the bound."""
+    truth = Truth(misread.operands, dtype)
+    if truth.shape(misread.geometry) != actual.shape:
         return False
-    if made.precision is not None:
-        return made.precision.accounts(actual, truth.terms(made.geometry), dtype)
-    if made.finish is None:
-        return not compare(actual, truth, made.geometry, accumulates).wrong.any()
-    plain = truth.values(made.geometry)
+    if misread.precision is not None:
+        return misread.precision.accounts(actual, truth.terms(misread.geometry), dtype)
+    if misread.finish is None:
+        return not compare(actual, truth, misread.geometry, accumulates).wrong.any()
+    unfinished = truth.values(misread.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
-        wanted = made.finish(plain)
-        if np.array_equal(wanted, plain, equal_nan=True):
+        expected = misread.finish(unfinished)
+        if np.array_equal(expected, unfinished, equal_nan=True):
             return False
-        if truth.exact(made.geometry):
-            return np.array_equal(wanted.astype(actual.dtype), actual, equal_nan=True)
-        # What is allowed of an element goes where it goes.
-        allowed = made.finish(bound(truth.terms(made.geometry), dtype, accumulates).allowed)
+        if truth.exact(misread.geometry):
+            return np.array_equal(expected.astype(actual.dtype), actual, equal_nan=True)
+        # The bound of an element moves with it.
+        allowed = misread.finish(bound(truth.terms(misread.geometry), dtype, accumulates).allowed)
         got = actual.astype(np.float64)
-    return bool(((got == wanted) | near(got, wanted, allowed) | (np.isnan(got) & np.isnan(wanted))).all())
+    return bool(((got == expected) | near(got, expected, allowed) | (np.isnan(got) & np.isnan(expected))).all())
 
 
 def shared(diagnoses: Mapping[str, Sequence[Together]]) -> dict[str, Together]:
-    """Return the one misreading for each case that explains the most of all, so that one cause has one name.
+    """Return a single explanation for each case, the one that explains most cases, so that one cause has one name.
 
     Args:
         diagnoses: what explains each case, by id.
     """
-    left = {case: set(names) for case, names in diagnoses.items() if names}
+    unexplained = {case: set(names) for case, names in diagnoses.items() if names}
     chosen: dict[str, Together] = {}
-    while left:
-        counts = Counter(name for names in left.values() for name in names)
-        # The order of the catalogue, which is that of a diagnosis, breaks a tie.
+    while unexplained:
+        counts = Counter(name for names in unexplained.values() for name in names)
+        # Of equally many the first in the order of the catalogue, which a diagnosis has.
         best = max(counts.values())
         name = next(n for names in diagnoses.values() for n in names if counts[n] == best)
-        chosen |= {case: name for case, names in left.items() if name in names}
-        left = {case: names for case, names in left.items() if name not in names}
+        chosen |= {case: name for case, names in unexplained.items() if name in names}
+        unexplained = {case: names for case, names in unexplained.items() if name not in names}
     return chosen

@@ -1,4 +1,4 @@
-"""What the texts say: rules, constraints, readings, geometry, and one dialect a module's constant, as data."""
+"""What the texts say: rules, constraints, readings, geometry, and each dialect as a constant."""
 
 from __future__ import annotations
 

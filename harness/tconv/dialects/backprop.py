@@ -1,4 +1,4 @@
-"""What the three ConvolutionBackpropData-1 texts say with the same words: oneDNN's, OpenVINO's, and the grouped one."""
+"""What three texts say in the same words: ConvolutionBackpropData-1 of oneDNN and of OpenVINO, and OpenVINO's grouped one."""
 
 from __future__ import annotations
 

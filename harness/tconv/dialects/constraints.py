@@ -1,7 +1,7 @@
 """Every constraint that a text may state on attributes and operands: a table of named predicates.
 
-A predicate looks at one thing and finds nothing where another constraint is broken: a list of the wrong length is the
-concern of its length constraint alone. Whether a constraint holds in a dialect is the dialect's business (see `dialect`).
+A predicate returns None where another constraint is broken: a list of the wrong length breaks its length constraint
+alone. Which constraints a dialect states is part of the dialect (see `dialect`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from tconv.vocabulary import Ints, Signature
 
-Fault = tuple[str, str, str]
-"""The attribute or input at fault, what must hold of it, and what was found."""
-Predicate: TypeAlias = "Callable[[Signature], Fault | None]"
+Breach = tuple[str, str, str]
+"""The attribute or input that breaks a constraint, what must hold of it, and what it is."""
+Predicate: TypeAlias = "Callable[[Signature], Breach | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Constraint:
     """A named predicate over a signature.
 
     Attributes:
-        name: how cases, dialects and messages call it.
-        says: what holds where it holds.
+        name: its name in cases, dialects and messages.
+        says: the constraint in words.
         predicate: returns what breaks it, or None.
         needed: whether the operator has no value at all where it is broken.
     """
@@ -46,8 +46,8 @@ class Constraint:
             signature: attributes and operand types.
             clause: the words of the dialect's text that state it.
         """
-        fault = self.predicate(signature)
-        return None if fault is None else Violation(self.name, *fault, clause)
+        breach = self.predicate(signature)
+        return None if breach is None else Violation(self.name, *breach, clause)
 
 
 def _show(value: object) -> str:
@@ -57,80 +57,80 @@ def _show(value: object) -> str:
 # Of one attribute.
 
 
-def _length(attribute: str, signature: Signature) -> Fault | None:
+def _length(attribute: str, signature: Signature) -> Breach | None:
     value: Ints | None = getattr(signature.attributes, attribute)
     if value is None or len(value) == signature.rank:
         return None
     return attribute, f"must have {signature.rank} entries, one for each spatial axis", _show(value)
 
 
-def _at_least(least: int, attribute: str, signature: Signature) -> Fault | None:
+def _at_least(least: int, attribute: str, signature: Signature) -> Breach | None:
     value: Ints | None = getattr(signature.attributes, attribute)
     if value is None or all(entry >= least for entry in value):
         return None
     return attribute, f"must have entries of at least {least}", _show(value)
 
 
-def _given(attribute: str, signature: Signature) -> Fault | None:
+def _given(attribute: str, signature: Signature) -> Breach | None:
     return (attribute, "must be written", "nothing") if getattr(signature.attributes, attribute) is None else None
 
 
-def _absent(attribute: str, signature: Signature) -> Fault | None:
+def _absent(attribute: str, signature: Signature) -> Breach | None:
     value = getattr(signature.attributes, attribute)
     return None if value is None else (attribute, "must not be there", _show(value))
 
 
-def _known(words: type[AutoPad | DataFormat | FilterFormat], attribute: str, signature: Signature) -> Fault | None:
+def _known(words: type[AutoPad | DataFormat | FilterFormat], attribute: str, signature: Signature) -> Breach | None:
     value = getattr(signature.attributes, attribute)
     if value is None or value in set(words):
         return None
     return attribute, f"must be one of {', '.join(words)}", value
 
 
-def _pads_length(signature: Signature) -> Fault | None:
+def _pads_length(signature: Signature) -> Breach | None:
     return _length("pads_begin", signature) or _length("pads_end", signature)
 
 
-def _pads_non_negative(signature: Signature) -> Fault | None:
+def _pads_non_negative(signature: Signature) -> Breach | None:
     return _at_least(0, "pads_begin", signature) or _at_least(0, "pads_end", signature)
 
 
-def _pads_given(signature: Signature) -> Fault | None:
+def _pads_given(signature: Signature) -> Breach | None:
     return _given("pads_begin", signature) or _given("pads_end", signature)
 
 
-def _groups_positive(signature: Signature) -> Fault | None:
+def _groups_positive(signature: Signature) -> Breach | None:
     return None if signature.groups > 0 else ("groups", "must be at least 1", str(signature.groups))
 
 
-def _no_groups(signature: Signature) -> Fault | None:
+def _no_groups(signature: Signature) -> Breach | None:
     return None if signature.groups == 1 else _absent("groups", signature)
 
 
-def _no_auto_pad(signature: Signature) -> Fault | None:
+def _no_auto_pad(signature: Signature) -> Breach | None:
     return None if signature.auto_pad == AutoPad.EXPLICIT else _absent("auto_pad", signature)
 
 
 # Of several attributes.
 
 
-def _output_padding_below(limit: Ints, words: str, signature: Signature) -> Fault | None:
+def _output_padding_below(limit: Ints, words: str, signature: Signature) -> Breach | None:
     value = signature.attributes.output_padding
     if value is None or len(limit) != len(value) or all(op < top for op, top in zip(value, limit, strict=True)):
         return None
     return "output_padding", f"must be less than {words} {_show(limit)}", _show(value)
 
 
-def _output_padding_below_stride(signature: Signature) -> Fault | None:
+def _output_padding_below_stride(signature: Signature) -> Breach | None:
     return _output_padding_below(signature.per_axis("strides"), "strides", signature)
 
 
-def _output_padding_below_stride_or_dilation(signature: Signature) -> Fault | None:
+def _output_padding_below_stride_or_dilation(signature: Signature) -> Breach | None:
     larger = tuple(map(max, signature.per_axis("strides"), signature.per_axis("dilations")))
     return _output_padding_below(larger, "the larger of strides and dilations", signature)
 
 
-def _pads_without_auto_pad(signature: Signature) -> Fault | None:
+def _pads_without_auto_pad(signature: Signature) -> Breach | None:
     pads = signature.attributes.pads_begin or signature.attributes.pads_end
     if pads is None or signature.auto_pad == AutoPad.EXPLICIT:
         return None
@@ -140,7 +140,7 @@ def _pads_without_auto_pad(signature: Signature) -> Fault | None:
 # Of attributes and operands.
 
 
-def _kernel_shape_matches(signature: Signature) -> Fault | None:
+def _kernel_shape_matches(signature: Signature) -> Breach | None:
     value = signature.attributes.kernel_shape
     # A list of another length is the concern of kernel-shape-length.
     if value is None or len(value) != len(signature.kernel) or value == signature.kernel:
@@ -148,14 +148,14 @@ def _kernel_shape_matches(signature: Signature) -> Fault | None:
     return "kernel_shape", f"must be the filter's spatial shape {_show(signature.kernel)}", _show(value)
 
 
-def _channels_divisible(signature: Signature) -> Fault | None:
+def _channels_divisible(signature: Signature) -> Breach | None:
     channels, groups = signature.x.shape[1] if len(signature.x.shape) > 1 else 0, signature.groups
     if groups <= 0 or channels % groups == 0:
         return None
     return "groups", f"must divide the {channels} input channels", str(groups)
 
 
-def _filter_channels_match(signature: Signature) -> Fault | None:
+def _filter_channels_match(signature: Signature) -> Breach | None:
     data, filters = signature.x.shape[1:2], signature.w.shape[:1]
     if not data:
         return "data", "must have a batch and channels", f"rank {len(signature.x.shape)}"
@@ -164,18 +164,18 @@ def _filter_channels_match(signature: Signature) -> Fault | None:
     )
 
 
-def _filter_rank_matches(signature: Signature) -> Fault | None:
+def _filter_rank_matches(signature: Signature) -> Breach | None:
     data, filters = len(signature.x.shape), len(signature.w.shape)
     return None if data == filters else ("filter", f"must have rank {data}, as the data", f"rank {filters}")
 
 
-def _bias_rank(signature: Signature) -> Fault | None:
+def _bias_rank(signature: Signature) -> Breach | None:
     if signature.b is None or len(signature.b.shape) == 1:
         return None
     return "bias", "must have one dimension", _show(signature.b.shape)
 
 
-def _bias_length(signature: Signature) -> Fault | None:
+def _bias_length(signature: Signature) -> Breach | None:
     if signature.b is None or len(signature.b.shape) != 1 or len(signature.w.shape) < 2:  # noqa: PLR2004 - (C, O/G)
         return None
     channels = signature.w.shape[1] * signature.groups
@@ -184,18 +184,18 @@ def _bias_length(signature: Signature) -> Fault | None:
     return "bias", f"must have {channels} entries, one for each output channel", _show(signature.b.shape)
 
 
-def _no_bias(signature: Signature) -> Fault | None:
+def _no_bias(signature: Signature) -> Breach | None:
     return None if signature.b is None else ("bias", "must not be there", _show(signature.b.shape))
 
 
-def _one_type(signature: Signature) -> Fault | None:
+def _one_type(signature: Signature) -> Breach | None:
     for name, operand in (("filter", signature.w), ("bias", signature.b)):
         if operand is not None and operand.dtype != signature.x.dtype:
             return name, f"must have the data's type {signature.x.dtype}", str(operand.dtype)
     return None
 
 
-def _without_type(dtype: DType, signature: Signature) -> Fault | None:
+def _without_type(dtype: DType, signature: Signature) -> Breach | None:
     for name, operand in (("data", signature.x), ("filter", signature.w), ("bias", signature.b)):
         if operand is not None and operand.dtype == dtype:
             return name, f"must not be of type {dtype}", str(dtype)
@@ -205,35 +205,35 @@ def _without_type(dtype: DType, signature: Signature) -> Fault | None:
 # Of ranks, and of sizes that are zero.
 
 
-def _at_least_one_spatial_axis(signature: Signature) -> Fault | None:
+def _at_least_one_spatial_axis(signature: Signature) -> Breach | None:
     rank = len(signature.x.shape)
     return None if rank > 2 else ("data", "must have rank 3 or greater", str(rank))  # noqa: PLR2004 - the text's 3
 
 
-def _two_or_three_spatial_axes(signature: Signature) -> Fault | None:
+def _two_or_three_spatial_axes(signature: Signature) -> Breach | None:
     rank = signature.rank
     return None if rank in (2, 3) else ("data", "must have two or three spatial axes", str(rank))
 
 
-def _batch_not_empty(signature: Signature) -> Fault | None:
+def _batch_not_empty(signature: Signature) -> Breach | None:
     return None if all(signature.x.shape[:1]) else ("data", "must have a batch that is not empty", "0")
 
 
-def _channels_not_empty(signature: Signature) -> Fault | None:
+def _channels_not_empty(signature: Signature) -> Breach | None:
     filled = all(signature.x.shape[1:2]) and all(signature.w.shape[:2])
     return None if filled else ("data", "must have channels", "0")
 
 
-def _spatial_not_empty(signature: Signature) -> Fault | None:
+def _spatial_not_empty(signature: Signature) -> Breach | None:
     return None if all(signature.spatial) else ("data", "must have no empty axis", _show(signature.spatial))
 
 
-def _kernel_not_empty(signature: Signature) -> Fault | None:
+def _kernel_not_empty(signature: Signature) -> Breach | None:
     return None if all(signature.kernel) else ("filter", "must have no empty axis", _show(signature.kernel))
 
 
-def _found_by_the_resolver(_: Signature) -> Fault | None:
-    """Find nothing: what the output is, `geometry.resolve` knows."""
+def _left_to_the_resolver(_: Signature) -> Breach | None:
+    """Return None: the size of the output depends on a dialect's rules, see `geometry.resolve`."""
     return None
 
 
@@ -315,8 +315,8 @@ _TABLE: tuple[tuple[str, str, Predicate], ...] = (
     ("channels-not-empty", "there are input and output channels", _channels_not_empty),
     ("spatial-not-empty", "no spatial size of the data is 0", _spatial_not_empty),
     ("kernel-not-empty", "no spatial size of the filter is 0", _kernel_not_empty),
-    ("output-not-empty", "no size of the output is 0", _found_by_the_resolver),
-    ("output-size-non-negative", "no size of the output is below 0", _found_by_the_resolver),
+    ("output-not-empty", "no size of the output is 0", _left_to_the_resolver),
+    ("output-size-non-negative", "no size of the output is below 0", _left_to_the_resolver),
 )
 CONSTRAINTS = {name: Constraint(name, says, predicate, name in _NEEDED) for name, says, predicate in _TABLE}
 """All constraints by name."""

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """The text states the constraint there: a call that breaks it is owed a refusal."""
+    """The text states the constraint: a call that breaks it is owed a refusal."""
 
     clause: str
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The text allows what the constraint forbids: the call is owed its value. The clause says why, where one does."""
+    """The text allows what the constraint forbids: the call is owed its value."""
 
     clause: str = "nothing in the text forbids it"
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """The text is silent, or speaks on both sides: the value is primary, a refusal is a disputed reading."""
+    """The text says nothing, or contradicts itself: the value is primary, a refusal is a disputed reading."""
 
     clause: str
 
@@ -62,11 +62,11 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
-    """One operator of one specification at one version. It is a value: whoever needs a dialect is given it.
+    """One operator of one specification at one version. It is a value, passed to whatever needs a dialect.
 
     Attributes:
         name: `text/Operator-version`.
-        text: where its words are.
+        text: where the specification is found.
         rules: the primary answer to each question.
         cites: the clause that each answer rests on, by question.
         disputed: readings that the same text also allows.

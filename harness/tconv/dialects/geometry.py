@@ -1,4 +1,4 @@
-"""One resolver from what is written to plain integers, for every dialect and every reading."""
+"""The resolver from a signature to plain integers, the same for every dialect and every reading."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ class Geometry:
 
 @dataclass(slots=True)
 class _Inquiry:
-    """A resolution under way: the rules, and which of their questions were put, in their order.
+    """A resolution in progress: the rules, and the questions that were asked of them so far, in their order.
 
-    A question is put only where its answer matters. That is how `resolution` knows what a signature can tell apart.
+    A question is asked only where its answer matters, so that `resolution` knows which answers a signature depends on.
     """
 
     rules: Rules
-    put: dict[str, None] = field(default_factory=dict)
+    questions: dict[str, None] = field(default_factory=dict)
 
     def answer(self, question: str) -> Any:  # noqa: ANN401 - the type of the question's field in `Rules`
-        """Put a question and return the rules' answer."""
-        self.put[question] = None
+        """Note a question and return the rules' answer."""
+        self.questions[question] = None
         return getattr(self.rules, question)
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a signature comes to under rules.
+    """The result of resolving a signature under rules.
 
     Attributes:
-        result: the geometry, or the constraint that stands in its way.
-        questions: the questions of the rules whose answers it depends on, in the order in which they were put.
+        result: the geometry, or the constraint that is broken.
+        questions: the questions of the rules whose answers it depends on, in the order in which they were asked.
     """
 
     result: Geometry | Violation
@@ -91,30 +91,30 @@ class _Axis:
 def reach(spatial: int, kernel: int, stride: int, dilation: int) -> int:
     """Return (X-1)*s + (K-1)*d + 1, the size that the taps reach.
 
-    Source: ONNX ConvTranspose-11, oneDNN and OpenVINO, the equation for output_shape[i] without pads. It is taken at
-    its word for X = 0 too, where it may be anything and no element is reached.
+    Source: ONNX ConvTranspose-11, oneDNN and OpenVINO, the equation for output_shape[i] without pads. It is used for
+    X = 0 too, where no element is reached and the number may even be negative.
     """
     return (spatial - 1) * stride + (kernel - 1) * dilation + 1
 
 
 def resolve(signature: Signature, rules: Rules) -> Geometry | Violation:
-    """Return the geometry of `signature` under `rules`, or the constraint that stands in its way; see `resolution`."""
+    """Return the geometry of `signature` under `rules`, or the constraint that is broken; see `resolution`."""
     return resolution(signature, rules).result
 
 
 def resolution(signature: Signature, rules: Rules) -> Resolution:
-    """Return what `signature` comes to under `rules`.
+    """Return the geometry of `signature` under `rules`, with the questions that it depends on.
 
     Args:
         signature: attributes and operand types whose lists fit the rank, with positive strides and dilations.
         rules: an answer for each question.
 
     Returns:
-        The geometry, or why there is none: a refusing rule, or an output size below zero.
+        The geometry, or why there is none: a rule that refuses, or an output size below zero.
     """
     inquiry = _Inquiry(rules)
     result = _resolved(signature, inquiry)
-    return Resolution(result, tuple(inquiry.put))
+    return Resolution(result, tuple(inquiry.questions))
 
 
 def _resolved(signature: Signature, inquiry: _Inquiry) -> Geometry | Violation:
@@ -222,7 +222,7 @@ def _distributed(
 
 
 def _begin(total: int, odd_question: str, inquiry: _Inquiry) -> int:
-    """Return the beginning's share: the half, rounded down, unless the odd unit is the beginning's."""
+    """Return the padding at the beginning: half of the total, and the odd unit where the rules put it there."""
     half = total // 2
     if total == 2 * half:
         return half

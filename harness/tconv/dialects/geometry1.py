@@ -1,4 +1,4 @@
-"""geometry/1: what is left when a dialect's rules have been applied. Runtimes without a text of their own speak it.
+"""geometry/1: the operator after a dialect's rules, for runtimes that have no text of their own.
 
 It has plain pads, which may be negative, and neither a padding mode nor output_shape. Its text is `geometry.Geometry`.
 """
@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from tconv.dialects.dialect import Absent, ConstraintAnswer, Spelling, Stated
 from tconv.dialects.onnx import CONV_TRANSPOSE_22
+from tconv.vocabulary import NEUTRAL
 
 _TEXT = "Geometry"
 
 
 def _answer(name: str, onnx: ConstraintAnswer) -> ConstraintAnswer:
-    """Follow ONNX's structure; what geometry/1 does not have is stated, what it allows is absent."""
+    """Return geometry/1's answer to a constraint, given ONNX's: what is left open there is allowed here."""
     if name in {"without-auto-pad", "without-output-shape", "without-kernel-shape"}:
         return Stated(f"{_TEXT}: plain pads only")
     if name in {"pads-non-negative", "output-padding-below-stride-or-dilation", "output-padding-below-stride"}:
@@ -30,9 +31,7 @@ GEOMETRY_1 = replace(
     constraints={name: _answer(name, onnx) for name, onnx in CONV_TRANSPOSE_22.constraints.items()}
     | {name: Stated(f"{_TEXT}: {name}") for name in ("strides-positive", "dilations-positive")},
     spelling=Spelling(
-        attributes={
-            name: name for name in ("strides", "dilations", "pads_begin", "pads_end", "output_padding", "groups")
-        },
+        attributes={name: name for name in (*NEUTRAL, "groups")},
         inputs={"x": "data", "w": "filter", "b": "bias"},
     ),
 )

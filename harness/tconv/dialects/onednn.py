@@ -130,7 +130,7 @@ CONV_TRANSPOSE_1 = Dialect(
     constraints=_CONSTRAINTS,
     spelling=Spelling(
         attributes=_ATTRIBUTES | {"filter_format": "weights_format"},
-        # The page documents lower case; the library takes only this one.
+        # The page has these words in lower case; the library accepts only these.
         auto_pad={"explicit": "None", "valid": "VALID", "same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER"},
         data_formats={"NCX": "NCX", "NXC": "NXC"},
         filter_formats={"IOX": "IOX", "XOI": "XOI"},
@@ -159,7 +159,7 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
         attributes=_ATTRIBUTES | {"filter_format": "weights_format"},
         auto_pad={"explicit": "None", "valid": "VALID", "same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER"},
         data_formats={"NCX": "NCX", "NXC": "NXC"},
-        # It speaks as the forward convolution, whose output is our data: its O is our I.
+        # The letters are those of the forward convolution, whose output is our data: its O is our I.
         filter_formats={"IOX": "OIX", "XOI": "XIO"},
         inputs={"x": "data", "w": "filter", "output_shape": "output_shape"},
         written=("strides", "dilations", "pads_begin", "pads_end"),

@@ -1,4 +1,4 @@
-"""Readings: named changes of a dialect's answers, and which of them a case can tell apart."""
+"""Readings: named changes of a dialect's answers, and the distinct results that they give for a signature."""
 
 from __future__ import annotations
 
@@ -19,14 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOtherwise:
-    """The change that answers one question of the rules otherwise."""
+    """The change that gives another answer to a question of the rules."""
 
     question: str
     answer: Answer
-
-
-Change = AnswerOtherwise
-"""What a reading changes. A misreading of operands or result is one more member of this union."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +32,14 @@ class Reading:
     Attributes:
         name: stable, readable; it stands in records and waivers.
         says: the reading in one sentence.
-        cites: the words of the text, or the place in the wild, that it rests on.
+        cites: the words of the text that it rests on; empty where no text allows it.
         change: what it changes.
     """
 
     name: str
     says: str
     cites: str
-    change: Change
+    change: AnswerOtherwise
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -57,7 +53,7 @@ class Together:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return what a record's text says."""
+        """Return the names in a record's text."""
         return cls(tuple(text.split(_JOINT)))
 
 
@@ -66,7 +62,7 @@ _JOINT = " + "
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What a signature comes to under some readings, none for the primary ones."""
+    """The result of a signature under some readings; no readings stand for the primary ones."""
 
     readings: tuple[str, ...]
     result: Geometry | Violation
@@ -74,11 +70,11 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What a signature comes to when every question that is put and has several answers is answered in one way.
+    """The result of a signature under one combination of answers to the questions that have several.
 
     Attributes:
         readings: the names of the readings that are followed.
-        answers: the answer to each of these questions, primary or not, in the order in which they are put.
+        answers: the answer to each of these questions, primary or not, in the order in which they are asked.
         result: the geometry, or why there is none.
     """
 
@@ -87,25 +83,25 @@ class Branch:
     result: Geometry | Violation
 
 
-_NONE: Mapping[str, Answer] = MappingProxyType({})
+_NO_ANSWERS: Mapping[str, Answer] = MappingProxyType({})
 
 
 def applied(rules: Rules, readings: Iterable[Reading]) -> Rules:
-    """Return `rules` with every reading's answer put in."""
+    """Return `rules` with the answers of these readings."""
     changes: dict[str, Any] = {reading.change.question: reading.change.answer for reading in readings}
     return replace(rules, **changes) if changes else rules
 
 
-def told_apart(signature: Signature, rules: Rules, disputed: Sequence[Reading]) -> tuple[Resolved, ...]:
+def distinct_results(signature: Signature, rules: Rules, disputed: Sequence[Reading]) -> tuple[Resolved, ...]:
     """Return every distinct result of the product of readings, the primary first, then the fewest readings first.
 
-    Readings of several questions are tried as a product, but a question is branched on only where the resolver puts
-    it, so that a plain case costs one resolution.
+    Readings of several questions are combined, but only those of questions that the resolver asks, so that a plain
+    case costs one resolution.
     """
-    found: dict[Geometry | Violation, tuple[str, ...]] = {}
+    results: dict[Geometry | Violation, tuple[str, ...]] = {}
     for branch in sorted(branches(signature, rules, disputed), key=lambda branch: len(branch.readings)):
-        found.setdefault(branch.result, branch.readings)
-    return tuple(Resolved(readings, result) for result, readings in found.items())
+        results.setdefault(branch.result, branch.readings)
+    return tuple(Resolved(readings, result) for result, readings in results.items())
 
 
 def branches(
@@ -113,16 +109,16 @@ def branches(
     rules: Rules,
     readings: Sequence[Reading],
     chosen: tuple[Reading, ...] = (),
-    answers: Mapping[str, Answer] = _NONE,
+    answers: Mapping[str, Answer] = _NO_ANSWERS,
 ) -> Iterator[Branch]:
-    """Yield what comes of every combination of answers to the questions that the resolver puts.
+    """Yield the result of every combination of answers to the questions that the resolver asks.
 
     Args:
         signature: attributes and operand types.
         rules: the primary answers.
         readings: other answers to some questions, of one text or of all.
-        chosen: the readings that are followed already.
-        answers: the answers that are given already.
+        chosen: the readings that are already chosen.
+        answers: the answers that are already given.
     """
     resolved = resolution(signature, applied(rules, chosen))
     disputed = {reading.change.question for reading in readings}

@@ -1,7 +1,7 @@
-"""The questions on which the dialects differ, and the answers that are found in their texts (or in runtimes).
+"""The questions on which the dialects differ, and the answers that texts or runtimes give.
 
-A dialect is one `Rules`: an answer to every question. A disputed reading changes one answer. Nothing else in the
-project knows how specifications disagree about geometry.
+A dialect has one `Rules`: an answer to every question. A disputed reading changes one answer. How specifications
+disagree about geometry is written nowhere else.
 
 With X, K, s, d the sizes of input and kernel, stride and dilation of an axis and op its output_padding:
 full = (X-1)*s + (K-1)*d + 1.
@@ -62,7 +62,7 @@ Answer = Same | Sized | Odd | Negative
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A question a field, an answer a value."""
+    """An answer to each question, which is a field."""
 
     same: Same
     """SAME_* without output_shape."""

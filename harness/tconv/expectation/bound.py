@@ -1,4 +1,4 @@
-"""How far a conforming result may be from the exact one, derived and not chosen.
+"""How far a conforming result may be from the exact one, by derivation.
 
 No text sets an accuracy. A sum of n products computed in any order with unit roundoff u differs from the exact sum by
 at most gamma_n * A, gamma_n = n*u / (1 - n*u), A = sum |x||w| + |b|, plus half the smallest subnormal for every product
@@ -28,7 +28,7 @@ _OVERFLOW = {
     DType.F16: 65520.0,
     DType.BF16: 2.0**128 - 2.0**119,
     DType.F32: 2.0**128 - 2.0**103,
-    # 2^1024 - 2^970, where rounding to float64 overflows, is no float64: only infinity is beyond it.
+    # Rounding to float64 overflows at 2^1024 - 2^970, which is itself no float64: only infinity is beyond it.
     DType.F64: np.inf,
 }
 _UNDERFLOW_F32 = 2.0**-150
@@ -55,11 +55,11 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is allowed and where it starts to be remarkable, per output element.
+    """How far from the reference is allowed, and from where on a note is due, per output element.
 
     Attributes:
         allowed: the largest |actual - y| of a conforming result.
-        warning: above this line precision is reduced.
+        warning: the |actual - y| above which the precision is noted as reduced.
         may_overflow: where an infinity of the right sign is conforming.
     """
 
@@ -86,8 +86,8 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
     Args:
         terms: the reference's values and what they are made of.
         dtype: the element type of the output.
-        accumulates: the type that the backend accumulates f16 and bf16 in; f32 where it does not say. f32 itself is
-            never taken from a backend: that would excuse TF32.
+        accumulates: the type that the backend accumulates f16 and bf16 in; f32 where it does not say. What it says of
+            f32 itself is not used: that would excuse TF32.
     """
     working = accumulates.get(dtype, DType.F32) == dtype
     with np.errstate(over="ignore", invalid="ignore"):
@@ -103,7 +103,7 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
 
 
 def _plain(terms: Terms, dtype: DType) -> Float64s:
-    # 2^-1075 is no float64; the smallest subnormal is twice that and still rigorous.
+    # 2^-1075 is no float64; the smallest subnormal is twice that, and so still a bound.
     underflow = _UNDERFLOW_F32 if dtype is DType.F32 else _SMALLEST[dtype]
     return _relative(terms.count, UNIT_ROUNDOFF[dtype], terms.magnitude) + terms.count * underflow
 

@@ -10,7 +10,7 @@ from tconv.cases.call import signature
 from tconv.dialects import Absent, Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry
-from tconv.dialects.readings import Together, told_apart
+from tconv.dialects.readings import Together, distinct_results
 from tconv.errors import Violation
 from tconv.vocabulary import ATTRIBUTES, DataFormat, FilterFormat
 
@@ -77,7 +77,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The dialect owes a refusal; where its text is open, only because there is no value."""
+    """The dialect owes a refusal; where its text leaves the constraint open, because there is no value."""
 
     violation: Violation
     stated: bool
@@ -91,7 +91,7 @@ class Inexpressible:
 
     @property
     def reason(self) -> str:
-        """What stands in the way, in one line."""
+        """What the dialect cannot express, in one line."""
         return str(self.violation)
 
 
@@ -135,27 +135,28 @@ def owed(written: Signature, dialect: Dialect, breaks: str | None = None) -> Exp
         else:
             return Inexpressible(violation)
     if refusal is not None:
-        return refusal if _laid_out(written, dialect) else Inexpressible(refusal.violation)
+        return refusal if _fits_layouts(written, dialect) else Inexpressible(refusal.violation)
     return _values(written, dialect, breaks, open_constraints)
 
 
-def _laid_out(written: Signature, dialect: Dialect) -> bool:
-    """Return whether the operands' shapes have the layouts that are asked for."""
+def _fits_layouts(written: Signature, dialect: Dialect) -> bool:
+    """Return whether the operands have enough axes for the layouts that are written."""
     data = written.attributes.data_format or dialect.data_format
     filters = written.attributes.filter_format or dialect.filter_format
     sizes = len(written.x.shape), len(written.w.shape)
-    if data == DataFormat.NXC and sizes[0] < _CHANNELS_AND_MORE:
+    if data == DataFormat.NXC and sizes[0] < _LEADING_AXES:
         return False
     if filters == FilterFormat.GIOX:
-        return sizes[1] >= _CHANNELS_AND_MORE and written.groups > 0 and written.w.shape[0] % written.groups == 0
-    return filters != FilterFormat.XOI or sizes[1] >= _CHANNELS_AND_MORE
+        return sizes[1] >= _LEADING_AXES and written.groups > 0 and written.w.shape[0] % written.groups == 0
+    return filters != FilterFormat.XOI or sizes[1] >= _LEADING_AXES
 
 
-_CHANNELS_AND_MORE = 2
+_LEADING_AXES = 2
+"""Batch and channels of the data, input and output channels of the filter."""
 
 
 def writable(attribute: str, dialect: Dialect) -> bool:
-    """Return whether the dialect has a word for what is wrong; without one, the call would not have it either."""
+    """Return whether the dialect has a word for an attribute or an operand; without one, no call could have it."""
     words = dialect.spelling
     if attribute == "bias":
         return "b" in words.inputs
@@ -163,15 +164,15 @@ def writable(attribute: str, dialect: Dialect) -> bool:
 
 
 def violations(written: Signature, dialect: Dialect) -> Iterator[Violation]:
-    """Yield every constraint that the dialect states or leaves open and that does not hold, geometry aside."""
+    """Yield the broken constraints that the dialect states or leaves open, except those of the output size."""
     yield from _unspelled(written, dialect)
-    for constraint, clause in _minded(dialect):
+    for constraint, clause in _stated_or_open(dialect):
         if violation := constraint.violation(written, clause):
             yield violation
 
 
 def _unspelled(written: Signature, dialect: Dialect) -> Iterator[Violation]:
-    """Yield layouts of the vocabulary that the dialect's own attribute does not have."""
+    """Yield violations by layouts of the vocabulary for which the dialect's attribute has no word."""
     for attribute, words in (
         ("data_format", dialect.spelling.data_formats),
         ("filter_format", dialect.spelling.filter_formats),
@@ -184,15 +185,15 @@ def _unspelled(written: Signature, dialect: Dialect) -> Iterator[Violation]:
 
 
 @lru_cache
-def _minded(dialect: Dialect) -> tuple[tuple[Constraint, str], ...]:
-    """Return the constraints that a dialect does not leave out, each with the clause of its answer."""
+def _stated_or_open(dialect: Dialect) -> tuple[tuple[Constraint, str], ...]:
+    """Return the constraints that a dialect states or leaves open, each with the clause of its answer."""
     answers = dialect.constraints.items()
     return tuple((CONSTRAINTS[name], answer.clause) for name, answer in answers if not isinstance(answer, Absent))
 
 
 def _values(written: Signature, dialect: Dialect, breaks: str | None, open_constraints: list[str]) -> Expectation:
-    """Return the values of a signature that can be resolved."""
-    primary, *others = told_apart(written, dialect.rules, dialect.disputed)
+    """Return what is owed to a signature that breaks no constraint, those of the output size aside."""
+    primary, *others = distinct_results(written, dialect.rules, dialect.disputed)
     if isinstance(primary.result, Violation):
         violation = replace(primary.result, clause=dialect.constraints[primary.result.constraint].clause)
         return Refuse(violation, stated=True) if violation.constraint == breaks else Inexpressible(violation)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """A case in a dialect. Each part is made when it is first asked for.
+    """A case in a dialect; its parts are computed when they are first used.
 
     Attributes:
         case: the case.
@@ -95,7 +95,7 @@ class Problem:
         return [readings[name] for name in dict.fromkeys(name for other in disputed for name in other.readings)]
 
     def also_allowed(self) -> Iterator[str]:
-        """Yield what else the text allows than the primary reading: readings, and refusals."""
+        """Yield what the text allows besides the primary reading: other readings, and refusals."""
         for reading in self.disputed_readings:
             yield f"{reading.name}: {reading.says} [{reading.cites}]"
         for refusal in self.values.refusals if self.values else ():

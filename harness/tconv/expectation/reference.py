@@ -1,8 +1,8 @@
-"""The operator itself, in float64, on a page that can be checked by eye.
+"""The operator itself, in float64, short enough to be checked by reading.
 
-No text writes the sum. oneDNN ("the same as computing the gradients of input of Convolution operation") and OpenVINO
-("Computes the gradients of a Convolution operation with respect to the input") define it as the data gradient of
-Convolution; ONNX gives worked examples. All of them come to
+No text has the sum as a formula. oneDNN ("the same as computing the gradients of input of Convolution operation") and
+OpenVINO ("Computes the gradients of a Convolution operation with respect to the input") define it as the data gradient
+of Convolution; ONNX gives worked examples. All of them mean
 
     y[n, g*Og + oc, o] = b[g*Og + oc] + sum over ic in group g, i, k with o = i*s + k*d - pads_begin
                          of x[n, ic, i] * w[ic, oc, k].
@@ -27,8 +27,8 @@ def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
     """Return the transposed convolution.
 
     Each tap adds a matrix product of filter and data to a strided window of everything that the taps reach; the
-    output is cut out of that at pads_begin. A point that no tap reaches is the bias. NaN and infinity are what the
-    sum makes of them: no product with an inserted zero exists.
+    output is cut out of that at pads_begin. A point that no tap reaches is the bias. NaN and infinity follow from the
+    sum's own products: zeros are not inserted and multiplied.
 
     Args:
         x: data, (N, C, X...).
@@ -45,7 +45,7 @@ def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
     in_channels, out_channels = x.shape[1] // groups, w.shape[1]
     data = x.reshape(batch, groups, in_channels, prod(geometry.spatial))
     taps = w.reshape(groups, in_channels, out_channels, *geometry.kernel)
-    # Without input the equation may give any number, and nothing is reached.
+    # For an empty input the equation may give a negative number; nothing is reached.
     full = tuple(max(size, 0) for size in geometry.full)
     reached = np.zeros((batch, groups, out_channels, *full))
     if x.size:
@@ -80,14 +80,14 @@ def products(geometry: Geometry, channels: int) -> Float64s:
 
 def met(k: Ints, geometry: Geometry) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return where tap `k` meets an element of the data, (Y...)."""
-    one = replace(
+    single_tap = replace(
         geometry,
         kernel=(1,) * len(k),
         pads_begin=tuple(
             begin - tap * d for begin, tap, d in zip(geometry.pads_begin, k, geometry.dilations, strict=True)
         ),
     )
-    return products(one, 1) > 0
+    return products(single_tap, 1) > 0
 
 
 def _window(k: Ints, geometry: Geometry) -> tuple[EllipsisType | slice, ...]:

@@ -43,9 +43,9 @@ class Truth:
         self.terms = lru_cache(maxsize=2)(self._terms)
         self.integral = self._integral()
         self.subnormal = any(is_subnormal(a, dtype).any() for a in (self._x, self._w, self._b) if a is not None)
-        # More than any element's absolute terms: all products, each as large as can be.
+        # At least every element's magnitude: all input channels and taps, each product as large as can be.
         terms = self._w.size // max(self._w.shape[1], 1) if self._w.ndim > 1 else 0
-        self._roughly = _largest(self._x) * _largest(self._w) * terms + _largest(self._b)
+        self._magnitude_limit = _largest(self._x) * _largest(self._w) * terms + _largest(self._b)
 
     def shape(self, geometry: Geometry) -> tuple[int, ...]:
         """Return the output's shape in NCX."""
@@ -67,7 +67,7 @@ class Truth:
         if not self.integral:
             return False
         limit = 2.0 ** EXACT_BITS[self.dtype]
-        if self._roughly <= limit:
+        if self._magnitude_limit <= limit:
             return True
         return _largest(self.terms(geometry).magnitude) <= limit
 

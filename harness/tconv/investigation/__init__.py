@@ -1,1 +1,1 @@
-"""What runs cases on purpose: to measure the corpus, and to find out why a case fails."""
+"""Runs of cases that measure the corpus, or find out why a case fails."""

@@ -1,4 +1,4 @@
-"""Choices among settings: from a seed, the same on every machine, or from whoever else makes them."""
+"""Choices among settings: from a seed, the same on every machine, or from another source."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ LARGEST_SEED = 2**64 - 1
 
 
 class Choices(ABC):
-    """The choices of one case, all of them integers in the end."""
+    """The choices of a case, all of them made from integers."""
 
     @abstractmethod
     def within(self, low: int, high: int) -> int:
         """Return an integer of low..high."""
 
     def often(self, percent: int) -> bool:
-        """Return true so often in a hundred."""
+        """Return true in `percent` of a hundred calls."""
         return self.within(1, 100) > 100 - percent
 
-    def among(self, some: Sequence[T]) -> T:
-        """Return one of some, each as likely."""
-        return some[self.within(0, len(some) - 1)]
+    def among(self, values: Sequence[T]) -> T:
+        """Return one of the values, each equally likely."""
+        return values[self.within(0, len(values) - 1)]
 
     def weighted(self, *weights: tuple[T, int]) -> T:
-        """Return one as often as its weight says."""
-        return self.among([one for one, weight in weights for _ in range(weight)])
+        """Return one of the values, each as likely as its weight."""
+        return self.among([value for value, weight in weights for _ in range(weight)])
 
     def axes(self, rank: int, low: int, high: int) -> list[int]:
-        """Return an integer of low..high for each axis, as often as not the same one."""
+        """Return an integer of low..high for each axis, in half of the calls the same for all."""
         if self.often(50):
             return [self.within(low, high) for _ in range(rank)]
         return [self.within(low, high)] * rank
 
 
 class Seeded(Choices):
-    """Choices from the raw bits of a counter-based generator: no numpy and no machine draws them otherwise.
+    """Choices from the raw bits of a counter-based generator, the same with every numpy on every machine.
 
     Args:
-        seed: of all cases.
-        number: of this one.
+        seed: the seed of all cases.
+        number: the number of the case.
     """
 
     def __init__(self, seed: int, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Two backends side by side: where they answer the same case differently, whoever is right."""
+"""Two backends compared: the cases that they answer differently, whichever of them is right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tconv.execution.pool import answered
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.truth import Truth
 from tconv.investigation.fuzzing import Deviation
-from tconv.records.failure import Failure, failure
+from tconv.records.failure import Failure
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
 
@@ -30,93 +30,94 @@ if TYPE_CHECKING:
 Known = Callable[["Case", "Record"], bool]
 _FIELDS = tuple(field.name for field in fields(Geometry))
 ANSWERS = "answers"
-_NOT_ASKED = (ver.Unsupported, ver.Inexpressible)
+_NOT_COMPARED = (ver.Unsupported, ver.Inexpressible)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a backend made of a case.
+class Response:
+    """What a backend did with a case, as far as its record shows.
 
     Attributes:
-        says: in words.
-        geometry: the geometry that was computed, where it is one that the backend's text allows; else None.
+        words: the same in words.
+        geometry: the geometry that was computed, where the backend's text allows it; else None.
         by_shape: whether the backend gives a shape alone.
-        wrong: where the output is wrong, what it is, as far as the record tells: the verdict.
-        explained: misreadings that give it.
+        verdict: the verdict on a wrong output, without what may change from call to call; None for any other response.
+        explained: misreadings that give the wrong output.
     """
 
-    says: str
+    words: str
     geometry: Geometry | None = None
     by_shape: bool = False
-    wrong: ver.Verdict | None = None
+    verdict: ver.Verdict | None = None
     explained: frozenset[Together] = frozenset()
 
 
 def side_by_side(
-    pools: tuple[Pool, Pool], rows: tuple[Dialect, Dialect], known: tuple[Known, Known]
+    pools: tuple[Pool, Pool], dialects: tuple[Dialect, Dialect], known: tuple[Known, Known]
 ) -> Callable[[Sequence[Case]], list[Deviation]]:
-    """Return what runs cases on two backends and returns those that they answer differently.
+    """Return a function that runs cases on two backends and returns those that they answer differently.
 
-    A case that one of them cannot say or does not implement is not compared.
+    A case that one of them does not implement, or that its dialect cannot express, is not compared.
 
     Args:
-        pools: where they are.
-        rows: the dialects that they speak.
-        known: whether what came of a case on either is no news.
+        pools: the pools of the two backends.
+        dialects: their dialects.
+        known: for each backend, whether the record of a case is already known.
     """
 
     def look(cases: Sequence[Case]) -> list[Deviation]:
-        answers = answered(pools[0], cases), answered(pools[1], cases)
-        found = []
+        first, second = answered(pools[0], cases), answered(pools[1], cases)
+        deviations = []
         for case in cases:
-            records = answers[0][case.id], answers[1][case.id]
-            if any(isinstance(record.verdict, _NOT_ASKED) for record in records):
+            records = first[case.id], second[case.id]
+            if any(isinstance(record.verdict, _NOT_COMPARED) for record in records):
                 continue
-            # What was answered where a refusal is owed is not recorded.
+            # A record does not have the output of a call that should have been refused.
             if all(isinstance(record.verdict, ver.AcceptedInvalid) for record in records):
                 continue
-            if any(no_news(case, record) for no_news, record in zip(known, records, strict=True)):
+            if any(is_known(case, record) for is_known, record in zip(known, records, strict=True)):
                 continue
-            if words := differ(case, records, rows):
-                found.append(Deviation(case, records, Failure("differ", (), words)))
-        return found
+            if words := differ(case, records, dialects):
+                deviations.append(Deviation(case, records, Failure("differ", (), words)))
+        return deviations
 
     return look
 
 
-def differ(case: Case, records: tuple[Record, Record], rows: tuple[Dialect, Dialect]) -> str:
-    """Return how two backends' answers differ, in words; empty where they come to the same.
+def differ(case: Case, records: tuple[Record, Record], dialects: tuple[Dialect, Dialect]) -> str:
+    """Return how two backends' responses to a case differ, in words; empty where they do not.
 
     Args:
         case: the case.
-        records: what came of it, by backend.
-        rows: the dialects that the backends speak.
+        records: the record of each backend.
+        dialects: the dialect of each backend.
     """
-    one, other = (answer(case, record, row) for record, row in zip(records, rows, strict=True))
-    if one.geometry is None or other.geometry is None:
-        return "" if _alike(one, other) else _told(records, one.says, other.says)
-    if _same(case, one.geometry, other.geometry, by_shape=one.by_shape or other.by_shape):
+    first, second = (response(case, record, dialect) for record, dialect in zip(records, dialects, strict=True))
+    words = f"{records[0].backend} {first.words}; {records[1].backend} {second.words}"
+    if first.geometry is None or second.geometry is None:
+        return "" if _alike(first, second) else words
+    if _same_output(case, first.geometry, second.geometry, by_shape=first.by_shape or second.by_shape):
         return ""
-    apart = [name for name in _FIELDS if getattr(one.geometry, name) != getattr(other.geometry, name)]
-    return f"{_told(records, one.says, other.says)}; apart in {', '.join(apart)}"
+    differing = [name for name in _FIELDS if getattr(first.geometry, name) != getattr(second.geometry, name)]
+    return f"{words}; apart in {', '.join(differing)}"
 
 
-def answer(case: Case, record: Record, row: Dialect) -> Answer:
-    """Return what one backend made of a case, by its record."""
-    verdict, owed = record.verdict, expectation(case, row)
+def response(case: Case, record: Record, dialect: Dialect) -> Response:
+    """Return what a backend did with a case, by its record."""
+    verdict, owed = record.verdict, expectation(case, dialect)
     if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule != "refusal" and isinstance(owed, Values):
-        says = f"as {Together(verdict.readings)}" if isinstance(verdict, ver.Disputed) else "as the text says"
-        return Answer(says, followed(verdict, owed), verdict.rule == "shape")
+        words = f"as {Together(verdict.readings)}" if isinstance(verdict, ver.Disputed) else "as the text says"
+        return Response(words, followed(verdict, owed), verdict.rule == "shape")
     if isinstance(verdict, ver.Agreed | ver.Disputed | ver.RefusedValid):
-        return Answer("refuses")
+        return Response("refuses")
     if isinstance(verdict, ver.AcceptedInvalid):
-        return Answer(ANSWERS)
-    wrong = failure(record)
-    explained = f" as if {wrong.explained[0]}" if wrong and wrong.explained else ""
-    return Answer(f"{verdict.kind}{explained}", wrong=_seen(verdict), explained=frozenset(record.diagnosis))
+        return Response(ANSWERS)
+    explained = f" as if {record.diagnosis[0]}" if record.diagnosis else ""
+    words = f"{verdict.kind}{explained}"
+    return Response(words, verdict=_repeatable(verdict), explained=frozenset(record.diagnosis))
 
 
-def _seen(verdict: ver.Verdict) -> ver.Verdict:
+def _repeatable(verdict: ver.Verdict) -> ver.Verdict:
     """Return a verdict without what may change from call to call."""
     match verdict:
         case ver.Differed():
@@ -131,22 +132,21 @@ def _seen(verdict: ver.Verdict) -> ver.Verdict:
             return verdict
 
 
-def _alike(one: Answer, other: Answer) -> bool:
-    """Return whether two answers that are no geometry of the text are the same: one misreading, or one wrong output."""
-    if one.geometry is not other.geometry:
+def _alike(first: Response, second: Response) -> bool:
+    """Return whether two responses, of which one at least is no output that its text allows, are the same.
+
+    Wrong outputs are the same where their verdicts are, or where a misreading gives both.
+    """
+    if first.geometry is not second.geometry:
         return False
-    if one.wrong is None or other.wrong is None:
-        return one.says == other.says
-    return one.wrong == other.wrong or not one.explained.isdisjoint(other.explained)
+    if first.verdict is None or second.verdict is None:
+        return first.words == second.words
+    return first.verdict == second.verdict or not first.explained.isdisjoint(second.explained)
 
 
-def _told(records: tuple[Record, Record], *says: str) -> str:
-    return "; ".join(f"{record.backend} {words}" for record, words in zip(records, says, strict=True))
-
-
-def _same(case: Case, one: Geometry, other: Geometry, *, by_shape: bool) -> bool:
+def _same_output(case: Case, first: Geometry, second: Geometry, *, by_shape: bool) -> bool:
     """Return whether two geometries give the same elements, or, by shape, the same shape."""
-    if one == other or one.output != other.output:
-        return one == other
+    if first == second or first.output != second.output:
+        return first == second
     truth = Truth(make_operands(case.x, case.w, case.b), case.x.dtype)
-    return by_shape or np.array_equal(truth.values(one), truth.values(other), equal_nan=True)
+    return by_shape or np.array_equal(truth.values(first), truth.values(second), equal_nan=True)

@@ -1,4 +1,4 @@
-"""Cases that nobody wrote: over all attributes, sizes and types, at times with one fault."""
+"""Cases drawn at random over all attributes, sizes and types, some of them with one fault."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
 _LARGEST = {1: (7, 5), 2: (7, 5), 3: (5, 4), 4: (3, 3)}
 """The largest size of data and filter by rank: more axes, more elements."""
-_MOST_BROKEN = 15
-"""In a hundred cases."""
+_BROKEN_PERCENT = 15
+"""How many cases in a hundred have a fault, where faults are allowed."""
 
 
 def drawn(seed: int, dialect: Dialect, *, broken: bool = True, real: bool = False) -> Iterator[Case]:
-    """Yield cases that a dialect can say, without end, the same for the same seed.
+    """Yield cases that a dialect can express, without end, the same for the same seed.
 
     Args:
         seed: another one gives other cases.
         dialect: the dialect.
         broken: whether some cases break one constraint on purpose.
-        real: whether all operands are real numbers, and none integers.
+        real: whether all operands are real numbers, and none are integers.
     """
     for number in count():
-        case = chosen(Seeded(seed, number), dialect, broken=broken, real=real)
+        case = draw_case(Seeded(seed, number), dialect, broken=broken, real=real)
         if case is not None:
             yield replace(case, id=f"fuzz/{seed}-{number}")
 
 
-def chosen(choose: Choices, dialect: Dialect, *, broken: bool = True, real: bool = False) -> Case | None:
-    """Return the case of some choices; None where there is no such case, or the dialect cannot say it.
+def draw_case(choose: Choices, dialect: Dialect, *, broken: bool = True, real: bool = False) -> Case | None:
+    """Return the case that the choices give; None where no such case is possible, or the dialect cannot express it.
 
     Args:
         choose: makes the choices.
@@ -52,10 +52,10 @@ def chosen(choose: Choices, dialect: Dialect, *, broken: bool = True, real: bool
         broken: whether it may break one constraint on purpose, of those that the dialect states or leaves open.
         real: whether operands are real numbers, and never integers.
     """
-    settings = _expressible(_plain(choose), dialect)
+    settings = _expressible(_settings(choose), dialect)
     if real and settings["data"] == "integers":
         settings["data"] = "normal"
-    if broken and choose.often(_MOST_BROKEN):
+    if broken and choose.often(_BROKEN_PERCENT):
         name = choose.among(faults_of(dialect))
         settings |= {"breaks": name} | FAULTS[name].settings(choose, settings)
     try:
@@ -69,18 +69,18 @@ def chosen(choose: Choices, dialect: Dialect, *, broken: bool = True, real: bool
 
 
 def _expressible(settings: Settings, dialect: Dialect) -> Settings:
-    """Return settings without what a text does not have at all; drawing again until it is not there takes long."""
-    lacking = {name for name, answer in dialect.constraints.items() if isinstance(answer, Stated)}
-    possible = {name: value for name, value in settings.items() if f"without-{name.replace('_', '-')}" not in lacking}
-    if f"without-{settings['dtype']}" in lacking:
+    """Return the settings without attributes and types that the text does not have, as few drawn cases are."""
+    stated = {name for name, answer in dialect.constraints.items() if isinstance(answer, Stated)}
+    possible = {name: value for name, value in settings.items() if f"without-{name.replace('_', '-')}" not in stated}
+    if f"without-{settings['dtype']}" in stated:
         possible["dtype"] = "f32"
     return possible
 
 
-def _plain(choose: Choices) -> Settings:
-    """Draw the settings of a case that breaks nothing on purpose; no tensor need have such sizes."""
+def _settings(choose: Choices) -> Settings:
+    """Draw the settings of a case that breaks nothing on purpose; they may be of no possible case."""
     rank = choose.weighted((1, 8), (2, 8), (3, 3), (4, 1))
-    return _sizes(choose, rank) | _lists(choose, rank) | _padding(choose, rank) | _presented(choose)
+    return _sizes(choose, rank) | _lists(choose, rank) | _padding(choose, rank) | _operands(choose)
 
 
 def _sizes(choose: Choices, rank: int) -> Settings:
@@ -116,7 +116,7 @@ def _lists(choose: Choices, rank: int) -> Settings:
 def _padding(choose: Choices, rank: int) -> Settings:
     mode = choose.weighted((None, 8), ("explicit", 2), ("valid", 2), ("same_upper", 3), ("same_lower", 3))
     padding: Settings = {} if mode is None else {"auto_pad": mode}
-    # Beside a mode most dialects cannot say pads.
+    # Most dialects forbid pads beside a padding mode.
     for name in ("pads_begin", "pads_end"):
         if choose.often(60 if mode in {None, "explicit"} else 5):
             padding[name] = choose.axes(rank, 0, 4)
@@ -125,7 +125,7 @@ def _padding(choose: Choices, rank: int) -> Settings:
     return padding
 
 
-def _presented(choose: Choices) -> Settings:
+def _operands(choose: Choices) -> Settings:
     formats = {
         "data_format": choose.weighted((None, 5), ("NCX", 1), ("NXC", 4)),
         "filter_format": choose.weighted((None, 6), ("IOX", 1), ("XOI", 2), ("GIOX", 1)),

@@ -1,4 +1,4 @@
-"""One constraint broken, of a case that breaks nothing else: settings beside those that were drawn."""
+"""Faults: changes of drawn settings that break a single constraint."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Fault:
     """A way to break one constraint.
 
     Attributes:
-        of: the attribute or operand that is wrong; a dialect that has no word for it cannot have the fault.
-        settings: draws what is to be changed of the settings.
+        of: the attribute or operand that is wrong; the fault needs a dialect that has a word for it.
+        settings: draws the settings that are to be replaced.
     """
 
     of: str
@@ -35,21 +35,16 @@ def _rank(settings: Settings) -> int:
     return len(settings["spatial"])
 
 
-def _misfit(choose: Choices, settings: Settings, low: int, high: int) -> list[int]:
-    """Draw a list that is too short or too long."""
-    rank = _rank(settings)
-    length = choose.among([length for length in range(rank + 3) if length != rank])
-    return [choose.within(low, high) for _ in range(length)]
+def _with_entry(choose: Choices, values: list[Any], entry: Any) -> list[Any]:  # noqa: ANN401 - an integer or a size's word
+    axis = choose.within(0, len(values) - 1)
+    return [*values[:axis], entry, *values[axis + 1 :]]
 
 
-def _with_one(choose: Choices, values: list[Any], entry: Any) -> list[Any]:  # noqa: ANN401 - an integer or a size's word
-    at = choose.within(0, len(values) - 1)
-    return [*values[:at], entry, *values[at + 1 :]]
-
-
-def _too_short_or_long(*names: str, low: int = 1, high: int = 3) -> Callable[[Choices, Settings], Settings]:
+def _wrong_length(*names: str, low: int = 1, high: int = 3) -> Callable[[Choices, Settings], Settings]:
     def broken(choose: Choices, settings: Settings) -> Settings:
-        value = _misfit(choose, settings, low, high)
+        rank = _rank(settings)
+        length = choose.among([length for length in range(rank + 3) if length != rank])
+        value = [choose.within(low, high) for _ in range(length)]
         return dict.fromkeys(names, value)
 
     return broken
@@ -58,7 +53,7 @@ def _too_short_or_long(*names: str, low: int = 1, high: int = 3) -> Callable[[Ch
 def _entry_below(name: str, least: int) -> Callable[[Choices, Settings], Settings]:
     def broken(choose: Choices, settings: Settings) -> Settings:
         values = settings.get(name) or [max(least, 1)] * _rank(settings)
-        return {name: _with_one(choose, values, least - choose.among([1, 2, 3, 2**31]))}
+        return {name: _with_entry(choose, values, least - choose.among([1, 2, 3, 2**31]))}
 
     return broken
 
@@ -70,23 +65,23 @@ def _pads_negative(choose: Choices, settings: Settings) -> Settings:
 def _output_padding_large(choose: Choices, settings: Settings) -> Settings:
     ones = [1] * _rank(settings)
     larger = map(max, settings.get("strides", ones), settings.get("dilations", ones))
-    return {"output_padding": [most + choose.within(0, 2) for most in larger]}
+    return {"output_padding": [limit + choose.within(0, 2) for limit in larger]}
 
 
-def _pads_beside_a_mode(choose: Choices, settings: Settings) -> Settings:
+def _pads_beside_auto_pad(choose: Choices, settings: Settings) -> Settings:
     mode = choose.among(["valid", "same_upper", "same_lower"])
     name = choose.among(["pads_begin", "pads_end"])
     return {"auto_pad": mode, name: [choose.within(0, 2) for _ in range(_rank(settings))]}
 
 
 def _output_size_negative(choose: Choices, settings: Settings) -> Settings:
-    swallowed = choose.within(40, 99)
-    return {"auto_pad": None, "output_shape": None, "pads_begin": [swallowed] * _rank(settings)}
+    pad = choose.within(40, 99)
+    return {"auto_pad": None, "output_shape": None, "pads_begin": [pad] * _rank(settings)}
 
 
 def _kernel_shape_other(choose: Choices, settings: Settings) -> Settings:
     entry = choose.within(1, 9)
-    return {"kernel_shape": _with_one(choose, settings["kernel"], entry)}
+    return {"kernel_shape": _with_entry(choose, settings["kernel"], entry)}
 
 
 def _groups_not_positive(choose: Choices, settings: Settings) -> Settings:
@@ -118,36 +113,38 @@ def _bias_of_shape(shapes: Callable[[int], list[list[int]]]) -> Callable[[Choice
 
 def _other_type(choose: Choices, settings: Settings) -> Settings:
     role = choose.among(["w", "b"])
-    dtype = choose.among([one for one in ["f32", "f16", "bf16", "f64"] if one != settings["dtype"]])
+    dtype = choose.among([dtype for dtype in ["f32", "f16", "bf16", "f64"] if dtype != settings["dtype"]])
     return {"bias": settings.get("bias", False) or role == "b", role: {"dtype": dtype}}
 
 
-def _word(name: str, *words: str) -> Callable[[Choices, Settings], Settings]:
+def _unknown_word(name: str, *words: str) -> Callable[[Choices, Settings], Settings]:
     return lambda choose, _: {name: {"raw": choose.among(words)}}
 
 
 def _empty(name: str) -> Callable[[Choices, Settings], Settings]:
-    return lambda choose, settings: {name: _with_one(choose, settings[name], 0)}
+    return lambda choose, settings: {name: _with_entry(choose, settings[name], 0)}
 
 
 FAULTS: dict[str, Fault] = {
-    "strides-length": Fault("strides", _too_short_or_long("strides")),
-    "dilations-length": Fault("dilations", _too_short_or_long("dilations")),
-    "pads-length": Fault("pads_begin", _too_short_or_long("pads_begin", "pads_end", low=0)),
-    "output-padding-length": Fault("output_padding", _too_short_or_long("output_padding", low=0, high=0)),
-    "output-shape-length": Fault("output_shape", _too_short_or_long("output_shape", low=1, high=9)),
-    "kernel-shape-length": Fault("kernel_shape", _too_short_or_long("kernel_shape")),
+    "strides-length": Fault("strides", _wrong_length("strides")),
+    "dilations-length": Fault("dilations", _wrong_length("dilations")),
+    "pads-length": Fault("pads_begin", _wrong_length("pads_begin", "pads_end", low=0)),
+    "output-padding-length": Fault("output_padding", _wrong_length("output_padding", low=0, high=0)),
+    "output-shape-length": Fault("output_shape", _wrong_length("output_shape", low=1, high=9)),
+    "kernel-shape-length": Fault("kernel_shape", _wrong_length("kernel_shape")),
     "strides-positive": Fault("strides", _entry_below("strides", 1)),
     "dilations-positive": Fault("dilations", _entry_below("dilations", 1)),
     "pads-non-negative": Fault("pads_begin", _pads_negative),
     "output-padding-non-negative": Fault("output_padding", _entry_below("output_padding", 0)),
     "output-shape-non-negative": Fault(
         "output_shape",
-        lambda choose, settings: {"output_shape": _with_one(choose, ["full"] * _rank(settings), -choose.within(1, 9))},
+        lambda choose, settings: {
+            "output_shape": _with_entry(choose, ["full"] * _rank(settings), -choose.within(1, 9))
+        },
     ),
     "output-size-non-negative": Fault("pads_begin", _output_size_negative),
     "output-padding-below-stride-or-dilation": Fault("output_padding", _output_padding_large),
-    "pads-without-auto-pad": Fault("auto_pad", _pads_beside_a_mode),
+    "pads-without-auto-pad": Fault("auto_pad", _pads_beside_auto_pad),
     "kernel-shape-matches": Fault("kernel_shape", _kernel_shape_other),
     "groups-positive": Fault("groups", _groups_not_positive),
     "channels-divisible": Fault("groups", _groups_not_dividing),
@@ -156,17 +153,17 @@ FAULTS: dict[str, Fault] = {
     "bias-length": Fault("bias", _bias_of_shape(lambda count: [[n] for n in range(21) if n != count])),
     "bias-rank": Fault("bias", _bias_of_shape(lambda count: [[], [1, count], [count, 1], [1, count, 1]])),
     "one-type": Fault("filter", _other_type),
-    "auto-pad-known": Fault("auto_pad", _word("auto_pad", "SAME", "Same_Upper", "", "NONE")),
-    "data-format-known": Fault("data_format", _word("data_format", "NCHW", "nxc", "XNC")),
-    "filter-format-known": Fault("filter_format", _word("filter_format", "OIHW", "xoi", "IXO")),
+    "auto-pad-known": Fault("auto_pad", _unknown_word("auto_pad", "SAME", "Same_Upper", "", "NONE")),
+    "data-format-known": Fault("data_format", _unknown_word("data_format", "NCHW", "nxc", "XNC")),
+    "filter-format-known": Fault("filter_format", _unknown_word("filter_format", "OIHW", "xoi", "IXO")),
     "kernel-not-empty": Fault("filter", _empty("kernel")),
     "spatial-not-empty": Fault("data", _empty("spatial")),
 }
-"""What breaks each constraint that a case can break whatever else it says, by the constraint's name."""
+"""The fault of each constraint that can be broken whatever the other settings are, by the constraint's name."""
 
 
 @cache
 def faults_of(dialect: Dialect) -> tuple[str, ...]:
-    """Return the faults that a dialect minds and has words for."""
-    minded = {name for name, answer in dialect.constraints.items() if not isinstance(answer, Absent)}
-    return tuple(name for name, fault in FAULTS.items() if name in minded and writable(fault.of, dialect))
+    """Return the constraints with a fault that a dialect states or leaves open, and for which it has the words."""
+    stated_or_open = {name for name, answer in dialect.constraints.items() if not isinstance(answer, Absent)}
+    return tuple(name for name, fault in FAULTS.items() if name in stated_or_open and writable(fault.of, dialect))

@@ -1,4 +1,4 @@
-"""Drawn cases on a backend, or on two: what deviates, each kind once, with its first case shrunk."""
+"""Drawn cases on one or two backends: the kinds of deviations, each with its first case shrunk."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Record
 
 BATCH = 64
-"""Cases that are run between two looks at the clock."""
+"""Cases that are run before the clock is read again."""
 MOST_SHRUNK = 40
-"""Findings that are shrunk; of a backend that has more there is something else to say first."""
+"""Findings that are shrunk; the others of a backend with more are reported as they were drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A case that failed, its records, one for each backend that was asked, and what makes another one the same."""
+    """A case that failed, its record of each backend, and what makes two failures the same."""
 
     case: Case
     records: tuple[Record, ...]
@@ -37,15 +37,15 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Failures that are one.
+    """A kind of failure.
 
     Attributes:
         what: the verdict's kind and the explanation, or its words without numbers.
         count: how many cases failed so.
         first: the id of the first of them.
         smallest: the first of them, shrunk.
-        like: the waiver whose example fails alike, though it does not cover the case; None for none.
-        whole: whether shrinking came to its end.
+        like: a waiver whose example fails alike, though it does not cover the case; None where there is none.
+        whole: whether the first case was shrunk.
     """
 
     what: str
@@ -57,19 +57,19 @@ class Finding:
 
 
 def looking(pool: Pool, known: Callable[[Case, Record], bool]) -> Callable[[Sequence[Case]], list[Deviation]]:
-    """Return what runs cases in a pool and returns those that fail.
+    """Return a function that runs cases in a pool and returns those that fail.
 
     Args:
-        pool: where.
-        known: whether what came of a case is no news.
+        pool: the pool of a backend.
+        known: whether the record of a case is already known.
     """
 
     def look(cases: Sequence[Case]) -> list[Deviation]:
         records = answered(pool, cases)
         return [
-            Deviation(case, (record,), found)
+            Deviation(case, (record,), new)
             for case, record in ((case, records[case.id]) for case in cases)
-            if not known(case, record) and (found := failure(record)) is not None
+            if not known(case, record) and (new := failure(record)) is not None
         ]
 
     return look
@@ -83,101 +83,102 @@ def fuzz(
     """Run cases, and return those that deviate, in the order in which they were drawn.
 
     Args:
-        cases: what is run, as many as there are, or until `more` says no.
-        look: runs some of them.
-        more: called with the number of cases run and of those that failed; whether to go on.
+        cases: the cases, which may be without end.
+        look: runs cases and returns those that deviate.
+        more: called with the number of cases run and of those that deviate; returns whether to go on.
     """
-    found: list[Deviation] = []
-    ran, left = 0, iter(cases)
-    while more(ran, len(found)) and (batch := list(islice(left, BATCH))):
-        found += look(batch)
+    deviations: list[Deviation] = []
+    ran, remaining = 0, iter(cases)
+    while more(ran, len(deviations)) and (batch := list(islice(remaining, BATCH))):
+        deviations += look(batch)
         ran += len(batch)
-    more(ran, len(found))
-    return found
+    more(ran, len(deviations))
+    return deviations
 
 
 def findings(
     deviations: Sequence[Deviation],
-    row: Dialect,
+    dialect: Dialect,
     look: Callable[[Sequence[Case]], list[Deviation]],
     familiar: Mapping[str, Failure],
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Finding]:
-    """Return what deviations come to, most frequent first: each kind once, with its first case shrunk.
+    """Return the kinds of deviations, the most frequent first, each with its first case shrunk.
 
     Args:
         deviations: cases that failed, and their records.
-        row: the dialect.
-        look: runs simpler cases; a finding is not shrunk to one that is no news.
+        dialect: the dialect.
+        look: runs simpler cases and returns those that deviate; a known failure is never the result of shrinking.
         familiar: failures of known cases, by the names of their waivers.
         progress: called with the number of findings shrunk and of all.
     """
     groups = _grouped(deviations)
-    made: dict[object, Finding] = {}
-    order = {one.case.id: number for number, one in enumerate(deviations)}
-    for number, (wanted, members) in enumerate(groups.items()):
+    findings: dict[object, Finding] = {}
+    order = {deviation.case.id: number for number, deviation in enumerate(deviations)}
+    for number, (kind, members) in enumerate(groups.items()):
         progress(number, len(groups))
-        one = _finding(wanted, members, row, look if number < MOST_SHRUNK else None, f"shrink-{number}")
-        one = replace(one, like=_likeness(one.smallest.failure, familiar))
-        # Two explanations of one cause end in one case.
-        if before := made.get(said := one.smallest.case.content):
-            first = min(before.first, one.first, key=order.__getitem__)
-            one = replace(before, count=before.count + one.count, first=first)
-        made[said] = one
+        finding = _finding(kind, members, dialect, look if number < MOST_SHRUNK else None, f"shrink-{number}")
+        finding = replace(finding, like=_similar_waiver(finding.smallest.failure, familiar))
+        content = finding.smallest.case.content
+        # Two explanations of the same cause are shrunk to the same case.
+        if earlier := findings.get(content):
+            first = min(earlier.first, finding.first, key=order.__getitem__)
+            finding = replace(earlier, count=earlier.count + finding.count, first=first)
+        findings[content] = finding
     return [
-        replace(finding, smallest=_named(finding.smallest, number))
-        for number, finding in enumerate(sorted(made.values(), key=lambda one: -one.count), start=1)
+        replace(finding, smallest=_renamed(finding.smallest, number))
+        for number, finding in enumerate(sorted(findings.values(), key=lambda each: -each.count), start=1)
     ]
 
 
 def _finding(
-    wanted: Failure,
+    kind: Failure,
     members: Sequence[Deviation],
-    row: Dialect,
+    dialect: Dialect,
     look: Callable[[Sequence[Case]], list[Deviation]] | None,
     name: str,
 ) -> Finding:
-    """Return one kind of failure, its first case shrunk where there is someone to ask."""
+    """Return the finding of a kind of failure, its first case shrunk where `look` is given."""
     smallest = members[0]
     if look is not None:
 
         def same(case: Case) -> Deviation | None:
-            return next((one for one in look([case]) if wanted.alike(one.failure)), None)
+            return next((deviation for deviation in look([case]) if kind.alike(deviation.failure)), None)
 
-        smallest = shrunk(smallest.case, smallest, row, same, name).result
-    what = _what(wanted, smallest.failure)
+        smallest = shrunk(smallest.case, smallest, dialect, same, name).result
+    what = _in_words(kind, smallest.failure)
     return Finding(what, len(members), members[0].case.id, smallest, whole=look is not None)
 
 
 def _grouped(deviations: Sequence[Deviation]) -> dict[Failure, list[Deviation]]:
-    explained = shared({one.case.id: one.failure.explained for one in deviations})
+    explained = shared({deviation.case.id: deviation.failure.explained for deviation in deviations})
     groups: dict[Failure, list[Deviation]] = defaultdict(list)
-    for one in deviations:
-        name = explained.get(one.case.id)
-        groups[replace(one.failure, explained=(name,) if name else ())].append(one)
+    for deviation in deviations:
+        name = explained.get(deviation.case.id)
+        groups[replace(deviation.failure, explained=(name,) if name else ())].append(deviation)
     # The most frequent are shrunk first.
     return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
 
 
-def _what(wanted: Failure, smallest: Failure) -> str:
-    """Return a failure in words; a small case may be explained where a large one took too long."""
-    if explained := wanted.explained or smallest.explained:
-        return f"{wanted.kind} as if {explained[0]}"
-    return f"{wanted.kind}: {wanted.words}" if wanted.words else wanted.kind
+def _in_words(failure: Failure, smallest: Failure) -> str:
+    """Return a failure in words; the smallest case may be explained where the search for a large one took too long."""
+    if explained := failure.explained or smallest.explained:
+        return f"{failure.kind} as if {explained[0]}"
+    return f"{failure.kind}: {failure.words}" if failure.words else failure.kind
 
 
-_SAYS_LITTLE = {"died", "timed-out"}
+_UNSPECIFIC = {"died", "timed-out"}
 """Kinds of failures that have the same words whatever their cause."""
 
 
-def _likeness(found: Failure, familiar: Mapping[str, Failure]) -> str | None:
-    """Return the first waiver whose example fails alike, and in words that mean something."""
-    if found.kind in _SAYS_LITTLE or not (found.explained or found.words):
+def _similar_waiver(failure: Failure, familiar: Mapping[str, Failure]) -> str | None:
+    """Return the first waiver whose example fails alike; None for failures whose words say nothing of their cause."""
+    if failure.kind in _UNSPECIFIC or not (failure.explained or failure.words):
         return None
-    return next((name for name, known in familiar.items() if found.alike(known)), None)
+    return next((name for name, known in familiar.items() if failure.alike(known)), None)
 
 
-def _named(found: Deviation, number: int) -> Deviation:
-    name = f"findings/{found.failure.kind}-{number}"
-    records = tuple(replace(record, case=name) for record in found.records)
-    return replace(found, case=replace(found.case, id=name), records=records)
+def _renamed(deviation: Deviation, number: int) -> Deviation:
+    name = f"findings/{deviation.failure.kind}-{number}"
+    records = tuple(replace(record, case=name) for record in deviation.records)
+    return replace(deviation, case=replace(deviation.case, id=name), records=records)

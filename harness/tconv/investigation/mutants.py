@@ -1,4 +1,4 @@
-"""The power of a corpus: each misreading as a backend, and which cases notice it."""
+"""The power of a corpus: which cases notice each misreading, if a backend follows it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from tconv.backends import outcome as out
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.diagnosis.misreadings import imagined, misreadings_of
+from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.verdict import kinds as ver
@@ -55,8 +55,8 @@ class Topic:
         cases: how many of its cases owe a value.
         noticed: the misreadings that they notice.
         alone: those that no other topic notices.
-        redundant: cases that notice nothing but what one other case of the topic does, and that case; empty for those
-            that notice nothing at all.
+        redundant: cases that notice only what another case of the topic notices too, and that case; an empty text
+            instead of it for those that notice nothing at all.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Measured:
     Attributes:
         powers: what it notices of each misreading.
         topics: what each topic notices, the weakest first.
-        needed: cases that together notice all that any do, few of them.
+        needed: a few cases that together notice every misreading that any case notices.
         cases: how many cases owe a value.
     """
 
@@ -95,36 +95,36 @@ def measure(cases: Iterable[Case], dialect: Dialect, progress: Callable[[int], N
     affected: dict[str, list[str]] = defaultdict(list)
     killed: dict[str, list[str]] = defaultdict(list)
     seen: dict[tuple[object, ...], dict[str, bool]] = {}
-    asked: list[str] = []
+    case_ids: list[str] = []
     for case in cases:
         problem = Problem(case, dialect)
         if problem.values is None:
             continue
-        asked.append(case.id)
-        # Layouts and presentation are nothing that the reference sees.
-        key = (problem.signature.attributes.groups, problem.values, case.x, case.w, case.b, _plain(case))
+        case_ids.append(case.id)
+        # The reference does not depend on layouts and presentation.
+        key = (problem.signature.attributes.groups, problem.values, case.x, case.w, case.b, _without_layouts(case))
         if key not in seen:
             seen[key] = _noticed(problem, misreadings)
         for name, kills in seen[key].items():
             affected[name].append(case.id)
             if kills:
                 killed[name].append(case.id)
-        progress(len(asked))
+        progress(len(case_ids))
     powers = tuple(Power(each, tuple(affected[each.name]), tuple(killed[each.name])) for each in misreadings)
-    return Measured(powers, tuple(_topics(asked, powers)), tuple(_needed(powers)), len(asked))
+    return Measured(powers, tuple(_topics(case_ids, powers)), tuple(_needed(powers)), len(case_ids))
 
 
-def _plain(case: Case) -> tuple[object, ...]:
+def _without_layouts(case: Case) -> tuple[object, ...]:
     given = case.attributes.given()
     return tuple((name, value) for name, value in given.items() if name not in {"data_format", "filter_format"})
 
 
 def _noticed(problem: Problem, misreadings: Sequence[Misreading]) -> dict[str, bool]:
-    """Return the misreadings that change a problem's answer, and whether the verdict tells."""
+    """Return the misreadings that change a problem's output, and whether the verdict notices them."""
     owed, noticed = problem.output, {}
     for misreading in misreadings:
         array = mutated(problem, misreading)
-        # Where a misreading comes to the same there is nothing to notice.
+        # A misreading that gives what is owed cannot be noticed.
         if array is None or owed is None or _equal(array, owed):
             continue
         verdict = judge(problem, out.Produced(array), {})
@@ -137,33 +137,33 @@ def _equal(first: Array, second: Array) -> bool:
 
 
 def mutated(problem: Problem, misreading: Misreading) -> Array | None:
-    """Return what a backend with a misreading gives, in the call's layout and type; None where it changes nothing."""
-    made = imagined((misreading,), problem.signature, problem.dialect, problem.truth.operands)
-    if made is None:
+    """Return the output of a backend that follows a misreading, in the call's layout and type; None for no change."""
+    misread = apply((misreading,), problem.signature, problem.dialect, problem.truth.operands)
+    if misread is None:
         return None
     dtype = problem.call.dtype
-    y = Truth(made.operands, dtype).values(made.geometry)
+    y = Truth(misread.operands, dtype).values(misread.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
-        if made.finish is not None:
-            y = made.finish(y)
-        if made.precision is not None:
-            y = made.precision.at_best(y, dtype)
+        if misread.finish is not None:
+            y = misread.finish(y)
+        if misread.precision is not None:
+            y = misread.precision.at_best(y, dtype)
         return from_ncx(y.astype(NUMPY_TYPES[dtype]), problem.call.data_format)
 
 
-def _topics(asked: Sequence[str], powers: Sequence[Power]) -> list[Topic]:
+def _topics(case_ids: Sequence[str], powers: Sequence[Power]) -> list[Topic]:
     noticed: dict[str, dict[str, set[str]]] = defaultdict(dict)
-    for case in asked:
+    for case in case_ids:
         noticed[_topic(case)][case] = set()
     for power in powers:
         for case in power.killed:
             noticed[_topic(case)][case].add(power.misreading.name)
     together = {topic: frozenset[str]().union(*cases.values()) for topic, cases in noticed.items()}
-    found = []
+    topics = []
     for topic, cases in noticed.items():
         others = frozenset[str]().union(*(names for other, names in together.items() if other != topic))
-        found.append(Topic(topic, len(cases), together[topic], together[topic] - others, _redundant(cases)))
-    return sorted(found, key=lambda topic: (len(topic.noticed), topic.name))
+        topics.append(Topic(topic, len(cases), together[topic], together[topic] - others, _redundant(cases)))
+    return sorted(topics, key=lambda topic: (len(topic.noticed), topic.name))
 
 
 def _topic(case: str) -> str:
@@ -171,15 +171,15 @@ def _topic(case: str) -> str:
 
 
 def _redundant(noticed: Mapping[str, set[str]]) -> dict[str, str]:
-    """Return the cases that notice nothing but what another one does, and the other one; of equals one stays."""
-    kept: list[str] = []
+    """Return the cases that notice only what another one notices too, with that one; of equal cases one is left out."""
+    needed: list[str] = []
     redundant = {}
     for case in sorted(noticed, key=lambda case: (-len(noticed[case]), len(case), case)):
-        stronger = next((other for other in kept if noticed[case] <= noticed[other]), None)
+        stronger = next((other for other in needed if noticed[case] <= noticed[other]), None)
         if not noticed[case]:
             redundant[case] = ""
         elif stronger is None:
-            kept.append(case)
+            needed.append(case)
         else:
             redundant[case] = stronger
     return redundant
@@ -187,10 +187,10 @@ def _redundant(noticed: Mapping[str, set[str]]) -> dict[str, str]:
 
 def _needed(powers: Sequence[Power]) -> list[str]:
     """Return few cases that notice every misreading that any case notices."""
-    left = {power.misreading.name: set(power.killed) for power in powers if power.killed}
+    unnoticed = {power.misreading.name: set(power.killed) for power in powers if power.killed}
     chosen = []
-    while left:
-        (best, _), *_ = Counter(case for cases in left.values() for case in cases).most_common(1)
+    while unnoticed:
+        (best, _), *_ = Counter(case for cases in unnoticed.values() for case in cases).most_common(1)
         chosen.append(best)
-        left = {name: cases for name, cases in left.items() if best not in cases}
+        unnoticed = {name: cases for name, cases in unnoticed.items() if best not in cases}
     return chosen

@@ -1,4 +1,4 @@
-"""Which of several misreadings a backend follows: asked by cases that tell them apart."""
+"""Which of several misreadings a backend follows, found by running cases to which they give different outputs."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from tconv.investigation.mutants import mutated
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.records.record_file import Record
 
 REPEAT = 3
-"""How often each case is asked: an answer that changes has no explanation."""
+"""How often each case is run: an output that changes has no explanation."""
 _LARGEST = 2**14
-"""Elements of the operands' product; a case that tells two misreadings apart need not be large."""
+"""Elements of data times those of the filter; a case that separates two misreadings need not be larger."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A case that was asked to tell candidates apart.
+class FurtherCase:
+    """A case that was run to separate the candidates.
 
     Attributes:
-        record: what came of it.
-        left: the candidates that it leaves.
+        record: its record.
+        left: the candidates that are left after it.
     """
 
     record: Record
@@ -45,20 +45,20 @@ class Reasoning:
     """How a failure was explained.
 
     Attributes:
-        record: what came of the case.
-        asked: further cases, in their order.
-        left: the misreadings that explain everything that was seen.
+        record: the record of the case that fails.
+        further: further cases, in the order in which they were run.
+        left: the misreadings that explain the outputs of all these cases.
     """
 
     record: Record
-    asked: tuple[Asked, ...]
+    further: tuple[FurtherCase, ...]
     left: tuple[str, ...]
 
 
 def separate(
     case: Case, others: Iterable[Case], dialect: Dialect, backend: str, timeout: float, most: int = 12
 ) -> Reasoning:
-    """Return which misreading a backend follows, by running it on a case and on others that tell candidates apart.
+    """Return which misreading a backend follows, by running a case and others that separate the candidates.
 
     Args:
         case: the case that fails.
@@ -66,7 +66,7 @@ def separate(
         dialect: the dialect.
         backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
         timeout: seconds that one case may take.
-        most: how many other cases may be asked.
+        most: how many other cases may be run.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -75,29 +75,25 @@ def separate(
         ask = asking(pool)
         first = ask(case)
         left = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
-        asked: list[Asked] = []
-        for telling in _telling(others, dialect, left):
-            if len(left) < _SEVERAL or len(asked) == most:
+        further: list[FurtherCase] = []
+        for other in sorted((case for case in others if _products(case) <= _LARGEST), key=_size):
+            if len(left) < _SEVERAL or len(further) == most:
                 break
-            problem = Problem(telling, dialect)
-            if len({_predicted(problem, name) for name in left}) < _SEVERAL:
+            problem = Problem(other, dialect)
+            if problem.values is None or len({_predicted(problem, name) for name in left}) < _SEVERAL:
                 continue
-            record = ask(telling)
+            record = ask(other)
             left = [name for name in left if _bears_out(record, problem, name)]
-            asked.append(Asked(record, tuple(left)))
-    return Reasoning(first, tuple(asked), tuple(left) if asked or len(left) == 1 else tuple(map(str, first.diagnosis)))
+            further.append(FurtherCase(record, tuple(left)))
+    explained = tuple(left) if further or len(left) == 1 else tuple(map(str, first.diagnosis))
+    return Reasoning(first, tuple(further), explained)
 
 
 _SEVERAL = 2
 
 
-def _telling(others: Iterable[Case], dialect: Dialect, names: Sequence[str]) -> Iterator[Case]:
-    """Yield cases to which the misreadings give several answers, the smallest first."""
-    small = [case for case in others if _products(case) <= _LARGEST]
-    for case in sorted(small, key=lambda case: (_products(case), case.id)):
-        problem = Problem(case, dialect)
-        if problem.values is not None and len({_predicted(problem, name) for name in names}) > 1:
-            yield case
+def _size(case: Case) -> tuple[int, str]:
+    return _products(case), case.id
 
 
 def _products(case: Case) -> int:
@@ -106,7 +102,7 @@ def _products(case: Case) -> int:
 
 def _predicted(problem: Problem, name: str) -> bytes | None:
     """Return the output that a misreading gives, as bytes; None where it gives what is owed."""
-    misreading = next(known for known in misreadings_of(problem.dialect) if known.name == name)
+    misreading = next(each for each in misreadings_of(problem.dialect) if each.name == name)
     array, owed = mutated(problem, misreading), problem.output
     if array is None or owed is None or (array.shape == owed.shape and array.tobytes() == owed.tobytes()):
         return None
@@ -114,7 +110,7 @@ def _predicted(problem: Problem, name: str) -> bytes | None:
 
 
 def _bears_out(record: Record, problem: Problem, name: str) -> bool:
-    """Return whether what came of a case is what the misreading predicts."""
+    """Return whether the record of a case has the output that the misreading predicts."""
     if _predicted(problem, name) is None:
         return isinstance(record.verdict, ver.Agreed | ver.Disputed)
     return Together((name,)) in record.diagnosis

@@ -1,4 +1,4 @@
-"""Drawn cases as a hypothesis strategy, for one's own property tests; hypothesis must be installed."""
+"""Drawn cases as a hypothesis strategy, for property tests of your own; hypothesis must be installed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tconv.dialects import dialect_named
 from tconv.investigation.choices import Choices
-from tconv.investigation.drawing import chosen
+from tconv.investigation.drawing import draw_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,12 +30,12 @@ class _Hypothesis(Choices):
 
 @st.composite
 def cases(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str, *, broken: bool = True) -> Case:
-    """Draw a case that a dialect can say.
+    """Draw a case that a dialect can express.
 
     Args:
-        draw: hypothesis's.
+        draw: hypothesis's function, which it passes itself.
         dialect: the dialect's name.
         broken: whether it may break one constraint on purpose, of those that the dialect states or leaves open.
     """
-    case = chosen(_Hypothesis(draw), dialect_named(dialect), broken=broken)
+    case = draw_case(_Hypothesis(draw), dialect_named(dialect), broken=broken)
     return case if case is not None else reject()

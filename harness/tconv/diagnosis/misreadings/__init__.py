@@ -1,9 +1,8 @@
 """The catalogue of misreadings: the distinct ways to get a transposed convolution wrong that no text allows.
 
 Each has a name, a sentence, where it was seen, and a change of the attributes, of the geometry, of the operands, of the
-output, or of the precision. The reference evaluated under a misreading is the same reference:
-no transposed convolution is computed here. A foreign answer to a question of `rules`, one that only another text gives,
-is a misreading too; see `misreadings_of`.
+output, or of the precision. Its output is computed by the same reference, from what it changes. An answer to a question
+of `rules` that only another text gives is a misreading too; see `misreadings_of`.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import attributes, geometry, operands, output, precision
-from tconv.diagnosis.misreadings.applied import Imagined, imagined
+from tconv.diagnosis.misreadings.applied import Misread, apply
 from tconv.diagnosis.misreadings.misreading import Misreading
 
 if TYPE_CHECKING:
     from tconv.dialects import Dialect
 
-__all__ = ["CATALOGUE", "Imagined", "Misreading", "imagined", "misreadings_of", "pairs"]
+__all__ = ["CATALOGUE", "Misread", "Misreading", "apply", "misreadings_of", "pairs"]
 
 CATALOGUE = (
     *attributes.MISREADINGS,
@@ -28,7 +27,7 @@ CATALOGUE = (
     *output.MISREADINGS,
     *precision.MISREADINGS,
 )
-"""All of them, those of attributes first; the simplest that explains an output is named first."""
+"""All misreadings, in the order in which a diagnosis names them: those of attributes first, as the simplest."""
 _OVERLOOKED = (
     "output-shape-ignored",
     "auto-pad-ignored",
@@ -37,7 +36,7 @@ _OVERLOOKED = (
     "output-padding-ignored",
     "filter-flipped",
 )
-"""What a runtime overlooks it overlooks in company."""
+"""A runtime that overlooks one of these often overlooks another one too."""
 _SEEN_TOGETHER = (
     # Tencent/TNN#205, all three in one kernel
     ("filter-channels-exchanged", "groups-share-the-first-filter"),
@@ -57,7 +56,7 @@ def misreadings_of(dialect: Dialect) -> tuple[Misreading, ...]:
 
 @cache
 def pairs() -> tuple[tuple[Misreading, Misreading], ...]:
-    """Return misreadings that are made together: where they were seen so, and what is overlooked with other things."""
+    """Return the pairs of misreadings that were seen together, or that are likely together."""
     by_name = {misreading.name: misreading for misreading in CATALOGUE}
     named = (*combinations(_OVERLOOKED, 2), *_SEEN_TOGETHER)
     return tuple((by_name[first], by_name[second]) for first, second in named)

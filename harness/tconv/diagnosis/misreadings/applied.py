@@ -1,4 +1,4 @@
-"""What misreadings make of a call."""
+"""Misreadings applied to a call: the geometry, operands and output that they lead to."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Imagined:
-    """What a misreading makes of a call.
+class Misread:
+    """A call as it is misread.
 
     Attributes:
-        geometry: the geometry that would be computed.
-        operands: the operands that would be used.
-        finish: what would be made of the output, and of what is allowed there; None for nothing.
-        precision: how its numbers would lose bits, where the bound allows no such thing.
+        geometry: the geometry that is computed.
+        operands: the operands that are used.
+        finish: the change of the output, and likewise of the bound of its elements; None for no change.
+        precision: how numbers lose bits, more than the bound allows; None where they do not.
     """
 
     geometry: Geometry
@@ -42,14 +42,14 @@ class Imagined:
     precision: PrecisionOtherwise | None = None
 
 
-def imagined(
+def apply(
     misreadings: Sequence[Misreading], signature: Signature, dialect: Dialect, operands: Operands
-) -> Imagined | None:
-    """Return what misreadings, together, make of a call; None where they change nothing, or leave no output."""
+) -> Misread | None:
+    """Return a call as misreadings together change it; None where they change nothing, or leave no output."""
     changes = [misreading.change for misreading in misreadings]
-    plain = resolve(signature, dialect.rules)
+    owed = resolve(signature, dialect.rules)
     geometry = _geometry(changes, signature, dialect)
-    if isinstance(geometry, Violation) or isinstance(plain, Violation) or min(geometry.output, default=0) < 0:
+    if isinstance(geometry, Violation) or isinstance(owed, Violation) or min(geometry.output, default=0) < 0:
         return None
     changed = operands
     for change in changes:
@@ -57,10 +57,10 @@ def imagined(
             changed = change.change(changed, geometry, signature)
     finish = next((change.change for change in changes if isinstance(change, OutputOtherwise)), None)
     precision = next((change for change in changes if isinstance(change, PrecisionOtherwise)), None)
-    if geometry == plain and changed is operands and finish is None and precision is None:
+    if geometry == owed and changed is operands and finish is None and precision is None:
         return None
-    finished = None if finish is None else lambda y: finish(y, geometry, signature)
-    return Imagined(geometry, changed, finished, precision)
+    bound_finish = None if finish is None else lambda y: finish(y, geometry, signature)
+    return Misread(geometry, changed, bound_finish, precision)
 
 
 def _geometry(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | Violation:

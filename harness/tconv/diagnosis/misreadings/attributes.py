@@ -1,4 +1,4 @@
-"""Attributes taken for others."""
+"""Misreadings of attributes: they are overlooked, exchanged, or read in another order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _first(name: str) -> Callable[[Attributes], Attributes]:
-    """Return what takes the first axis's value for all."""
+    """Return the change that uses the first axis's value on every axis."""
 
     def change(attributes: Attributes) -> Attributes:
         value: Ints | None = getattr(attributes, name)
@@ -26,7 +26,7 @@ def _first(name: str) -> Callable[[Attributes], Attributes]:
 
 
 def _reversed(*names: str) -> Callable[[Attributes], Attributes]:
-    """Return what takes axes in the other order."""
+    """Return the change that reads the axes in the other order."""
 
     def change(attributes: Attributes) -> Attributes:
         values: dict[str, Any] = {
@@ -38,13 +38,13 @@ def _reversed(*names: str) -> Callable[[Attributes], Attributes]:
 
 
 def _without(*names: str) -> Callable[[Attributes], Attributes]:
-    """Return what overlooks attributes."""
+    """Return the change that overlooks attributes."""
     return lambda attributes: replace(attributes, **dict.fromkeys(names))
 
 
-def _exchanged(one: str, two: str) -> Callable[[Attributes], Attributes]:
-    """Return what takes two attributes for each other."""
-    return lambda a: replace(a, **{one: getattr(a, two), two: getattr(a, one)})
+def _exchanged(first: str, second: str) -> Callable[[Attributes], Attributes]:
+    """Return the change that exchanges two attributes."""
+    return lambda a: replace(a, **{first: getattr(a, second), second: getattr(a, first)})
 
 
 def _upper_for_lower(attributes: Attributes) -> Attributes:
@@ -59,11 +59,10 @@ _OTHER_MODE: dict[str, str] = {
 
 
 def _pads(attributes: Attributes) -> tuple[Ints, Ints] | None:
-    begin, end = attributes.pads_begin, attributes.pads_end
-    if begin is None and end is None:
+    if attributes.pads_begin is None and attributes.pads_end is None:
         return None
-    zeros = (0,) * len(begin or end or ())
-    return begin or zeros, end or zeros
+    rank = len(attributes.pads_begin or attributes.pads_end or ())
+    return attributes.per_axis("pads_begin", rank), attributes.per_axis("pads_end", rank)
 
 
 def _interleaved(attributes: Attributes) -> Attributes:

@@ -1,4 +1,4 @@
-"""Another geometry than the rules give."""
+"""Misreadings of the geometry: the output gets another size, or begins at another point."""
 
 from __future__ import annotations
 
@@ -9,29 +9,27 @@ from tconv.diagnosis.misreadings.misreading import GeometryOtherwise, Misreading
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Ints, Signature
 
 
-def _op(signature: Signature) -> Ints:
-    return signature.per_axis("output_padding")
+def _plus(sizes: Ints, extras: Iterable[int]) -> Ints:
+    return tuple(size + extra for size, extra in zip(sizes, extras, strict=True))
 
 
-def _op_at_the_beginning(geometry: Geometry, signature: Signature) -> Geometry:
-    return replace(geometry, pads_begin=_minus(geometry.pads_begin, _op(signature)))
-
-
-def _minus(one: Ints, two: Ints) -> Ints:
-    return tuple(a - b for a, b in zip(one, two, strict=True))
+def _output_padding_at_the_beginning(geometry: Geometry, signature: Signature) -> Geometry:
+    return replace(
+        geometry, pads_begin=_plus(geometry.pads_begin, (-op for op in signature.per_axis("output_padding")))
+    )
 
 
 def _pads_added(geometry: Geometry, signature: Signature) -> Geometry:
     begin, end = signature.per_axis("pads_begin"), signature.per_axis("pads_end")
     if signature.auto_pad != AutoPad.EXPLICIT or signature.attributes.output_shape is not None:
         return geometry
-    output = tuple(o + 2 * (p + q) for o, p, q in zip(geometry.output, begin, end, strict=True))
+    output = _plus(geometry.output, (2 * (p + q) for p, q in zip(begin, end, strict=True)))
     return replace(geometry, pads_begin=tuple(-p for p in begin), output=output)
 
 
@@ -39,19 +37,19 @@ def _shifted(by: int) -> Callable[[Geometry, Signature], Geometry]:
     return lambda geometry, _: replace(geometry, pads_begin=tuple(p + by for p in geometry.pads_begin))
 
 
-def _op_times_stride(geometry: Geometry, signature: Signature) -> Geometry:
-    more = (op * (s - 1) for op, s in zip(_op(signature), geometry.strides, strict=True))
-    return replace(geometry, output=tuple(o + one for o, one in zip(geometry.output, more, strict=True)))
+def _output_padding_times_stride(geometry: Geometry, signature: Signature) -> Geometry:
+    extras = (op * (s - 1) for op, s in zip(signature.per_axis("output_padding"), geometry.strides, strict=True))
+    return replace(geometry, output=_plus(geometry.output, extras))
 
 
 def _kernel_plus_dilation(geometry: Geometry, signature: Signature) -> Geometry:
     if signature.attributes.output_shape is not None or signature.auto_pad not in {AutoPad.EXPLICIT, AutoPad.VALID}:
         return geometry
-    less = ((k - 2) * (d - 1) for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
-    return replace(geometry, output=tuple(o - one for o, one in zip(geometry.output, less, strict=True)))
+    extras = ((2 - k) * (d - 1) for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
+    return replace(geometry, output=_plus(geometry.output, extras))
 
 
-def _sized_without_pads(geometry: Geometry, signature: Signature) -> Geometry:
+def _output_shape_without_pads(geometry: Geometry, signature: Signature) -> Geometry:
     if signature.attributes.output_shape is None:
         return geometry
     return replace(geometry, pads_begin=(0,) * len(geometry.pads_begin))
@@ -67,7 +65,7 @@ MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "output-padding-at-the-beginning",
         "output_padding is added at the beginning",
-        GeometryOtherwise(_op_at_the_beginning),
+        GeometryOtherwise(_output_padding_at_the_beginning),
         "llvm/torch-mlir#4650",
     ),
     Misreading("one-too-early", "the output begins one element too early", GeometryOtherwise(_shifted(-1))),
@@ -80,7 +78,7 @@ MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "output-padding-times-stride",
         "output_padding is multiplied by the stride",
-        GeometryOtherwise(_op_times_stride),
+        GeometryOtherwise(_output_padding_times_stride),
         "apple/coreai-torch#57",
     ),
     Misreading(
@@ -92,7 +90,7 @@ MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "output-shape-pads-nothing",
         "beside output_shape the output begins at the first point that the taps reach",
-        GeometryOtherwise(_sized_without_pads),
+        GeometryOtherwise(_output_shape_without_pads),
         "microsoft/onnxruntime#26665, openvino 2026.4 reading ONNX models with groups",
     ),
 )

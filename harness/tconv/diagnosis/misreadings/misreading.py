@@ -1,4 +1,4 @@
-"""A row of the catalogue, and the kinds of changes that it may make."""
+"""A misreading, and the kinds of changes that it may make."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ Operands = dict[str, Array]
 
 @dataclass(frozen=True, slots=True)
 class AttributesOtherwise:
-    """Attributes are taken for others."""
+    """Attributes are read as others."""
 
     change: Callable[[Attributes], Attributes]
 
 
 @dataclass(frozen=True, slots=True)
 class GeometryOtherwise:
-    """The geometry is another one than the rules give."""
+    """The geometry differs from what the rules give."""
 
     change: Callable[[Geometry, Signature], Geometry]
 
 
 @dataclass(frozen=True, slots=True)
 class OperandsOtherwise:
-    """Operands are taken for others of the same shapes."""
+    """Operands are replaced by others of the same shapes."""
 
     change: Callable[[Operands, Geometry, Signature], Operands]
 
 
 @dataclass(frozen=True, slots=True)
 class OutputOtherwise:
-    """The output is another one of the same shape: elements are moved, repeated or left out."""
+    """The output is replaced by another of the same shape: elements are moved, repeated or left out."""
 
     change: Callable[[Array, Geometry, Signature], Array]
 
 
 @dataclass(frozen=True, slots=True)
 class PrecisionOtherwise:
-    """Numbers are kept with fewer bits than they must have, so that no order of the sum gives what is owed.
+    """Numbers are stored with fewer bits than they must have, so that no order of the sum gives what is owed.
 
     Attributes:
-        at_best: what it makes of the exact values of a type, where nothing but the last number is kept so.
-        accounts: whether an output may come from the terms of a sum that is kept so.
+        at_best: returns the exact values of a type with these bits, as if only the result were stored with them.
+        accounts: whether an output may come from the terms of a sum that is stored so.
     """
 
     at_best: Callable[[Array, DType], Array]
@@ -67,7 +67,7 @@ Change = (
 
 @dataclass(frozen=True, slots=True)
 class Misreading:
-    """A way to get it wrong.
+    """A named change that the text does not allow.
 
     Attributes:
         name: stable, readable; it stands in records.

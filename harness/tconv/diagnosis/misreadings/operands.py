@@ -1,4 +1,4 @@
-"""Operands taken for others of the same shapes."""
+"""Misreadings of operands: elements are moved, left out, repeated or rounded."""
 
 from __future__ import annotations
 
@@ -48,12 +48,10 @@ def _flipped(w: Array, geometry: Geometry) -> Array | None:
 _SEVERAL = 2
 
 
-def _axes_turned(w: Array, _: Geometry) -> Array | None:
-    turned = w.transpose(0, 1, *range(w.ndim - 1, 1, -1))
-    return turned if w.ndim > _PLAIN + 1 and turned.shape == w.shape else None
-
-
-_PLAIN = 2
+def axes_reversed(array: Array) -> Array | None:
+    """Return an array with its spatial axes in the other order; None where that is no other array of the same shape."""
+    changed = array.transpose(0, 1, *range(array.ndim - 1, 1, -1))
+    return changed if len(array.shape[2:]) >= _SEVERAL and changed.shape == array.shape else None
 
 
 def _channels_exchanged(w: Array, geometry: Geometry) -> Array | None:
@@ -77,7 +75,7 @@ def _read_as_nxc(x: Array, geometry: Geometry) -> Array | None:
 
 
 def _of_groups(order: Callable[[int], list[int]]) -> Callable[[Array, Geometry], Array | None]:
-    """Return what takes the filters of groups in another order."""
+    """Return the change that uses the filters of groups in another order."""
 
     def change(w: Array, geometry: Geometry) -> Array | None:
         if geometry.groups < _SEVERAL:
@@ -89,7 +87,7 @@ def _of_groups(order: Callable[[int], list[int]]) -> Callable[[Array, Geometry],
 
 
 def channels_dealt(array: Array, geometry: Geometry, axis: int) -> Array | None:
-    """Return channels dealt to groups one by one, as cards are."""
+    """Return channels interleaved over the groups: the first one of each group, then the second ones, and so on."""
     count = array.shape[axis]
     if geometry.groups in {1, count}:
         return None
@@ -115,8 +113,8 @@ def _last_column_dropped(w: Array, geometry: Geometry) -> Array | None:
     return dropped
 
 
-def _groups_turned(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
-    """Return data and filter with the groups in the other order, so that their outputs are; the bias stays."""
+def _groups_reversed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
+    """Return data and filter with the groups in the other order, and so their outputs; the bias stays."""
     if geometry.groups < _SEVERAL:
         return operands
     x, w, share = operands["x"], operands["w"], operands["w"].shape[0] // geometry.groups
@@ -142,7 +140,7 @@ def _without_bias(operands: Operands, _geometry: Geometry, _signature: Signature
 
 
 def _significand(bits: int, towards: Callable[[Array], Array]) -> OperandsOtherwise:
-    """Return what takes data and filter with so many bits of significand, rounded by `towards`."""
+    """Return the change that rounds data and filter to so many bits of significand, by `towards`."""
 
     def change(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
         return operands | {role: with_bits(operands[role], bits, towards) for role in ("x", "w")}
@@ -151,14 +149,14 @@ def _significand(bits: int, towards: Callable[[Array], Array]) -> OperandsOtherw
 
 
 def with_bits(array: Array, bits: int, towards: Callable[[Array], Array]) -> Array:
-    """Return numbers with so many bits of significand; exponents are not limited."""
+    """Return numbers rounded to so many bits of significand, by `towards`; exponents are not limited."""
     mantissa, exponent = np.frexp(array)
     rounded: Array = np.ldexp(towards(np.ldexp(mantissa, bits)), exponent - bits)
     return rounded
 
 
 def _in_half(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
-    """Return data and filter as half precision has them, infinite where they are too large for it."""
+    """Return data and filter rounded to half precision, infinite where they are too large for it."""
     with np.errstate(over="ignore", invalid="ignore"):
         return operands | {role: operands[role].astype(np.float16).astype(np.float64) for role in ("x", "w")}
 
@@ -179,7 +177,9 @@ MISREADINGS: tuple[Misreading, ...] = (
         "llvm/torch-mlir#4437",
     ),
     Misreading(
-        "filter-axes-exchanged", "the filter's spatial axes are taken in the other order", _filter(_axes_turned)
+        "filter-axes-exchanged",
+        "the filter's spatial axes are taken in the other order",
+        _filter(lambda w, _: axes_reversed(w)),
     ),
     Misreading(
         "filter-channels-exchanged",
@@ -197,7 +197,7 @@ MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "group-outputs-reversed",
         "the outputs of groups are in the other order, the bias is not",
-        OperandsOtherwise(_groups_turned),
+        OperandsOtherwise(_groups_reversed),
     ),
     Misreading(
         "groups-share-the-first-filter",

@@ -1,4 +1,4 @@
-"""The output made another one, of the same shape."""
+"""Misreadings of the output: elements are moved, repeated or left out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.diagnosis.misreadings.misreading import Misreading, OutputOtherwise
-from tconv.diagnosis.misreadings.operands import channels_dealt
+from tconv.diagnosis.misreadings.operands import axes_reversed, channels_dealt
 from tconv.expectation.bound import is_subnormal
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _later_items_are_zero(y: Array, _geometry: Geometry, _signature: Signature) 
 
 
 def _tail_of_channels(width: int) -> Callable[[Array, Geometry, Signature], Array]:
-    """Return what leaves the channels beyond the last full block at zero, where there is a full one."""
+    """Return the change that leaves the channels after the last full block at zero, where there is a full one."""
 
     def change(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
         if y.shape[1] < width or y.shape[1] % width == 0:
@@ -61,9 +61,9 @@ def _tail_of_a_long_axis(y: Array, _geometry: Geometry, _signature: Signature) -
 _LONG = 2048
 
 
-def _turned(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
-    turned = y.transpose(0, 1, *range(y.ndim - 1, 1, -1))
-    return turned if turned.shape == y.shape else y
+def _axes_reversed(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
+    changed = axes_reversed(y)
+    return y if changed is None else changed
 
 
 def _subnormals_zeroed(y: Array, _: Geometry, signature: Signature) -> Array:
@@ -97,7 +97,9 @@ MISREADINGS: tuple[Misreading, ...] = (
         OutputOtherwise(_tail_of_a_long_axis),
         "microsoft/onnxruntime#28976, where elements beyond 2048 are wrong, not zero",
     ),
-    Misreading("output-axes-exchanged", "the output's spatial axes are in the other order", OutputOtherwise(_turned)),
+    Misreading(
+        "output-axes-exchanged", "the output's spatial axes are in the other order", OutputOtherwise(_axes_reversed)
+    ),
     Misreading(
         "subnormal-results-are-zero",
         "a sum that is subnormal comes out as 0",

@@ -99,7 +99,7 @@ def _row(
     if change.rewriting is None:
         advice = words.ADVICE.get(change.what, "none: crop or pad the output with an operation of its own")
         return Row(change, before, after, instead, advice, "")
-    plain = catalogue.asked_plainly(case, change.before)
+    plain = catalogue.with_explicit_pads(case, change.before)
     verified = "computed" if plain is None else _verified(case.id, plain.id, sides, verdicts)
     return Row(change, before, after, instead, _rewriting(change.rewriting, target), verified)
 
