@@ -1,4 +1,4 @@
-"""How reports show a status: what the terminal, the page and the atlas say of each is written here and nowhere else."""
+"""How reports show a status: the symbols, colours and words for each, on the terminal, the page and in the atlas."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A status before a reader.
+    """How a status is shown.
 
     Attributes:
-        symbol: stands before its name on the page.
-        meaning: what it says of a record, on the page.
+        symbol: the sign before its name on the page.
+        meaning: what it means for a record, explained on the page.
         style: its colour on the terminal.
-        total: what the records that have it are, beside their number on the terminal.
-        heading: above their causes on the terminal; empty where no causes are listed.
+        total: the text beside the number of its records on the terminal.
+        heading: the title of the table of causes on the terminal; empty where there is no such table.
     """
 
     symbol: str
@@ -62,7 +62,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             heading="waived",
         ),
         Status.UNSUPPORTED: Look(
-            symbol="–",  # noqa: RUF001 - a dash says 'nothing here'
+            symbol="–",  # noqa: RUF001 - the dash is meant, it is no hyphen
             meaning="the backend does not implement it, and declares so",
             style="dim",
             total="declared so",
@@ -81,7 +81,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
         ),
     }
 )
-"""What asks for attention first: the page's order of columns, of rows, and of whose arrays it carries.
+"""The statuses in the page's order, the most urgent first: of columns, of records, and of which arrays are included.
 
-The terminal and the atlas, which are read from the totals on, have the order of `Status` itself.
+The terminal and the atlas have the order of `Status` itself.
 """
