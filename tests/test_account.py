@@ -30,9 +30,9 @@ ONEDNN, OPENVINO = "onednn/ConvTranspose-1", "openvino/ConvolutionBackpropData-1
 EXACT = "  tolerance   none: integers, |x|*|w| + |b| adds up to at most 2^24 everywhere"
 
 
-def told(one: Case, dialect: str = ONNX_22) -> list[str]:
+def account_of(example: Case, dialect_name: str = ONNX_22) -> list[str]:
     """Return the account of a case in a dialect."""
-    return list(account.in_dialect(one, DIALECTS[dialect]))
+    return list(account.in_dialect(example, DIALECTS[dialect_name]))
 
 
 def output_of(command: click.Command, *arguments: str) -> str:
@@ -45,10 +45,10 @@ def output_of(command: click.Command, *arguments: str) -> str:
 
 def test_the_case_itself() -> None:
     """Its id, words, citations, what it breaks, operands, attributes, and presentation, a line each."""
-    one = case((5,), (3,), channels=2, filters=3, bias=(3,), strides=(2,), auto_pad="valid", about="Words.",
+    example = case((5,), (3,), channels=2, filters=3, bias=(3,), strides=(2,), auto_pad="valid", about="Words.",
                cites=(Cite(ONNX_11, "doc"),), breaks="strides-given", shapes="symbolic", filter_source="input",
                data="normal", dtype=DType.F16)  # fmt: skip
-    assert list(account.of_case(one)) == [
+    assert list(account.of_case(example)) == [
         "topic/file/name",
         "  Words.",
         f"  cites {ONNX_11}: doc",
@@ -77,8 +77,8 @@ def test_what_a_case_does_not_say_is_not_told() -> None:
 
 def test_a_value(corpus: Corpus) -> None:
     """The call in the dialect's words, the inputs in its layouts, the geometry, the value, and how it is compared."""
-    one = corpus.one("padding/output-shape/odd-unit-by-hand")
-    assert told(one, ONNX_11) == [
+    example = corpus.one("padding/output-shape/odd-unit-by-hand")
+    assert account_of(example, ONNX_11) == [
         ONNX_11,
         "  call        strides=[2], auto_pad=NOTSET, output_shape=[6]",
         "  inputs      X [1, 1, 3], W [1, 1, 3] constant, in NCX and IOX",
@@ -87,12 +87,12 @@ def test_a_value(corpus: Corpus) -> None:
         "    owes [1, 1, 6]  [10, 102, 20, 203, 30, 300] in NCX order",
         EXACT,
     ]
-    assert "    owes [1, 1, 6]  [1, 10, 102, 20, 203, 30] in NCX order" in told(one, ONNX_1)
+    assert "    owes [1, 1, 6]  [1, 10, 102, 20, 203, 30] in NCX order" in account_of(example, ONNX_1)
 
 
 def test_an_output_shape_that_is_an_input_is_told(corpus: Corpus) -> None:
     """Where the size is an input its values are told with it; the output is in the dialect's layout."""
-    lines = told(corpus.one("padding/output-shape/odd-unit-by-hand"), "onednn/ConvolutionBackpropData-1")
+    lines = account_of(corpus.one("padding/output-shape/odd-unit-by-hand"), "onednn/ConvolutionBackpropData-1")
     assert lines[1] == "  call        strides=[2], dilations=[1], pads_begin=[0], pads_end=[0], auto_pad=None"
     assert (
         lines[2]
@@ -103,7 +103,7 @@ def test_an_output_shape_that_is_an_input_is_told(corpus: Corpus) -> None:
 
 def test_readings_and_refusals_with_their_clauses(corpus: Corpus) -> None:
     """Each disputed output has its geometry and values, each reading its sentence and clause, each refusal its name."""
-    lines = told(corpus.one("padding/output-shape/negative-total-by-hand"))
+    lines = account_of(corpus.one("padding/output-shape/negative-total-by-hand"))
     assert lines[3:6] == [
         "  primary reading",
         "    full [8], pads_begin [-1], pads_end [-1], output [10]",
@@ -114,7 +114,7 @@ def test_readings_and_refusals_with_their_clauses(corpus: Corpus) -> None:
         "    full [8], pads_begin [0], pads_end [-2], output [10]",
         "    owes [1, 1, 10]  [1, 10, 0, 2, 20, 0, 3, 30, 0, 0] in NCX order",
     ]
-    (reading,) = (one for one in DIALECTS[ONNX_22].disputed if one.name == "negative-sized-appended")
+    (reading,) = (reading for reading in DIALECTS[ONNX_22].disputed if reading.name == "negative-sized-appended")
     assert lines[9:] == [
         f"  negative-sized-appended: {reading.says} [{reading.cites}]",
         "  a refusal is disputed: negative-sized-refused",
@@ -124,7 +124,7 @@ def test_readings_and_refusals_with_their_clauses(corpus: Corpus) -> None:
 
 def test_products_of_readings_are_told_together() -> None:
     """An output that takes two readings names both, and each of them is explained once."""
-    lines = told(case((2,), (1,), strides=(4,), auto_pad="same_upper"), OPENVINO)
+    lines = account_of(case((2,), (1,), strides=(4,), auto_pad="same_upper"), OPENVINO)
     assert "  under same-as-convolution + negative-same-appended" in lines
     for name in ("same-as-convolution", "negative-same-appended"):
         assert sum(line.startswith(f"  {name}: ") for line in lines) == 1
@@ -133,7 +133,7 @@ def test_products_of_readings_are_told_together() -> None:
 
 def test_what_is_owed_a_refusal() -> None:
     """Stated, with the clause; where a text is open and there is no value, that there is none."""
-    lines = told(case((5,), (3,), auto_pad="same_upper", pads_begin=(1,), breaks="pads-without-auto-pad"))
+    lines = account_of(case((5,), (3,), auto_pad="same_upper", pads_begin=(1,), breaks="pads-without-auto-pad"))
     clause = DIALECTS[ONNX_22].constraints["pads-without-auto-pad"].clause
     assert lines[0] == ONNX_22
     assert lines[1] == "  call        pads=[1, 0], auto_pad=SAME_UPPER"
@@ -142,7 +142,7 @@ def test_what_is_owed_a_refusal() -> None:
         f"[pads-without-auto-pad: {clause}]"
     )
     assert len(lines) == 4
-    assert told(case((5,), (3,), strides=(0,), breaks="strides-positive"))[3].startswith(
+    assert account_of(case((5,), (3,), strides=(0,), breaks="strides-positive"))[3].startswith(
         "  no value exists: strides must "
     )
 
@@ -151,45 +151,45 @@ def test_what_cannot_be_said() -> None:
     """One line with the reason, and no call: there is none."""
     clause = DIALECTS[OPENVINO].constraints["without-groups"].clause
     reason = f"  inexpressible: groups must not be there (got 2) [without-groups: {clause}]"
-    assert told(case((5,), (3,), channels=2, groups=2), OPENVINO) == [OPENVINO, reason]
+    assert account_of(case((5,), (3,), channels=2, groups=2), OPENVINO) == [OPENVINO, reason]
 
 
 def test_no_attribute_is_said_so() -> None:
     """A call without attributes says that it has none."""
-    assert told(case((5,), (3,)))[1] == "  call        no attribute"
+    assert account_of(case((5,), (3,)))[1] == "  call        no attribute"
 
 
 @pytest.mark.parametrize("dtype", DType)
 def test_a_tolerance_is_derived(dtype: DType) -> None:
     """The formula of the type, and its numbers where it is largest: n, A, the limit, the warning line."""
-    lines = told(case((5,), (3,), channels=2, bias=(1,), data="normal", dtype=dtype))
+    lines = account_of(case((5,), (3,), channels=2, bias=(1,), data="normal", dtype=dtype))
     assert lines[-2] == f"  tolerance   {derivation(dtype, {})}"
-    found = re.fullmatch(
+    match = re.fullmatch(
         r" {14}at \[([\d,]+)\], where it is largest: n = (\d+), A = ([\d.e+-]+), "
         r"\|actual - [\d.e+-]+\| <= ([\d.e+-]+), remarkable above ([\d.e+-]+)",
         lines[-1],
     )
-    assert found
-    assert len(found[1].split(",")) == 3
+    assert match
+    assert len(match[1].split(",")) == 3
     # One to three taps of two channels, and a bias.
-    assert int(found[2]) in {3, 5, 7}
-    assert 0 < float(found[4]) < float(found[3])
+    assert int(match[2]) in {3, 5, 7}
+    assert 0 < float(match[4]) < float(match[3])
 
 
 def test_special_values_do_not_hide_the_tolerance() -> None:
     """The element that is told has a finite limit; where none has, the formula stands alone."""
     special = case((9,), (2,), data="special")
-    lines = told(replace(special, w=replace(special.w, data="normal")))
+    lines = account_of(replace(special, w=replace(special.w, data="normal")))
     assert "nan" in lines[-3]
     assert "inf" in lines[-3]
     assert re.search(r"<= [\d.e-]+, remarkable above [\d.e-]+$", lines[-1])
     nowhere = case((2,), (1,), data="nan")
-    assert told(nowhere)[-1] == f"  tolerance   {derivation(DType.F32, {})}"
+    assert account_of(nowhere)[-1] == f"  tolerance   {derivation(DType.F32, {})}"
 
 
 def test_an_empty_output_has_a_formula_and_no_place() -> None:
     """Where no element is there is none with the largest limit."""
-    lines = told(case((3,), (2,), output_shape=(0,), data="normal"))
+    lines = account_of(case((3,), (2,), output_shape=(0,), data="normal"))
     assert "    owes [1, 1, 0]  [] in NCX order" in lines
     assert lines[-1] == f"  tolerance   {derivation(DType.F32, {})}"
 
@@ -197,7 +197,7 @@ def test_an_empty_output_has_a_formula_and_no_place() -> None:
 @pytest.mark.parametrize(("size", "end"), [(24, "] in NCX order"), (25, ", ...] in NCX order")])
 def test_long_lists_are_cut(size: int, end: str) -> None:
     """24 elements are enough to recognise an output; what is left out is marked."""
-    (line,) = (line for line in told(case((size,), (1,))) if line.startswith("    owes"))
+    (line,) = (line for line in account_of(case((size,), (1,))) if line.startswith("    owes"))
     assert line.endswith(end)
     assert line.endswith(", ...] in NCX order") == (size > 24)
     assert line.removesuffix(", ...] in NCX order").count(", ") == 2 + 23
@@ -208,13 +208,13 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
     sample = gate_cases[::18]
     assert len(sample) >= 300
     kinds: dict[str, int] = {}
-    for one in sample:
-        assert next(account.of_case(one)) == one.id
-        for row in DIALECTS.values():
-            lines = list(account.in_dialect(one, row))
-            assert lines[0] == row.name
+    for example in sample:
+        assert next(account.of_case(example)) == example.id
+        for dialect in DIALECTS.values():
+            lines = list(account.in_dialect(example, dialect))
+            assert lines[0] == dialect.name
             assert not any("\n" in line for line in lines)
-            match expectation(one, row):
+            match expectation(example, dialect):
                 case Inexpressible():
                     kind = "inexpressible"
                     assert lines[1].startswith("  inexpressible: ")
@@ -237,13 +237,13 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
 
 def test_show_prints_the_case_in_every_dialect(corpus: Corpus) -> None:
     """First the case, then a paragraph for each dialect; a pattern that means one case is as good as its id."""
-    one = corpus.one("padding/output-shape/odd-unit-by-hand")
-    paragraphs = output_of(show_command, one.id).rstrip("\n").split("\n\n")
-    assert paragraphs[0].splitlines() == list(account.of_case(one))
-    assert [part.splitlines() for part in paragraphs[1:]] == [told(one, name) for name in DIALECTS]
+    example = corpus.one("padding/output-shape/odd-unit-by-hand")
+    paragraphs = output_of(show_command, example.id).rstrip("\n").split("\n\n")
+    assert paragraphs[0].splitlines() == list(account.of_case(example))
+    assert [part.splitlines() for part in paragraphs[1:]] == [account_of(example, name) for name in DIALECTS]
     assert output_of(show_command, "**/odd-unit-by-hand", "--dialect", ONNX_1).rstrip("\n").split("\n\n") == [
-        "\n".join(account.of_case(one)),
-        "\n".join(told(one, ONNX_1)),
+        "\n".join(account.of_case(example)),
+        "\n".join(account_of(example, ONNX_1)),
     ]
 
 

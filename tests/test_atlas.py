@@ -44,7 +44,7 @@ def porting() -> Corpus:
 def runs(porting: Corpus) -> dict[str, Run]:
     """Return a run of each of two dialects; ONNX's runtime mixes its answers to a negative total."""
     cases = list(porting.cases("gate"))
-    shrunk = next(one for one in DIALECTS[ONNX].disputed if one.name == "negative-same-shrunk")
+    shrunk = next(reading for reading in DIALECTS[ONNX].disputed if reading.name == "negative-same-shrunk")
     return {
         ONNX: run_of(cases, ONNX, lambda case: () if case.attributes.output_padding else (shrunk,)),
         OPENVINO: run_of(cases, OPENVINO, lambda _: ()),
@@ -85,45 +85,47 @@ def test_every_question_and_answer_has_words() -> None:
 
 def test_the_matrix_says_who_follows_what(made: atlas.Atlas) -> None:
     """Each question has every text's answer and every run's, marked where a runtime mixes or leaves its text."""
-    same = next(clause for clause in made.clauses if clause.name == "same")
+    same = next(question for question in made.questions if question.name == "same")
     assert [text.dialect.name for text in same.texts] == [name for name in DIALECTS if name != "geometry/1"]
-    assert {follows.source.dialect.name: [cell[:2] for cell in follows.cells] for follows in same.follows} == {
+    assert {
+        follows.run.dialect.name: [(cell.answer, cell.standing) for cell in follows.cells] for follows in same.follows
+    } == {
         ONNX: [("input-times-stride", "text")],
         OPENVINO: [("no-padding", "text")],
     }
-    negative = next(clause for clause in made.clauses if clause.name == "negative_same")
-    mixed = next(follows for follows in negative.follows if follows.source.dialect.name == ONNX)
+    negative = next(question for question in made.questions if question.name == "negative_same")
+    mixed = next(follows for follows in negative.follows if follows.run.dialect.name == ONNX)
     assert mixed.inconsistent
-    assert {cell[:2] for cell in mixed.cells} == {("floor", "text"), ("shrink", "disputed")}
+    assert {(cell.answer, cell.standing) for cell in mixed.cells} == {("floor", "text"), ("shrink", "disputed")}
 
 
 def test_examples_carry_call_and_output(made: atlas.Atlas) -> None:
     """The smallest case in the dialect's words, and the elements that came back: 1, 2, 3 under powers of ten."""
-    same = next(clause for clause in made.clauses if clause.name == "same")
-    _, _, _, example = next(follows for follows in same.follows if follows.source.dialect.name == OPENVINO).cells[0]
+    same = next(question for question in made.questions if question.name == "same")
+    example = next(follows for follows in same.follows if follows.run.dialect.name == OPENVINO).cells[0].example
     assert "auto_pad=same_" in example.call
-    assert example.values
-    assert all(re.fullmatch(r"[0-3]+", number) for number in example.values.split())
+    assert example.output
+    assert all(re.fullmatch(r"[0-3]+", number) for number in example.output.split())
 
 
 def test_rewritings_are_verified_by_the_runs(made: atlas.Atlas) -> None:
     """Where both runs returned the source's output the row says so; where one was not asked, that it is computed."""
     pair = next(pair for pair in made.pairs if (pair.source.name, pair.target.name) == (OPENVINO, ONNX))
-    row = next(row for row in pair.rows if row.change.combination == "same_upper with output_shape")
-    assert row.verified == "acme 1.2.0 → acme 1.2.0"
-    assert "pads=" in row.rewriting
+    ported = next(ported for ported in pair.changes if ported.change.combination == "same_upper with output_shape")
+    assert ported.verified == "acme 1.2.0 → acme 1.2.0"
+    assert "pads=" in ported.rewriting
     other = next(
         pair for pair in made.pairs if (pair.source.name, pair.target.name) == (OPENVINO, "onnx/ConvTranspose-1")
     )
-    assert {row.verified for row in other.rows} == {"computed; no run of the target"}
+    assert {ported.verified for ported in other.changes} == {"computed; no run of the target"}
 
 
 def test_contradictions_cite_both_sides(made: atlas.Atlas) -> None:
     """Every disputed reading of every text stands there, with the clause that it is against."""
-    found = {(one.dialect.name, one.says) for one in made.contradictions}
+    contradictions = {(contradiction.dialect.name, contradiction.says) for contradiction in made.contradictions}
     for name in DIALECTS:
-        assert {(name, reading.says) for reading in DIALECTS[name].disputed} <= found
-    assert all(one.primary and one.other for one in made.contradictions)
+        assert {(name, reading.says) for reading in DIALECTS[name].disputed} <= contradictions
+    assert all(contradiction.primary and contradiction.other for contradiction in made.contradictions)
 
 
 @pytest.fixture(scope="module")
@@ -169,10 +171,10 @@ def test_tables_of_the_markdown_are_regular(written: Path, made: atlas.Atlas) ->
         assert len(widths) == 1, table[:200]
 
 
-def _told(porting: Corpus, runs: dict[str, Run], **said: Any) -> atlas.Atlas:  # noqa: ANN401 - of each key's type
+def _waived(porting: Corpus, runs: dict[str, Run], **keys: Any) -> atlas.Atlas:  # noqa: ANN401 - of each key's type
     """Return an atlas in which something is waived."""
     record = runs[ONNX].records[0]
-    given = {"cases": "porting/**", "example": record.case, "verdict": {"kind": "disputed"}, **said}
+    given = {"cases": "porting/**", "example": record.case, "verdict": {"kind": "disputed"}, **keys}
     file = WaiverFile.model_validate({"format": 1, "backend": "acme", "waivers": [waiver(**given)]})
     assessment = assess(runs[ONNX], file, porting.facts)
     first, *others = assessment.judged
@@ -182,18 +184,18 @@ def _told(porting: Corpus, runs: dict[str, Run], **said: Any) -> atlas.Atlas:  #
 
 def test_words_of_others_are_escaped(porting: Corpus, runs: dict[str, Run]) -> None:
     """A waiver may say anything: it is text in either format, and a link only where it is one."""
-    made = _told(porting, runs, because=HOSTILE, clause=HOSTILE, link="javascript:alert(1)")
+    made = _waived(porting, runs, because=HOSTILE, clause=HOSTILE, link="javascript:alert(1)")
     page, text = atlas.html(made), atlas.markdown(made)
     assert "<script" not in page
     assert "javascript:alert" not in page + text
     assert "<script" not in text.replace(r"\<script", "")
     assert r"\[a\]" in text
-    assert '<a href="https://example.org/1"' in atlas.html(_told(porting, runs, link="https://example.org/1"))
+    assert '<a href="https://example.org/1"' in atlas.html(_waived(porting, runs, link="https://example.org/1"))
 
 
 def test_a_link_does_not_end_before_it_ends(porting: Corpus, runs: dict[str, Run]) -> None:
     """What would close a link of Markdown, or open another, is part of the address."""
-    made = _told(porting, runs, link="https://example.org/1>) <img src=x> [a](https://e")
+    made = _waived(porting, runs, link="https://example.org/1>) <img src=x> [a](https://e")
     assert "<img" not in atlas.markdown(made) + atlas.html(made)
     assert "](https://example.org/1%3E%29%20%3Cimg" in atlas.markdown(made)
 
@@ -207,5 +209,5 @@ def test_a_red_run_is_told_to_be_red(porting: Corpus, runs: dict[str, Run]) -> N
         assert "is red" in text
         assert f"{count} cases failed without a waiver" in text
     pair = next(pair for pair in made.pairs if (pair.source.name, pair.target.name) == (OPENVINO, ONNX))
-    row = next(row for row in pair.rows if row.change.combination == "same_upper with output_shape")
-    assert row.verified == "computed; acme 1.2.0: died"
+    ported = next(ported for ported in pair.changes if ported.change.combination == "same_upper with output_shape")
+    assert ported.verified == "computed; acme 1.2.0: died"

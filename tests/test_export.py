@@ -75,7 +75,7 @@ def test_the_folder_has_the_layout_of_onnx_s_backend_tests(tmp_path: Path) -> No
     model = onnx.load(folder / "model.onnx")
     onnx.checker.check_model(model, full_check=True)
     assert [tensor(folder / name).name for name in data] == ["X", "W", "B", "Y"]
-    assert [one.name for one in (*model.graph.input, *model.graph.output)] == ["X", "W", "B", "Y"]
+    assert [value.name for value in (*model.graph.input, *model.graph.output)] == ["X", "W", "B", "Y"]
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f16", "f64", "bf16"])
@@ -91,7 +91,7 @@ def test_the_output_is_the_reference_s_in_the_model_s_layout_and_type(
         numpy_helper.to_array(tensor(folder / f"{name}.pb")) for name in ("input_0", "input_1", "input_2", "output_0")
     )
     expected = conv_transpose(
-        *(one.astype(np.float64) for one in (x, w, b)),
+        *(array.astype(np.float64) for array in (x, w, b)),
         dialect=ONNX_22.name,
         strides=2,
         pads_begin=1,
@@ -159,39 +159,39 @@ def test_a_bound_that_real_data_allow_goes_with_the_case(tmp_path: Path) -> None
     text = f"{HEAD}cases:\n  - {{name: real, with: {{x: {{data: normal}}, w: {{data: normal}}}}}}\n"
     folder = export(small(tmp_path, "real", text), ONNX_22, tmp_path / "out")
     assert repro(folder).returncode == 0
-    held = dict(np.load(folder / "tolerance.npz", allow_pickle=False))
-    assert held["allowed"].shape == held["reference"].shape == (1, 6, 7)
-    assert (held["allowed"] < 1e-4).all()
-    held["reference"] = held["reference"] + held["allowed"] * 3
-    np.savez(folder / "tolerance.npz", allow_pickle=False, **held)
+    tolerance = dict(np.load(folder / "tolerance.npz", allow_pickle=False))
+    assert tolerance["allowed"].shape == tolerance["reference"].shape == (1, 6, 7)
+    assert (tolerance["allowed"] < 1e-4).all()
+    tolerance["reference"] = tolerance["reference"] + tolerance["allowed"] * 3
+    np.savez(folder / "tolerance.npz", allow_pickle=False, **tolerance)
     done = repro(folder)
     assert done.returncode == 1
     assert "differs   42 of 42 elements" in done.stdout
 
 
-@pytest.mark.parametrize("dialect", ONNX)
+@pytest.mark.parametrize("dialect_name", ONNX)
 def test_script_and_snippet_do_what_the_harness_does(
-    dialect: str, smoke_cases: tuple[Case, ...], tmp_path: Path
+    dialect_name: str, smoke_cases: tuple[Case, ...], tmp_path: Path
 ) -> None:
     """On values of every kind the script's difference is the judge's, and the snippet's output the backend's."""
-    row, runtime, scripts, snippets = DIALECTS[dialect], OnnxRuntime(), 0, 0
-    evaluator = Evaluator(runtime, "onnxruntime", row, {}, None)
+    dialect, runtime, scripts, snippets = DIALECTS[dialect_name], OnnxRuntime(), 0, 0
+    evaluator = Evaluator(runtime, "onnxruntime", dialect, {}, None)
     real = [case for case in smoke_cases if case.breaks is None and case.x.data != "integers"]
     for case in [*real, *smoke_cases[::40]]:
         verdict = evaluator.evaluate(case).verdict
-        one = None if verdict.kind == "inexpressible" or case.breaks else expressed(case, row)
-        outcome = None if one is None else runtime.run(one.call, one.arrays)
-        if one is None or not isinstance(outcome, Produced):
+        problem = None if verdict.kind == "inexpressible" or case.breaks else expressed(case, dialect)
+        outcome = None if problem is None else runtime.run(problem.call, problem.arrays)
+        if problem is None or not isinstance(outcome, Produced):
             continue
         scripts += 1
-        folder = export(case, row, tmp_path)
+        folder = export(case, dialect, tmp_path)
         script: dict[str, object] = {"__name__": "repro", "__file__": str(folder / "repro.py")}
         exec((folder / "repro.py").read_text(encoding="utf-8"), script)  # noqa: S102 - it is what is tested
         owed = numpy_helper.to_array(tensor(folder / "test_data_set_0" / "output_0.pb"))
         with np.errstate(all="ignore"):
-            found = script["difference"](outcome.array, owed)  # type: ignore[operator] # the script's function
-        assert (found == "") == isinstance(verdict, Agreed), case.id
-        if (source := snippet(one)) is not None:
+            difference = script["difference"](outcome.array, owed)  # type: ignore[operator] # the script's function
+        assert (difference == "") == isinstance(verdict, Agreed), case.id
+        if (source := snippet(problem)) is not None:
             shown: list[tuple[np.ndarray, ...]] = []
             with np.errstate(all="ignore"):
                 exec(source, {"print": partial(_shown, shown)})  # noqa: S102 - likewise
@@ -223,7 +223,7 @@ def test_a_hostile_name_stays_inside_and_runs_nothing(stem: str, tmp_path: Path)
     path = written(tmp_path, CASES, f"{stem}.yaml")
     (case,) = Corpus.load(path).cases("full", ["**/plain"])
     folder = export(case, ONNX_22, tmp_path / "out")
-    assert [one.name for one in (tmp_path / "out").iterdir()] == [folder.name]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [folder.name]
     assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+_-]{1,110}", folder.name)
     done = repro(folder, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
@@ -353,12 +353,12 @@ def test_the_clauses_are_those_of_the_questions_that_the_case_puts(tmp_path: Pat
 def test_a_call_is_told_in_the_dialect_s_own_words(tmp_path: Path) -> None:
     """Sizes that are an input are shown as one; and there is no Python for what is no model of ONNX."""
     text = f"{HEAD}cases:\n  - {{name: sized, with: {{strides: 2, groups: 1, bias: false, output_shape: [9]}}}}\n"
-    one = expressed(small(tmp_path, "sized", text), DIALECTS["openvino/ConvolutionBackpropData-1"])
-    lines = list(_call(one))
+    problem = expressed(small(tmp_path, "sized", text), DIALECTS["openvino/ConvolutionBackpropData-1"])
+    lines = list(_call(problem))
     assert lines[0] == "`openvino/ConvolutionBackpropData-1` with"
     assert "- constant `output_shape integers [1]`" in lines
     assert lines[lines.index("output_shape =") + 2] == "```\n[9]\n```"
-    assert snippet(one) is None
+    assert snippet(problem) is None
 
 
 def test_large_arrays_are_told_by_shape_and_first_difference(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def page(tmp_path: Path) -> Callable[..., _Page]:
     """Return a function that writes assessments and reads the page."""
 
     def written(*assessments: Assessment) -> _Page:
-        html.write([_beside(tmp_path, one) for one in assessments], tmp_path / "index.html")
+        html.write([_beside(tmp_path, assessment) for assessment in assessments], tmp_path / "index.html")
         return _Page((tmp_path / "index.html").read_text("utf-8"))
 
     return written
@@ -153,7 +153,7 @@ def _floats(packed: list[Any]) -> np.ndarray[Any, Any]:
     return np.frombuffer(b64decode(packed[1]), "<f4").reshape(packed[0])
 
 
-def _told(written: _Page, number: int = 0) -> str:
+def _notes(written: _Page, number: int = 0) -> str:
     return " ".join(written.blocks[f"arrays-{number}"]["told"])
 
 
@@ -229,8 +229,8 @@ def test_gate_and_its_reasons_are_told(page: Callable[..., _Page], red: bool) ->
 def test_header_is_told(page: Callable[..., _Page]) -> None:
     """Versions, dialect, tier, start, platform, digest and an incomplete run stand in the overview."""
     written = page(_assessment([_record("a/b", ver.Agreed("exact"))], cases=1000))
-    told = ("acme 2.1", DIALECT, "gate", "2026-11-20T23:40:00Z", "machine riscv64", "sha256:c0ffee", "f16 in f32")
-    for fact in (*told, "1 recorded of 1,000: the run is not complete"):
+    facts = ("acme 2.1", DIALECT, "gate", "2026-11-20T23:40:00Z", "machine riscv64", "sha256:c0ffee", "f16 in f32")
+    for fact in (*facts, "1 recorded of 1,000: the run is not complete"):
         assert fact in written.words
 
 
@@ -402,7 +402,7 @@ def test_numbers_beyond_float32_stay_finite(page: Callable[..., _Page], save: Ca
     path = save("a.npz", expected=np.array([[[1e300, -1e300, math.inf]]]))
     written = page(_assessment([_record("a/b", EXACT, path)]))
     assert np.isfinite(_floats(written.blocks["arrays-0"]["arrays"]["expected"])).tolist() == [[[True, True, False]]]
-    assert "expected has numbers beyond float32" in _told(written)
+    assert "expected has numbers beyond float32" in _notes(written)
 
 
 def test_arrays_of_other_shapes_have_no_difference(page: Callable[..., _Page], save: Callable[..., str]) -> None:
@@ -428,8 +428,8 @@ def test_large_arrays_stay_in_the_artifact(
     written = page(_assessment([_record("a/b", EXACT, path)]))
     assert ("expected" in written.blocks["arrays-0"]["arrays"]) is carried
     assert "x" in written.blocks["arrays-0"]["arrays"]
-    assert (f"{size:,} elements" in _told(written)) is not carried
-    assert ("artifacts/a.npz" in _told(written)) is not carried
+    assert (f"{size:,} elements" in _notes(written)) is not carried
+    assert ("artifacts/a.npz" in _notes(written)) is not carried
 
 
 def test_page_has_a_limit(
@@ -444,16 +444,16 @@ def test_page_has_a_limit(
     written = page(_assessment(records, [_waiver()]))
     assert set(written.blocks["arrays-1"]["arrays"]) == {"expected"}
     assert written.blocks["arrays-0"]["arrays"] == {}
-    assert "limit" in _told(written)
-    assert "artifacts/a.npz" in _told(written)
+    assert "limit" in _notes(written)
+    assert "artifacts/a.npz" in _notes(written)
     assert (tmp_path / "index.html").stat().st_size <= html.PAGE_LIMIT
 
 
 def test_missing_artifact_is_told(page: Callable[..., _Page]) -> None:
     """The page says that the file is missing and where it should be."""
-    told = _told(page(_assessment([_record("a/b", EXACT, "artifacts/gone.npz")])))
-    assert "missing" in told
-    assert "artifacts/gone.npz" in told
+    notes = _notes(page(_assessment([_record("a/b", EXACT, "artifacts/gone.npz")])))
+    assert "missing" in notes
+    assert "artifacts/gone.npz" in notes
 
 
 @pytest.mark.parametrize("kind", ["no-zip", "empty", "cut", "no-array", "objects", "text", "python-2", "folder"])
@@ -481,8 +481,8 @@ def test_corrupt_artifact_is_told(page: Callable[..., _Page], tmp_path: Path, ki
                 archive.writestr("expected.npy", content if kind == "python-2" else b"")
     written = page(_assessment([_record("a/b", EXACT, "a.npz")]))
     assert written.blocks["arrays-0"]["arrays"] == {}
-    assert "not shown" in _told(written)
-    assert "a.npz" in _told(written)
+    assert "not shown" in _notes(written)
+    assert "a.npz" in _notes(written)
 
 
 @pytest.mark.parametrize("artifact", ["../secret.npz", "artifacts/../../secret.npz", "{root}/secret.npz", "link.npz"])
@@ -496,7 +496,7 @@ def test_path_out_of_the_folder_is_refused(tmp_path: Path, artifact: str) -> Non
     html.write([_beside(folder, _assessment([_record("a/b", EXACT, artifact)]))], folder / "index.html")
     written = _Page((folder / "index.html").read_text("utf-8"))
     assert written.blocks["arrays-0"]["arrays"] == {}
-    assert "leaves the report's folder" in _told(written)
+    assert "leaves the report's folder" in _notes(written)
 
 
 def test_artifacts_lie_beside_the_records_that_name_them(tmp_path: Path) -> None:
@@ -519,7 +519,7 @@ def test_artifacts_lie_beside_the_records_that_name_them(tmp_path: Path) -> None
 def test_path_that_cannot_be_followed_is_told(page: Callable[..., _Page], tmp_path: Path, artifact: str) -> None:
     """A path that the system refuses is no error of the report."""
     (tmp_path / "loop.npz").symlink_to(tmp_path / "loop.npz")
-    assert "not shown" in _told(page(_assessment([_record("a/b", EXACT, artifact)])))
+    assert "not shown" in _notes(page(_assessment([_record("a/b", EXACT, artifact)])))
 
 
 def test_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def read_back(assessments: list[Assessment], folder: Path) -> dict[str, Parsed]:
     """Write a file, read it with the standard library and with junitparser, and return its cases by name."""
     path = folder / "deep" / "junit.xml"
     junit.write(assessments, path)
-    names = [f"{one.get('classname')}/{one.get('name')}" for one in ET.parse(path).iter("testcase")]  # noqa: S314 - ours
+    names = [f"{case.get('classname')}/{case.get('name')}" for case in ET.parse(path).iter("testcase")]  # noqa: S314 - ours
     parsed = [(f"{case.classname}/{case.name}", case) for suite in JUnitXml.fromfile(str(path)) for case in suite]
     assert names == [name for name, _ in parsed]
     return dict(parsed)
@@ -79,7 +79,7 @@ def test_a_suite_has_its_totals_and_properties(tmp_path: Path) -> None:
     names = ["acme 1.0 onnx/ConvTranspose-22", "acme 2.0 onnx/ConvTranspose-22"]
     assert [suite.name for suite in suites] == names
     assert [(suite.tests, suite.failures, suite.errors, suite.skipped) for suite in suites] == [(3, 2, 0, 0)] * 2
-    properties = {one.name: one.value for one in suites[0].properties()}  # type: ignore[no-untyped-call]
+    properties = {entry.name: entry.value for entry in suites[0].properties()}  # type: ignore[no-untyped-call]
     assert properties == {"machine": "x86_64", "threads": "1"}
 
 

@@ -1,4 +1,4 @@
-"""A verdict is said in one line, and the command that asks again can be pasted."""
+"""A verdict is written in one line, and the command that runs a case again can be pasted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tconv.reports.phrases import headline, phrase, reproduce, summary
 from tconv.verdict import kinds as ver
 
 MESSAGE = "first\n\tsecond \x1b[31mred\x1b[0m\x07\n"
-SAID = r"first second \x1b[31mred\x1b[0m\x07"
+ESCAPED = r"first second \x1b[31mred\x1b[0m\x07"
 
 
 @pytest.mark.parametrize("verdict", EVERY_VERDICT, ids=lambda verdict: verdict.kind)
@@ -24,7 +24,7 @@ def test_every_verdict_has_a_phrase(verdict: ver.Verdict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "said"),
+    ("verdict", "text"),
     [
         (ver.Agreed("exact"), "exact"),
         (ver.Agreed("bound", ("reduced-precision",)), "bound, reduced-precision"),
@@ -42,24 +42,24 @@ def test_every_verdict_has_a_phrase(verdict: ver.Verdict) -> None:
         (ver.Died("SIGKILL", ""), "SIGKILL"),
         (ver.Died("exit code 3", "one\ntwo\n"), "exit code 3: two"),
         (ver.Died("SIGABRT", MESSAGE), r"SIGABRT: second \x1b[31mred\x1b[0m\x07"),
-        (ver.RefusedValid(MESSAGE), SAID),
-        (ver.Broke(MESSAGE), SAID),
-        (ver.Unstable(MESSAGE), SAID),
-        (ver.Unsupported(MESSAGE), SAID),
-        (ver.Inexpressible(MESSAGE), SAID),
+        (ver.RefusedValid(MESSAGE), ESCAPED),
+        (ver.Broke(MESSAGE), ESCAPED),
+        (ver.Unstable(MESSAGE), ESCAPED),
+        (ver.Unsupported(MESSAGE), ESCAPED),
+        (ver.Inexpressible(MESSAGE), ESCAPED),
     ],
     ids=lambda value: getattr(value, "kind", ""),
 )
-def test_what_a_phrase_says(verdict: ver.Verdict, said: str) -> None:
+def test_what_a_phrase_says(verdict: ver.Verdict, text: str) -> None:
     """What must be and what was got; a runtime's own words in one line, without its escape codes."""
-    assert phrase(verdict) == said
+    assert phrase(verdict) == text
 
 
 def test_a_summary_is_one_line_of_what_came_and_why() -> None:
     """Of a verdict that says nothing the kind alone; an explanation is added where there is one."""
     record = Record("a/b", "acme", "onnx/ConvTranspose-22", ver.RefusedValid(MESSAGE))
-    assert headline(record.verdict) == f"refused-valid: {SAID}"
-    assert summary(record) == f"refused-valid: {SAID}"
+    assert headline(record.verdict) == f"refused-valid: {ESCAPED}"
+    assert summary(record) == f"refused-valid: {ESCAPED}"
     assert summary(replace(record, verdict=ver.RefusedValid(""))) == "refused-valid"
     explained = replace(record, verdict=ver.TimedOut(0.5), diagnosis=("pads-exchanged",))
     assert summary(explained) == "timed-out: no answer within 0.5 s; as if pads-exchanged"

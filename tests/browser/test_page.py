@@ -274,8 +274,8 @@ def test_failure_shows_its_heatmaps(opened: Callable[..., Page]) -> None:
         ["expected", "actual", "difference, actual - expected"]
     )
     assert len({_pixels(page, pane) for pane in range(3)}) == 3
-    for said in ("2 of 120", "[0, 0, 0, 1]", "strides", "[3, 3]", "[2, 3, 4, 3]", "data NCX, filter IOX", "NaN"):
-        expect(page.locator("#detail")).to_contain_text(said)
+    for text in ("2 of 120", "[0, 0, 0, 1]", "strides", "[3, 3]", "[2, 3, 4, 3]", "data NCX, filter IOX", "NaN"):
+        expect(page.locator("#detail")).to_contain_text(text)
 
 
 @pytest.mark.parametrize("width", [420, 1400])
@@ -288,7 +288,7 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
     page = browser.new_page()
     page.set_viewport_size({"width": width, "height": 800})
     page.goto((tmp_path / "index.html").as_uri())
-    sentence, column = (page.locator(found).bounding_box() for found in (".mixed li", "details:has(.mixed)"))
+    sentence, column = (page.locator(selector).bounding_box() for selector in (".mixed li", "details:has(.mixed)"))
     page.close()
     assert sentence is not None
     assert column is not None
@@ -323,8 +323,8 @@ def test_keys_walk_over_elements(opened: Callable[..., Page]) -> None:
     """Arrow keys move the cursor, n goes to the next wrong element in any slice, the readout says what is there."""
     page = opened(_fragment(PLANE))
     pane, readout = page.locator("#detail .scroller").first, page.locator("#detail .readout").first
-    for said in ("[0, 0, 0, 1]", "✗ wrong", "expected 1", "actual -5", "difference -6", "allowed 0"):
-        expect(readout).to_contain_text(said)
+    for text in ("[0, 0, 0, 1]", "✗ wrong", "expected 1", "actual -5", "difference -6", "allowed 0"):
+        expect(readout).to_contain_text(text)
     pane.press("ArrowDown")
     expect(readout).to_contain_text("[0, 0, 1, 1]")
     expect(readout).to_contain_text("✓ as owed")
@@ -362,8 +362,8 @@ def test_wrong_shape_has_no_difference(opened: Callable[..., Page]) -> None:
 def test_waiver_is_shown(opened: Callable[..., Page]) -> None:
     """A waived record shows name, reason and clause, and its link as a link."""
     page = opened(_fragment(WAIVED))
-    for said in ("~ waived", "Waiver: groups-swapped", "the second group is written first", "attribute group"):
-        expect(page.locator("#detail")).to_contain_text(said)
+    for text in ("~ waived", "Waiver: groups-swapped", "the second group is written first", "attribute group"):
+        expect(page.locator("#detail")).to_contain_text(text)
     expect(page.get_by_role("link", name="https://example.org/1")).to_have_attribute("rel", "noopener noreferrer")
 
 

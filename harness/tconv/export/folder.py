@@ -1,4 +1,4 @@
-"""A case in ONNX's words, for someone without tconv: the layout of ONNX's backend tests, a script, a snippet."""
+"""A case as a folder for someone without tconv: in the layout of ONNX's backend tests, with a script."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _WORDS = 100
 
 
 def export(case: Case, dialect: Dialect, folder: Path) -> Path:
-    """Write a case as a test of ONNX's backends and a script that needs nothing of tconv; return their folder.
+    """Write a case as a test of ONNX's backends, with a script that does not need tconv, and return the folder.
 
     Args:
         case: the case.
         dialect: a dialect of ONNX.
-        folder: below which the case gets a folder of its own, named by `folder_name`.
+        folder: where the case gets a folder of its own, named by `folder_name`.
 
     Raises:
-        UsageError: the dialect is none of ONNX's, or cannot say the case.
+        UsageError: the dialect is not one of ONNX's, or cannot express the case.
         FileError: the folder cannot be written.
     """
     if dialect.name not in OPSETS:
@@ -52,7 +52,7 @@ def export(case: Case, dialect: Dialect, folder: Path) -> Path:
     target = folder / folder_name(case, dialect)
     files = dict(_files(problem))
     with writing(target, "folder"):
-        _cleared(target)
+        _clear(target)
         for name, content in files.items():
             (target / name).write_bytes(content)
     return target
@@ -65,16 +65,16 @@ def folder_name(case: Case, dialect: Dialect) -> str:
     return f"{words}-{digest}" if words else digest
 
 
-def _cleared(target: Path) -> None:
-    """Make the folders, without what an earlier export left in them."""
+def _clear(target: Path) -> None:
+    """Make the folders, and remove the files of an earlier export from them."""
     data = target / DATA_SET
     for path in (target, data):
         if path.is_symlink():
             raise FileError(path, "must be a folder of its own (got a link)")
     data.mkdir(parents=True, exist_ok=True)
-    # What is a link among these would be written elsewhere.
-    for old in (target / "model.onnx", target / "repro.py", target / TOLERANCE, *data.glob("*put_*.pb")):
-        old.unlink(missing_ok=True)
+    # A link among the files would be followed when they are written.
+    for path in (target / "model.onnx", target / "repro.py", target / TOLERANCE, *data.glob("*put_*.pb")):
+        path.unlink(missing_ok=True)
 
 
 def _files(problem: Problem) -> Iterator[tuple[str, bytes]]:
@@ -82,29 +82,29 @@ def _files(problem: Problem) -> Iterator[tuple[str, bytes]]:
     yield "model.onnx", build(problem.call, problem.arrays).SerializeToString()
     for number, (name, array) in enumerate(problem.fed.items()):
         yield f"{DATA_SET}/input_{number}.pb", _tensor(name, array).SerializeToString()
-    owed = problem.output
-    if owed is not None:
-        yield f"{DATA_SET}/output_0.pb", _tensor(OUTPUT, owed).SerializeToString()
+    if (expected := problem.output) is not None:
+        yield f"{DATA_SET}/output_0.pb", _tensor(OUTPUT, expected).SerializeToString()
     if tolerance := _tolerance(problem):
-        held = BytesIO()
-        np.savez_compressed(held, allow_pickle=False, **tolerance)
-        yield TOLERANCE, held.getvalue()
+        content = BytesIO()
+        np.savez_compressed(content, allow_pickle=False, **tolerance)
+        yield TOLERANCE, content.getvalue()
     yield "repro.py", script(problem).encode()
 
 
-_DTYPES = {dtype: word for word, dtype in NUMPY_TYPES.items()}
+_DTYPES = {numpy_type: dtype for dtype, numpy_type in NUMPY_TYPES.items()}
 
 
 def _tensor(name: str, array: Array) -> TensorProto:
-    kind = ELEMENT_TYPES[_DTYPES[array.dtype]]
-    return TensorProto(name=name, data_type=kind, dims=array.shape, raw_data=array.tobytes())
+    element_type = ELEMENT_TYPES[_DTYPES[array.dtype]]
+    return TensorProto(name=name, data_type=element_type, dims=array.shape, raw_data=array.tobytes())
 
 
 def _tolerance(problem: Problem) -> dict[str, Array]:
-    """Return what the judge takes for equal, element by element in the call's layout; nothing where bits are owed.
+    """Return how far each element may be from the reference, in the call's layout; nothing where every bit counts.
 
-    `reference` are the values before they were rounded. An element may be `allowed` away from them; infinite where it
-    `overflows`, NaN where inserted zeros `poison` it, and zero where a runtime that keeps no `subnormal` flushes it.
+    `reference` is the exact output, before it is rounded, and `allowed` the distance from it. An element may also be
+    infinite where it `overflows`, NaN where it is `poisoned` by inserted zeros, and zero where it is `subnormal` and
+    the runtime flushes such numbers.
     """
     if problem.values is None:
         return {}
@@ -112,11 +112,11 @@ def _tolerance(problem: Problem) -> dict[str, Array]:
     if truth.exact(geometry):
         return {}
     limits, values = bound(truth.terms(geometry), dtype, {}), truth.values(geometry)
-    parts = {
+    arrays = {
         "reference": values,
         "allowed": limits.allowed,
         "overflows": limits.may_overflow,
         "poisoned": np.broadcast_to(truth.poisoned(geometry), values.shape),
         "subnormal": is_subnormal(values, dtype) & truth.subnormal,
     }
-    return {name: from_ncx(part, problem.call.data_format) for name, part in parts.items()}
+    return {name: from_ncx(array, problem.call.data_format) for name, array in arrays.items()}

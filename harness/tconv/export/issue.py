@@ -1,4 +1,4 @@
-"""The text of a bug report: what a runtime did to one case, for those who maintain it."""
+"""A bug report for the maintainers of a runtime: what it did with one case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _SHOWN = 256
-"""Elements of an array that a report shows in full."""
+"""The most elements of an array that a report shows."""
 _TITLES = {
     "differed": "gives wrong values",
     "wrong-shape": "gives an output of the wrong shape",
@@ -45,36 +45,38 @@ _TITLES = {
 
 
 def issue(problem: Problem, record: Record, header: BackendHeader, actual: Array | None, cases: str = "") -> str:
-    """Return a report in Markdown; whatever a runtime or an id says stands in it as code.
+    """Return a report in Markdown; ids and the texts of a runtime are written as code.
 
     Args:
         problem: the case in the dialect.
-        record: what came of it.
-        header: who the backend is.
-        actual: the wrong output, in NCX, where there is one.
-        cases: what --cases named; empty for tconv's own corpus.
+        record: the record of the case.
+        header: the backend.
+        actual: the wrong output, in NCX; None where there is none.
+        cases: the value of --cases; empty for tconv's own corpus.
     """
     return "\n".join(_markdown(problem, record, header, actual, reproduce(record, header.spec, cases), cases))
 
 
 def _markdown(
-    problem: Problem, record: Record, header: BackendHeader, actual: Array | None, again: str, cases: str
+    problem: Problem, record: Record, header: BackendHeader, actual: Array | None, command: str, cases: str
 ) -> Iterator[str]:
-    why = f", as if {' or '.join(map(str, record.diagnosis))}" if record.diagnosis else ""
+    explained = explanation(record)
+    why = f", {explained}" if record.diagnosis else ""
     yield f"# {one_line(f'{header.name} {header.version}')}: {problem.dialect.name} {_TITLES[record.verdict.kind]}{why}"
     yield from _section("Versions", _versions(header))
     yield from _section("Call", _call(problem))
     yield from _section("Expected", _expected(problem))
     yield from _section("Actual", _actual(problem, record, actual))
     yield from _section("Clause", _clauses(problem))
-    if explained := explanation(record):
+    if explained:
         says = {misreading.name: misreading.says for misreading in misreadings_of(problem.dialect)}
         names = dict.fromkeys(name for misreadings in record.diagnosis for name in misreadings.names)
-        given_up = explained.startswith("undiagnosed")
-        alone = explained if given_up else f"No known misreading gives it: {explained}"
-        lines = [f"The output is {explained}." if record.diagnosis else f"{alone}."]
-        yield from _section("Diagnosis", [*lines, *(f"- {name}: {says[name]}" for name in names)])
-    yield from _section("How to reproduce", _again(problem, header, again, cases))
+        if record.diagnosis:
+            prefix = "The output is "
+        else:
+            prefix = "" if explained.startswith("undiagnosed") else "No known misreading gives it: "
+        yield from _section("Diagnosis", [f"{prefix}{explained}.", *(f"- {name}: {says[name]}" for name in names)])
+    yield from _section("How to reproduce", _reproduction(problem, header, command, cases))
 
 
 def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
@@ -95,31 +97,31 @@ def _call(problem: Problem) -> Iterator[str]:
     yield ""
     for name, value in problem.call.attributes.items():
         yield f"- attribute {_code(f'{name} = {list(value) if isinstance(value, tuple) else value}')}"
-    for put in problem.call.inputs:
-        kind = f"{put.name} {put.dtype or 'integers'} {list(put.shape)}"
-        yield f"- {'constant' if put.constant else 'input'} {_code(kind)}"
+    for tensor in problem.call.inputs:
+        declaration = f"{tensor.name} {tensor.dtype or 'integers'} {list(tensor.shape)}"
+        yield f"- {'constant' if tensor.constant else 'input'} {_code(declaration)}"
     yield f"- data in {problem.call.data_format}, filter in {problem.call.filter_format}"
     yield f"- declared with {'symbolic' if problem.call.symbolic else 'static'} sizes"
-    for put in problem.call.inputs:
-        held = np.array(put.values) if put.role not in problem.arrays else problem.arrays[put.role]
-        if held.size <= _SHOWN:
-            yield from ("", f"{put.name} =", "", _fenced(_full(held)))
+    for tensor in problem.call.inputs:
+        array = np.array(tensor.values) if tensor.role not in problem.arrays else problem.arrays[tensor.role]
+        if array.size <= _SHOWN:
+            yield from ("", f"{tensor.name} =", "", _fenced(_full(array)))
         else:
-            yield from ("", f"{put.name} has {held.size} elements, too many to be shown here.")
+            yield from ("", f"{tensor.name} has {array.size} elements, too many to be shown here.")
 
 
 def _expected(problem: Problem) -> Iterator[str]:
-    owed = problem.output
+    expected = problem.output
     if isinstance(problem.expectation, Refuse):
         yield "A refusal." if problem.expectation.stated else "No value exists; a refusal is the only answer."
-    if owed is None:
+    if expected is None:
         return
-    yield f"{problem.call.dtype} {list(owed.shape)} in {problem.call.data_format}"
-    if owed.size <= _SHOWN:
-        yield from ("", _fenced(_full(owed)))
-    if others := list(problem.also_allowed()):
+    yield f"{problem.call.dtype} {list(expected.shape)} in {problem.call.data_format}"
+    if expected.size <= _SHOWN:
+        yield from ("", _fenced(_full(expected)))
+    if allowed := list(problem.also_allowed()):
         yield from ("", "The text also allows, and this is none of that either:", "")
-        yield from (f"- {other}" for other in others)
+        yield from (f"- {alternative}" for alternative in allowed)
 
 
 def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[str]:
@@ -129,7 +131,7 @@ def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[
     if isinstance(record.verdict, ver.Died) and record.verdict.stderr:
         yield from ("", "It printed at last:", "", _fenced(record.verdict.stderr))
     if actual is not None:
-        # An output of another rank has no layout, and was kept as it came.
+        # An output of another rank has no layout, and is recorded as it was returned.
         layout = problem.call.data_format if actual.ndim == problem.call.rank + 2 else DataFormat.NCX
         actual = from_ncx(actual, layout)
         yield from ("", f"{list(actual.shape)}, as it came")
@@ -138,31 +140,32 @@ def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[
 
 
 def _clauses(problem: Problem) -> Iterator[str]:
-    """Yield the words of the text that the case rests on: its own, the constraint's, those of the rules it puts."""
+    """Yield the clauses of the text that decide the case: those it cites, and those of its constraint or its rules."""
     yield f"Text: {_code(problem.dialect.text)}"
     yield ""
     family = problem.dialect.name.partition("/")[0]
-    own = [cite for cite in problem.case.cites if cite.dialect == problem.dialect.name]
-    # What a text says of another version of the operator it says of this one, unless a rule below says otherwise.
-    near = own or [cite for cite in problem.case.cites if cite.dialect.startswith(f"{family}/")]
-    found = [f"cited by the case, of {cite.dialect}: {cite.clause}" for cite in near]
+    cites = [cite for cite in problem.case.cites if cite.dialect == problem.dialect.name]
+    # The clauses of another version of the operator apply too, unless a rule below says otherwise.
+    cites = cites or [cite for cite in problem.case.cites if cite.dialect.startswith(f"{family}/")]
+    clauses = [f"cited by the case, of {cite.dialect}: {cite.clause}" for cite in cites]
     if isinstance(problem.expectation, Refuse):
         broken = problem.expectation.violation
-        found.append(f"{broken.constraint}: {broken.clause}; {broken.attribute} {broken.must} (got {broken.got})")
+        clauses.append(f"{broken.constraint}: {broken.clause}; {broken.attribute} {broken.must} (got {broken.got})")
     else:
         if problem.case.breaks:
-            found.append(f"{problem.case.breaks}: {problem.dialect.constraints[problem.case.breaks].clause}")
+            clauses.append(f"{problem.case.breaks}: {problem.dialect.constraints[problem.case.breaks].clause}")
         readings = problem.dialect.every_reading()
-        put = next(branches(problem.signature, problem.dialect.rules, readings)).answers
-        found += [f"{question} is {answer}: {problem.dialect.cites[question]}" for question, answer in put.items()]
-    yield from (f"- {one_line(clause)}" for clause in found)
+        answers = next(branches(problem.signature, problem.dialect.rules, readings)).answers
+        cited = problem.dialect.cites
+        clauses += [f"{question} is {answer}: {cited[question]}" for question, answer in answers.items()]
+    yield from (f"- {one_line(clause)}" for clause in clauses)
 
 
-def _again(problem: Problem, header: BackendHeader, again: str, cases: str) -> Iterator[str]:
-    yield from ("With tconv:", "", _fenced(again, "sh"), "")
+def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: str) -> Iterator[str]:
+    yield from ("With tconv:", "", _fenced(command, "sh"), "")
     if (source := snippet(problem)) is not None:
-        other = "" if header.name == "onnxruntime" else f"; it asks onnxruntime, put {_code(header.name)} in its place"
-        yield from (f"Without it{other}:", "", _fenced(source, "python"))
+        hint = "" if header.name == "onnxruntime" else f"; it asks onnxruntime, put {_code(header.name)} in its place"
+        yield from (f"Without it{hint}:", "", _fenced(source, "python"))
     elif problem.dialect.name.startswith("onnx/"):
         words = ["tconv", "export", problem.case.id, ".", "--dialect", problem.dialect.name]
         words += ["--cases", cases] if cases else []
@@ -175,18 +178,17 @@ def _full(array: Array) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a text as code in a line, whatever is in it."""
+    """Return a text as code in a line, with more backticks around it than in it."""
     line = one_line(text)
-    marks = "`" * (_longest(line) + 1)
-    return f"{marks} {line} {marks}" if "`" in line else f"{marks}{line}{marks}"
+    fence = "`" * (_longest(line) + 1)
+    return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """Return a text as a block that nothing in it ends."""
-    marks = "`" * max(3, _longest(text) + 1)
-    return (
-        f"{marks}{language}\n{''.join(c if c.isprintable() or c == chr(10) else repr(c)[1:-1] for c in text)}\n{marks}"
-    )
+    """Return a text as a block of code, with a longer fence than any in it and its control characters escaped."""
+    fence = "`" * max(3, _longest(text) + 1)
+    escaped = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    return f"{fence}{language}\n{escaped}\n{fence}"
 
 
 def _longest(text: str) -> int:

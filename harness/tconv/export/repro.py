@@ -1,4 +1,4 @@
-"""The script of an exported case, which needs nothing of tconv."""
+"""The script of an exported case, which does not need tconv."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ if TYPE_CHECKING:
 
 
 def script(problem: Problem) -> str:
-    """Return the source of repro.py. Whatever comes from a case stands in it as a literal."""
-    facts = {
+    """Return the source of repro.py. Every value from the case is a literal in it, so that no id can be code."""
+    constants = {
         "CASE": problem.case.id,
         "DIALECT": problem.dialect.name,
         "REFUSAL": _refusal(problem),
         "ALLOWED": tuple(problem.also_allowed()),
         "SMALLEST_NORMAL": _smallest_normal(problem.call.dtype),
     }
-    return _HEAD + "".join(f"{name} = {value!a}\n" for name, value in facts.items()) + _BODY
+    return _HEAD + "".join(f"{name} = {value!a}\n" for name, value in constants.items()) + _BODY
 
 
 def _smallest_normal(dtype: DType) -> float:
-    # bfloat16, which numpy does not know, has the exponents of float32.
-    known = NUMPY_TYPES[DType.F32 if dtype is DType.BF16 else dtype]
-    return float(np.finfo(known).smallest_normal)
+    # numpy does not know bfloat16, which has the exponents of float32.
+    return float(np.finfo(NUMPY_TYPES[DType.F32 if dtype is DType.BF16 else dtype]).smallest_normal)
 
 
 def _refusal(problem: Problem) -> str | None:

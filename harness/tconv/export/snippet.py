@@ -1,4 +1,4 @@
-"""Python that builds a case's model and asks onnxruntime, in one block: for a bug report."""
+"""A snippet for a bug report: Python that builds a case's model and runs it on onnxruntime."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 LITERAL = 256
-"""Elements of an array that a snippet spells out; a larger one is packed."""
+"""The most elements of an array that a snippet writes as numbers; a larger one is packed."""
 LONGEST = 30_000
-"""Characters of a snippet; a forum takes no more beside a report."""
+"""The most characters of a snippet: a forum limits the length of a report."""
 
 
 def snippet(problem: Problem) -> str | None:
-    """Return Python that builds a case's model, feeds it to onnxruntime and prints what comes; needs no file.
+    """Return Python that builds a case's model, runs it on onnxruntime and prints the output; it needs no file.
 
-    None where the arrays are too large for a report, or the dialect is none of ONNX's.
+    None where the arrays are too large for a report, or the dialect is not one of ONNX's.
     """
     if problem.dialect.name not in OPSETS:
         return None
@@ -39,18 +39,18 @@ def snippet(problem: Problem) -> str | None:
     lines += [
         'session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])',
         f"y = session.run(None, {{{', '.join(f'{name!r}: {name}' for name in problem.fed)}}})[0]",
-        *_held_against(problem),
+        *_comparison(problem),
     ]
     text = "\n".join([*_imports("\n".join(lines)), *lines])
     return text if len(text) <= LONGEST else None
 
 
-def _held_against(problem: Problem) -> Iterator[str]:
-    """Yield lines that print an output, and where it is farthest from what is owed."""
+def _comparison(problem: Problem) -> Iterator[str]:
+    """Yield lines that print the output, and where it is farthest from the expected one."""
     yield "print(y)"
-    if (owed := problem.output) is None:
+    if (expected := problem.output) is None:
         return
-    yield f"expected = {_literal(owed)}"
+    yield f"expected = {_literal(expected)}"
     yield "if y.shape != expected.shape:"
     yield '    print("shape", y.shape, "expected", expected.shape)'
     yield "elif y.size:"
@@ -60,7 +60,7 @@ def _held_against(problem: Problem) -> Iterator[str]:
 
 
 def _imports(body: str) -> Iterator[str]:
-    """Yield the imports of what a snippet mentions."""
+    """Yield the imports of the names in a snippet."""
     for module in ("base64", "zlib", "ml_dtypes"):
         if f"{module}." in body:
             yield f"import {module}"
@@ -75,53 +75,54 @@ def _imports(body: str) -> Iterator[str]:
 
 
 def _arrays(problem: Problem) -> Iterator[str]:
-    """Yield a line for each input, which is named as the dialect names it."""
-    for put in problem.call.inputs:
-        yield f"{put.name} = {_literal(problem.arrays[put.role])}"
+    """Yield a line for each input, under its name in the dialect."""
+    for tensor in problem.call.inputs:
+        yield f"{tensor.name} = {_literal(problem.arrays[tensor.role])}"
 
 
 def _literal(array: Array) -> str:
-    """Return an expression that gives the array: its numbers, or where they are many its bytes."""
-    kind = f"{'ml_dtypes' if array.dtype == NUMPY_TYPES[DType.BF16] else 'np'}.{array.dtype}"
+    """Return an expression for the array: with its numbers, or where they are many with its bytes."""
+    dtype = f"{'ml_dtypes' if array.dtype == NUMPY_TYPES[DType.BF16] else 'np'}.{array.dtype}"
     if array.size > LITERAL:
         packed = base64.b64encode(zlib.compress(array.tobytes(), 9)).decode()
-        values = f'np.frombuffer(zlib.decompress(base64.b64decode("{packed}")), {kind})'
+        values = f'np.frombuffer(zlib.decompress(base64.b64decode("{packed}")), {dtype})'
     else:
-        values = f"np.array({array.astype(np.float64).ravel().tolist()}, {kind})"
+        values = f"np.array({array.astype(np.float64).ravel().tolist()}, {dtype})"
     return f"{values}.reshape({list(array.shape)})"
 
 
 def _graph(problem: Problem, model: onnx.ModelProto) -> Iterator[str]:
     yield "nodes = []"
     for node in model.graph.node:
-        given = {part.name: helper.get_attribute_value(part) for part in node.attribute}
-        words = "".join(f", {name}={_word(value)}" for name, value in given.items() if value != [])
-        yield f"nodes.append(helper.make_node({node.op_type!r}, {list(node.input)}, {list(node.output)}{words}))"
-        for part in node.attribute:
-            # Nothing tells the type of an empty list.
-            if part.type == AttributeProto.INTS and not part.ints:
-                empty = f"AttributeProto(name={part.name!r}, type=AttributeProto.INTS)"
+        values = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+        arguments = "".join(f", {name}={_argument(value)}" for name, value in values.items() if value != [])
+        yield f"nodes.append(helper.make_node({node.op_type!r}, {list(node.input)}, {list(node.output)}{arguments}))"
+        for attribute in node.attribute:
+            # `make_node` cannot infer the type of an empty list.
+            if attribute.type == AttributeProto.INTS and not attribute.ints:
+                empty = f"AttributeProto(name={attribute.name!r}, type=AttributeProto.INTS)"
                 yield f"nodes[-1].attribute.append({empty})"
     yield f"fed = [{', '.join(map(_declared, model.graph.input))}]"
     yield f"output = {_declared(model.graph.output[0])}"
-    constants = [f"numpy_helper.from_array({put.name}, {put.name!r})" for put in problem.call.inputs if put.constant]
-    constants += [_shape(held) for held in model.graph.initializer if held.data_type == TensorProto.INT64]
+    names = [tensor.name for tensor in problem.call.inputs if tensor.constant]
+    constants = [f"numpy_helper.from_array({name}, {name!r})" for name in names]
+    constants += [_shape(tensor) for tensor in model.graph.initializer if tensor.data_type == TensorProto.INT64]
     yield f'graph = helper.make_graph(nodes, "tconv", fed, [output], [{", ".join(constants)}])'
     opset = f'[helper.make_opsetid("", {OPSETS[problem.dialect.name]})]'
     yield f"model = helper.make_model(graph, opset_imports={opset}, ir_version={model.ir_version})"
 
 
-def _word(value: Any) -> str:  # noqa: ANN401 - an attribute's value: integers, an integer, or bytes
+def _argument(value: Any) -> str:  # noqa: ANN401 - an attribute's value: integers, an integer, or bytes
     return repr(value if isinstance(value, int | bytes) else list(value))
 
 
 def _declared(info: onnx.ValueInfoProto) -> str:
-    kind = TensorProto.DataType.Name(info.type.tensor_type.elem_type)
+    element_type = TensorProto.DataType.Name(info.type.tensor_type.elem_type)
     dims = [(dim, dim.WhichOneof("value")) for dim in info.type.tensor_type.shape.dim]
-    sizes = [None if written is None else getattr(dim, written) for dim, written in dims]
-    return f"helper.make_tensor_value_info({info.name!r}, TensorProto.{kind}, {sizes})"
+    sizes = [None if field is None else getattr(dim, field) for dim, field in dims]
+    return f"helper.make_tensor_value_info({info.name!r}, TensorProto.{element_type}, {sizes})"
 
 
-def _shape(held: TensorProto) -> str:
-    sizes = list(held.int64_data)
-    return f"helper.make_tensor({held.name!r}, TensorProto.INT64, [{len(sizes)}], {sizes})"
+def _shape(tensor: TensorProto) -> str:
+    sizes = list(tensor.int64_data)
+    return f"helper.make_tensor({tensor.name!r}, TensorProto.INT64, [{len(sizes)}], {sizes})"

@@ -1,1 +1,1 @@
-"""Reports: records and waivers, told to a person or to another program."""
+"""Reports: records and waivers, written for a person or for another program."""

@@ -1,4 +1,4 @@
-"""An account of one case: what is asked, what each dialect owes, and what distance from it is allowed."""
+"""An account of one case: its call and what is owed in each dialect, and how far an output may be from that."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from tconv.cases.layouts import data_shape
 from tconv.cases.operands import EXACT_BITS
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import bound, derivation
-from tconv.expectation.owed import Candidate, Inexpressible, Refuse, Values
+from tconv.expectation.owed import Inexpressible, Refuse, Values
 from tconv.expectation.problem import Problem
+from tconv.reports.phrases import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
     from tconv.expectation.truth import Truth
 
 _SHOWN = 24
+"""Elements of an array that are written out."""
 
 
 def of_case(case: Case) -> Iterator[str]:
-    """Yield lines about the case itself: id, words, citations, operands, attributes."""
+    """Yield lines about the case itself: id, description, citations, operands, attributes."""
     yield case.id
     if case.about:
         yield f"  {case.about}"
@@ -37,8 +39,7 @@ def of_case(case: Case) -> Iterator[str]:
     for name, operand in (("x", case.x), ("w", case.w), ("b", case.b)):
         if operand is not None:
             yield f"  {name}  {_operand(operand)}"
-    given = ", ".join(f"{name}={_shown(value)}" for name, value in case.attributes.given().items())
-    yield f"  attributes  {given or 'none'}"
+    yield f"  attributes  {written(case.attributes.given()) or 'none'}"
     yield f"  sizes {case.shapes}, filter as {case.filter_source}"
 
 
@@ -58,26 +59,26 @@ def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
 
 
 def _operand(operand: Operand) -> str:
-    filled = f"seed {operand.seed}" if operand.data != "values" else _numbers(np.array(operand.values))
-    return f"{operand.dtype} {list(operand.shape)} {operand.data} {filled}"
+    source = f"seed {operand.seed}" if operand.data != "values" else _numbers(np.array(operand.values))
+    return f"{operand.dtype} {list(operand.shape)} {operand.data} {source}"
 
 
 def _call(call: Call) -> Iterator[str]:
-    words = ", ".join(f"{name}={_shown(value)}" for name, value in call.attributes.items())
     inputs = ", ".join(map(_input, call.inputs))
-    yield f"  call        {words or 'no attribute'}"
+    yield f"  call        {written(call.attributes) or 'no attribute'}"
     yield f"  inputs      {inputs}, in {call.data_format} and {call.filter_format}"
 
 
 def _input(tensor: Input) -> str:
-    holds = f" of {list(tensor.values)}" if tensor.values else ""
-    return f"{tensor.name} {list(tensor.shape)}{holds}{' constant' if tensor.constant else ''}"
+    values = f" of {list(tensor.values)}" if tensor.values else ""
+    return f"{tensor.name} {list(tensor.shape)}{values}{' constant' if tensor.constant else ''}"
 
 
 def _values(problem: Problem, expected: Values) -> Iterator[str]:
     truth = problem.truth
     for candidate in expected.candidates:
-        yield f"  {_under(candidate)}"
+        under = f"under {Together(candidate.readings)}" if candidate.readings else "primary reading"
+        yield f"  {under}"
         yield from _geometry(candidate.geometry)
         shape = data_shape(truth.shape(candidate.geometry), problem.call.data_format)
         yield f"    owes {list(shape)}  {_numbers(truth.values(candidate.geometry))} in NCX order"
@@ -86,10 +87,6 @@ def _values(problem: Problem, expected: Values) -> Iterator[str]:
     for refusal in expected.refusals:
         yield f"  a refusal is disputed: {refusal}"
     yield from _tolerance(truth, expected.primary.geometry)
-
-
-def _under(candidate: Candidate) -> str:
-    return f"under {Together(candidate.readings)}" if candidate.readings else "primary reading"
 
 
 def _geometry(geometry: Geometry) -> Iterator[str]:
@@ -105,23 +102,19 @@ def _tolerance(truth: Truth, geometry: Geometry) -> Iterator[str]:
     yield f"  tolerance   {derivation(truth.dtype, {})}"
     limits = bound(terms, truth.dtype, {})
     if not np.isfinite(limits.allowed).any():
-        # No element at all, or none with a finite limit.
         return
     allowed = np.where(np.isfinite(limits.allowed), limits.allowed, -np.inf)
-    at = np.unravel_index(int(np.argmax(allowed)), allowed.shape)
-    place = ",".join(str(int(i)) for i in at)
-    n = int(terms.count[at[2:]])
+    largest = np.unravel_index(int(np.argmax(allowed)), allowed.shape)
+    index = ",".join(str(int(i)) for i in largest)
+    n = int(terms.count[largest[2:]])
     yield (
-        f"              at [{place}], where it is largest: n = {n}, A = {terms.magnitude[at]:.6g}, "
-        f"|actual - {terms.y[at]:.6g}| <= {limits.allowed[at]:.3g}, remarkable above {limits.warning[at]:.3g}"
+        f"              at [{index}], where it is largest: n = {n}, A = {terms.magnitude[largest]:.6g}, "
+        f"|actual - {terms.y[largest]:.6g}| <= {limits.allowed[largest]:.3g}, "
+        f"remarkable above {limits.warning[largest]:.3g}"
     )
 
 
 def _numbers(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
     flat = values.ravel()
-    some = ", ".join(f"{float(value):.7g}" for value in flat[:_SHOWN])
-    return f"[{some}{', ...' if flat.size > _SHOWN else ''}]"
-
-
-def _shown(value: object) -> str:
-    return str(list(value)) if isinstance(value, tuple) else str(value)
+    elements = ", ".join(f"{float(value):.7g}" for value in flat[:_SHOWN])
+    return f"[{elements}{', ...' if flat.size > _SHOWN else ''}]"

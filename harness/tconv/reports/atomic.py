@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all: whoever reads one meanwhile finds the one before."""
+"""Files that are replaced as a whole: whoever reads one while it is written gets the old content."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def write(destination: Path, text: str) -> None:
-    """Write a file in UTF-8, its folder too where there is none.
+    """Write a file in UTF-8, and make its folder where there is none.
 
     Raises:
-        OSError: it cannot be written; what was there before still is.
+        OSError: it cannot be written; the old file is unchanged.
     """
-    # A lone surrogate, as a torn byte of standard error decodes to, is no UTF-8.
+    # A byte of standard error that is not UTF-8 is decoded to a lone surrogate, which UTF-8 cannot encode.
     data = text.encode("utf-8", "backslashreplace")
     destination.parent.mkdir(parents=True, exist_ok=True)
     partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")

@@ -1,4 +1,4 @@
-"""What the records of one status come to: a line for each cause, the same on the terminal and on the page."""
+"""The records of one status grouped by cause, one line for each cause, the same on the terminal and on the page."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from tconv.gate.status import Judged
 
 _LONGEST = 160
-"""Characters of what a backend said."""
+"""Characters of a phrase in a cause; a longer one is cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Records that are one line.
+    """Records with a common cause.
 
     Attributes:
-        what: a waiver, a reading, or what a failure is and what one of them is about.
-        count: how many records.
-        example: the id of one case, the shortest.
+        what: the waiver, the reading, or the failure with the phrase of its example.
+        count: the number of records.
+        example: the shortest of the cases' ids.
     """
 
     what: str
@@ -36,22 +36,25 @@ class Cause:
 
 
 def causes(assessment: Assessment, status: Status) -> list[Cause]:
-    """Return what the records of a status come to, the largest cause first."""
+    """Return the causes of the records of a status, the largest first."""
     groups: dict[tuple[str, ...], list[Judged]] = defaultdict(list)
     members = [judged for judged in assessment.judged if judged.status is status]
     explained = shared({judged.record.case: judged.record.diagnosis for judged in members})
     for judged in members:
-        groups[_cause(judged, explained.get(judged.record.case))].append(judged)
-    found = []
-    for cause, some in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
-        example = min(some, key=lambda member: len(member.record.case))
-        what = _failed(cause, some, example) if status is Status.FAILED else cause[0]
-        found.append(Cause(what, len(some), example.record.case))
-    return found
+        groups[_group(judged, explained.get(judged.record.case))].append(judged)
+    result = []
+    for group, members in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        example = min(members, key=lambda member: len(member.record.case))
+        what = _failed(group, members, example) if status is Status.FAILED else group[0]
+        result.append(Cause(what, len(members), example.record.case))
+    return result
 
 
-def _cause(judged: Judged, explained: Together | None) -> tuple[str, ...]:
-    """Return what makes two records one line; of failures the explanation, the words without numbers, or the sweep."""
+def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:
+    """Return what records of one cause have in common.
+
+    For failures it is the explanation, else the words without their numbers, else the sweep.
+    """
     verdict = judged.record.verdict
     if judged.waiver is not None:
         return (f"{judged.waiver.name}: {judged.waiver.because}",)
@@ -61,23 +64,19 @@ def _cause(judged: Judged, explained: Together | None) -> tuple[str, ...]:
         return (headline(verdict),)
     if explained:
         return ("explained", str(explained))
-    found = failure(judged.record)
-    if found is not None and found.words:
-        return (found.kind, found.words)
+    known = failure(judged.record)
+    if known is not None and known.words:
+        return (known.kind, known.words)
     return (verdict.kind, "in", judged.record.case.partition("[")[0])
 
 
-def _failed(cause: tuple[str, ...], members: list[Judged], example: Judged) -> str:
-    """Return a line of failures: what they are, and what one of them is about."""
+def _failed(group: tuple[str, ...], members: list[Judged], example: Judged) -> str:
+    """Return the line of a group of failures: their kinds, what they have in common, and the phrase of the example."""
     kinds = " or ".join(sorted({member.record.verdict.kind for member in members}))
-    what = {"explained": f" as if {cause[-1]}", "in": f" in {cause[-1]}"}.get(cause[-2], "")
+    what = {"explained": f" as if {group[-1]}", "in": f" in {group[-1]}"}.get(group[-2], "")
     record = example.record
-    # Of a wrong shape the verdict itself says all.
+    # The phrase of a wrong shape already has both shapes.
     described = f"; {record.described}" if record.described and record.verdict.kind != "wrong-shape" else ""
-    return f"{kinds}{what}: {_said(example)}{described}"
-
-
-def _said(judged: Judged) -> str:
-    """Return what the backend did with an example, shortened: what a failure is about."""
-    said = judged.reason or phrase(judged.record.verdict)
-    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}..."
+    text = example.reason or phrase(record.verdict)
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return f"{kinds}{what}: {text}{described}"

@@ -1,4 +1,4 @@
-"""JUnit XML, for the systems that read nothing else."""
+"""JUnit XML, for continuous integration systems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tconv.gate.status import Judged
     from tconv.records.record_file import RunHeader
 
-# XML 1.0 has no place for most control characters, escaped or not; a runtime's message may hold any.
+# XML 1.0 allows no control characters but these, not even escaped; a runtime's message may have any.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -43,7 +43,7 @@ def _suite(assessment: Assessment) -> TestSuite:
     for name, value in (header.platform | header.backend.environment).items():
         suite.add_property(_clean(name), _clean(value))
     suite.add_testcases([_case(judged, header) for judged in assessment.judged])
-    suite.add_testcases([_gate(one) for one in assessment.red])
+    suite.add_testcases([_gate(reason) for reason in assessment.red])
     return suite
 
 
@@ -53,10 +53,9 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
     case = TestCase(
         f"{path.rpartition('/')[2]}{'[' + labels if labels else ''}", path.replace("/", "."), record.seconds
     )
-    said = _clean(phrase(record.verdict))
     match judged.status:
         case Status.PASSED | Status.DISPUTED | Status.REPORTED:
-            case.system_out = f"{judged.status}: {said}"
+            case.system_out = _clean(f"{judged.status}: {phrase(record.verdict)}")
         case Status.FAILED:
             why = _clean(explanation(record))
             what = _clean(headline(record.verdict))
@@ -69,7 +68,7 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
 
 
 def _gate(reason: str) -> TestCase:
-    """Return a failing case for what no single case tells: a stale waiver, or a run without a pass."""
+    """Return a failing test case for a reason that no single case shows: a stale waiver, or a run without a pass."""
     case = TestCase(_clean(reason), "gate", 0.0)
     case.result = [Failure(_clean(reason), "gate")]
     return case

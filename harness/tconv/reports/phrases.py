@@ -1,4 +1,4 @@
-"""A verdict in one phrase, the same in every report."""
+"""The phrases that all reports share: for a verdict, its explanation, a call's attributes, the command to repeat it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from tconv.errors import one_line
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tconv.comparison.answers import Answers
     from tconv.records.record_file import Record
 
 
 def phrase(verdict: ver.Verdict) -> str:
-    """Return what a reader must know of a verdict, in one line."""
+    """Return what a verdict says beyond its kind, in one line."""
     match verdict:
         case ver.Agreed(rule, notes):
             return ", ".join((rule, *notes))
@@ -29,17 +31,17 @@ def phrase(verdict: ver.Verdict) -> str:
                 f"(got {verdict.actual:.9g}){worst}"
             )
         case ver.WrongShape(expected, actual) | ver.WrongDtype(expected, actual):
-            return f"must be {_shown(expected)} (got {_shown(actual)})"
+            return f"must be {_bracketed(expected)} (got {_bracketed(actual)})"
         case ver.RefusedValid(message) | ver.Broke(message) | ver.Unstable(message):
-            # A runtime's own words, of any number of lines and with any escape codes.
+            # A runtime's own message may have several lines and escape codes.
             return one_line(message)
         case ver.AcceptedInvalid(constraint):
             return f"breaks {constraint}, and was answered"
         case ver.Unsupported(reason) | ver.Inexpressible(reason):
             return one_line(reason)
         case ver.Died(cause, stderr):
-            last = one_line(stderr.strip().rpartition("\n")[2])
-            return f"{cause}: {last}" if last else cause
+            last_line = one_line(stderr.strip().rpartition("\n")[2])
+            return f"{cause}: {last_line}" if last_line else cause
         case ver.TimedOut(seconds):
             return f"no answer within {seconds:g} s"
         case _:
@@ -53,8 +55,8 @@ def headline(verdict: ver.Verdict) -> str:
 
 def summary(record: Record) -> str:
     """Return a verdict, its phrase and its explanation in one line."""
-    said = headline(record.verdict).removesuffix(": ")
-    return one_line("; ".join(filter(None, (said, explanation(record)))))
+    parts = (headline(record.verdict).removesuffix(": "), explanation(record))
+    return one_line("; ".join(filter(None, parts)))
 
 
 def explanation(record: Record) -> str:
@@ -64,8 +66,13 @@ def explanation(record: Record) -> str:
     return record.described or ""
 
 
+def written(attributes: Mapping[str, object]) -> str:
+    """Return attributes with their values, arrays in brackets."""
+    return ", ".join(f"{name}={_bracketed(value)}" for name, value in attributes.items())
+
+
 def inconsistency(answers: Answers) -> str:
-    """Return which answers a backend mixes, with a case of each."""
+    """Return which answers a backend gives to one question, with a case for each."""
     given = ", and ".join(
         f"{answer.answer} in {answer.count} {'case' if answer.count == 1 else 'cases'}, such as {answer.example.id}"
         for answer in answers.given
@@ -74,16 +81,16 @@ def inconsistency(answers: Answers) -> str:
 
 
 def reproduce(record: Record, backend: str = "", cases: str = "") -> str:
-    """Return the command that runs one record's case again.
+    """Return the command that runs a record's case again.
 
     Args:
-        record: the case's line.
-        backend: how the backend was asked for, where that is not the name which it gives itself.
-        cases: what --cases named; empty for tconv's own corpus.
+        record: the record.
+        backend: the value of --backend in the run, where it is not the backend's own name.
+        cases: the value of --cases; empty for tconv's own corpus.
     """
     words = ["tconv", "run", record.case, "--backend", backend or record.backend, "--dialect", record.dialect]
     return shlex.join([*words, "--cases", cases] if cases else words)
 
 
-def _shown(value: str | tuple[int, ...]) -> str:
-    return value if isinstance(value, str) else str(list(value))
+def _bracketed(value: object) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)

@@ -1,4 +1,4 @@
-"""How a status is shown: what the terminal and the page say of each is written here and nowhere else."""
+"""How reports show a status: the symbols, colours and words for each, on the terminal, the page and in the atlas."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A status before a reader.
+    """How a status is shown.
 
     Attributes:
-        symbol: stands before its name on the page.
+        symbol: the sign before its name on the page.
+        meaning: what it means for a record, explained on the page.
         style: its colour on the terminal.
-        meaning: what it says of a record, on the page.
-        total: what the records that have it are, beside their number on the terminal.
-        heading: above their causes on the terminal; empty where no causes are listed.
+        total: the text beside the number of its records on the terminal.
+        heading: the title of the table of causes on the terminal; empty where there is no such table.
     """
 
     symbol: str
-    style: str
     meaning: str
+    style: str
     total: str
     heading: str = ""
 
@@ -34,38 +34,54 @@ class Look:
 STATUSES: Mapping[Status, Look] = MappingProxyType(
     {
         Status.FAILED: Look(
-            "✗",
-            "bold red",
-            "a deviation without a waiver, or anything that is no answer",
-            "deviations that nobody has waived",
-            "failed",
+            symbol="✗",
+            meaning="a deviation without a waiver, or anything that is no answer",
+            style="bold red",
+            total="deviations that nobody has waived",
+            heading="failed",
         ),
         Status.REPORTED: Look(
-            "!",
-            "magenta",
-            "an invalid call that got a value; red only under --strict",
-            "invalid models that were answered; --strict makes them failures",
-            "answered although invalid",
+            symbol="!",
+            meaning="an invalid call that got a value; red only under --strict",
+            style="magenta",
+            total="invalid models that were answered; --strict makes them failures",
+            heading="answered although invalid",
         ),
         Status.DISPUTED: Look(
-            "?",
-            "cyan",
-            "follows a reading that the text also allows",
-            "as another reading of the same text says",
-            "disputed readings that it follows",
+            symbol="?",
+            meaning="follows a reading that the text also allows",
+            style="cyan",
+            total="as another reading of the same text says",
+            heading="disputed readings that it follows",
         ),
-        Status.WAIVED: Look("~", "yellow", "a known deviation, with a waiver", "known deviations", "waived"),
+        Status.WAIVED: Look(
+            symbol="~",
+            meaning="a known deviation, with a waiver",
+            style="yellow",
+            total="known deviations",
+            heading="waived",
+        ),
         Status.UNSUPPORTED: Look(
-            "–",  # noqa: RUF001 - a dash says 'nothing here'
-            "dim",
-            "the backend does not implement it, and declares so",
-            "declared so",
+            symbol="–",  # noqa: RUF001 - the dash is meant, it is no hyphen
+            meaning="the backend does not implement it, and declares so",
+            style="dim",
+            total="declared so",
         ),
-        Status.INEXPRESSIBLE: Look("∅", "dim", "the dialect cannot say the case", "this dialect cannot say them"),
-        Status.PASSED: Look("✓", "green", "does what the text says", "as the text says"),
+        Status.INEXPRESSIBLE: Look(
+            symbol="∅",
+            meaning="the dialect cannot say the case",
+            style="dim",
+            total="this dialect cannot say them",
+        ),
+        Status.PASSED: Look(
+            symbol="✓",
+            meaning="does what the text says",
+            style="green",
+            total="as the text says",
+        ),
     }
 )
-"""What asks for attention first: the page's order of columns, of rows, and of whose arrays it carries.
+"""The statuses in the page's order, the most urgent first: of columns, of records, and of which arrays are included.
 
-The terminal's totals and the atlas have the order of `Status` itself.
+The terminal and the atlas have the order of `Status` itself.
 """

@@ -1,4 +1,4 @@
-"""The closing table: what a person can act on."""
+"""What a run prints at its end: totals, causes, notes, and whether the gate is green."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tconv.reports.phrases import inconsistency
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tconv.gate.assessment import Assessment
@@ -27,20 +28,20 @@ _MOST_GROUPS = 20
 
 
 def console() -> Console:
-    """Return a console for standard output: colours on a terminal alone, and wide lines into a pipe.
+    """Return a console for standard output: colours only on a terminal, and wide lines into a pipe.
 
-    COLUMNS is how wide a line may be, in a pipe too.
+    The environment variable COLUMNS sets the width of a line, in a pipe too.
     """
     wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     return Console(width=_PIPED_WIDTH if wide else None, highlight=False, soft_wrap=False)
 
 
 def show(assessment: Assessment, page: Path | None) -> None:
-    """Print what a run came to.
+    """Print the result of a run.
 
     Args:
-        assessment: the run through the gate.
-        page: its page, where one was made.
+        assessment: the run, judged by the gate.
+        page: the path of its HTML page; None where there is none.
     """
     out, header = console(), assessment.run.header
     out.print()
@@ -55,29 +56,14 @@ def show(assessment: Assessment, page: Path | None) -> None:
     for status in Status:
         if assessment.counts[status] and (heading := STATUSES[status].heading):
             out.print(_grouped(heading, assessment, status))
-    for answers in assessment.mixed:
-        out.print(f"note: {inconsistency(answers)}", markup=False)
-    if harmed := [judged.record for judged in assessment.judged if judged.record.harmed]:
-        out.print(
-            f"note: a process that had run other cases died in {len(harmed)} that do not die alone, "
-            f"such as {harmed[0].case} ({harmed[0].harmed}): some earlier case has harmed it",
-            markup=False,
-        )
-    for use in assessment.wide:
-        out.print(
-            f"note: waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, "
-            f"such as {use.agreeing[0]}",
-            markup=False,
-        )
-    if assessment.counts[Status.FAILED]:
-        words = ["tconv", "diagnose", "CASE", "--backend", header.backend.spec or header.backend.name]
-        out.print(f"note: {shlex.join(words)} tells why one fails", markup=False)
+    for note in _notes(assessment):
+        out.print(f"note: {note}", markup=False)
     for reason in assessment.red:
         out.print(Text(f"red: {reason}", style="bold red"))
     if not assessment.red:
         out.print(Text("green: every deviation is known", style="bold green"))
-    made = f"   page {page}" if page else ""
-    out.print(f"records {assessment.run.path}{made}", markup=False, style="dim")
+    of_page = f"   page {page}" if page else ""
+    out.print(f"records {assessment.run.path}{of_page}", markup=False, style="dim")
 
 
 def _totals(assessment: Assessment) -> Table:
@@ -93,15 +79,31 @@ def _totals(assessment: Assessment) -> Table:
     return table
 
 
+def _notes(assessment: Assessment) -> Iterator[str]:
+    for answers in assessment.mixed:
+        yield inconsistency(answers)
+    if harmed := [judged.record for judged in assessment.judged if judged.record.harmed]:
+        yield (
+            f"a process that had run other cases died in {len(harmed)} that do not die alone, "
+            f"such as {harmed[0].case} ({harmed[0].harmed}): some earlier case has harmed it"
+        )
+    for use in assessment.wide:
+        yield f"waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}"
+    if assessment.counts[Status.FAILED]:
+        backend = assessment.run.header.backend
+        words = ["tconv", "diagnose", "CASE", "--backend", backend.spec or backend.name]
+        yield f"{shlex.join(words)} tells why one fails"
+
+
 def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
     """Return a table with a line for each cause, the largest first."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("cases", justify="right", no_wrap=True)
     table.add_column("what", overflow="fold", ratio=2)
     table.add_column("for example: tconv show", overflow="fold", ratio=3)
-    found = causes(assessment, status)
-    for cause in found[:_MOST_GROUPS]:
+    largest_first = causes(assessment, status)
+    for cause in largest_first[:_MOST_GROUPS]:
         table.add_row(f"{cause.count:,}", Text(cause.what), Text(shlex.quote(cause.example)))
-    if rest := found[_MOST_GROUPS:]:
+    if rest := largest_first[_MOST_GROUPS:]:
         table.add_row(f"{sum(cause.count for cause in rest):,}", f"in {len(rest)} further groups; see the page", "")
     return table

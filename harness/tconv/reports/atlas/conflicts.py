@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Together
     from tconv.gate.waivers import Waiver
-    from tconv.reports.atlas.source import Source
+    from tconv.records.record_file import Record
+    from tconv.reports.atlas.runs import AtlasRun
 
 
 _NAMED = 3
-"""Misreadings that are named of one deviation."""
+"""Explanations of a deviation that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two sentences of one text that do not agree."""
+    """Two clauses of one text that do not agree: the primary one, and the other with what follows from it."""
 
     dialect: Dialect
     about: str
@@ -38,14 +39,14 @@ class Contradiction:
 class Deviation:
     """A waiver that was used: what a backend does against its text, and the misreadings that explain it."""
 
-    source: Source
+    run: AtlasRun
     waiver: Waiver
     count: int
     explained: tuple[Together, ...]
 
 
 def contradictions(dialects: Sequence[Dialect]) -> Iterator[Contradiction]:
-    """Yield every reading of a text that stands against the one taken as primary."""
+    """Yield every disputed reading with the clause of the primary one, and every constraint whose clauses conflict."""
     for dialect in dialects:
         for reading in dialect.disputed:
             primary = dialect.cites[reading.change.question]
@@ -58,17 +59,14 @@ def contradictions(dialects: Sequence[Dialect]) -> Iterator[Contradiction]:
                 )
 
 
-def deviations(sources: Sequence[Source]) -> Iterator[Deviation]:
-    """Yield every waiver that was used, by run, the most used first."""
-    for source in sources:
-        used = Counter(judged.waiver.name for judged in source.assessment.judged if judged.waiver is not None)
-        waivers = {
-            judged.waiver.name: judged.waiver for judged in source.assessment.judged if judged.waiver is not None
-        }
-        diagnoses: dict[str, dict[str, tuple[Together, ...]]] = defaultdict(dict)
-        for judged in source.assessment.judged:
+def deviations(runs: Sequence[AtlasRun]) -> Iterator[Deviation]:
+    """Yield every waiver that was used, run by run, the most used first."""
+    for run in runs:
+        uses: dict[str, tuple[Waiver, list[Record]]] = {}
+        for judged in run.assessment.judged:
             if judged.waiver is not None:
-                diagnoses[judged.waiver.name][judged.record.case] = judged.record.diagnosis
-        for name, count in used.most_common():
-            explained = Counter(shared(diagnoses[name]).values())
-            yield Deviation(source, waivers[name], count, tuple(cause for cause, _ in explained.most_common(_NAMED)))
+                uses.setdefault(judged.waiver.name, (judged.waiver, []))[1].append(judged.record)
+        for waiver, records in sorted(uses.values(), key=lambda use: -len(use[1])):
+            explanations = Counter(shared({record.case: record.diagnosis for record in records}).values())
+            explained = tuple(together for together, _ in explanations.most_common(_NAMED))
+            yield Deviation(run, waiver, len(records), explained)

@@ -1,4 +1,4 @@
-"""What the atlas says, put together from the rules, the corpus and records; nothing in it is written by hand."""
+"""The content of the atlas, made from the rules, the corpus and records; nothing in it is written by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from tconv.comparison.porting import alike
 from tconv.dialects import DIALECTS, GEOMETRY_1
 from tconv.reports.atlas.conflicts import Contradiction, Deviation, contradictions, deviations
-from tconv.reports.atlas.matrix import Clause, clauses
+from tconv.reports.atlas.matrix import Question, questions
 from tconv.reports.atlas.ports import Pair, pairs
-from tconv.reports.atlas.source import Source
+from tconv.reports.atlas.runs import AtlasRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,40 +22,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Atlas:
-    """Everything that the atlas says."""
+    """The content of the atlas; `same` are the dialects that another one stands for."""
 
-    sources: tuple[Source, ...]
-    clauses: tuple[Clause, ...]
+    runs: tuple[AtlasRun, ...]
+    questions: tuple[Question, ...]
     pairs: tuple[Pair, ...]
     same: Mapping[Dialect, Sequence[Dialect]]
     contradictions: tuple[Contradiction, ...]
     deviations: tuple[Deviation, ...]
 
     @property
-    def red(self) -> tuple[Source, ...]:
-        """The runs that are not green: what the atlas says of them is not all that there is."""
-        return tuple(source for source in self.sources if source.assessment.red)
+    def red(self) -> tuple[AtlasRun, ...]:
+        """The runs that are not green: they have failures that the atlas does not show."""
+        return tuple(run for run in self.runs if run.assessment.red)
 
 
 def atlas(assessments: Sequence[Assessment], corpus: Corpus) -> Atlas:
-    """Return the atlas of some runs.
+    """Return the atlas of runs.
 
     Args:
-        assessments: the runs, through the gate.
-        corpus: what their ids are of.
+        assessments: the runs, judged by the gate.
+        corpus: the corpus of their cases.
     """
-    sources = tuple(
-        Source(f"{run.header.backend.name} {run.header.backend.version}", run.dialect, assessment)
-        for assessment in assessments
-        for run in [assessment.run]
-    )
+    runs = tuple(map(_run, assessments))
     dialects = [dialect for dialect in DIALECTS.values() if dialect is not GEOMETRY_1]
     same = alike(dialects)
     return Atlas(
-        sources,
-        tuple(clauses(sources, corpus, dialects)),
-        tuple(pairs(sources, corpus, same)),
+        runs,
+        tuple(questions(runs, corpus, dialects)),
+        tuple(pairs(runs, corpus, same)),
         same,
         tuple(contradictions(dialects)),
-        tuple(deviations(sources)),
+        tuple(deviations(runs)),
     )
+
+
+def _run(assessment: Assessment) -> AtlasRun:
+    backend = assessment.run.header.backend
+    return AtlasRun(f"{backend.name} {backend.version}", assessment.run.dialect, assessment)

@@ -1,34 +1,37 @@
-"""Who follows what: a question on which texts differ, and each backend's answer."""
+"""The questions on which texts differ, with the answer of every text and of every backend."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.comparison.answers import Answers, Given, Opened, answers
+from tconv.comparison.answers import Opened, answers
 from tconv.dialects import GEOMETRY_1, Absent, Open
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.owed import expectation
 from tconv.records import artifacts
 from tconv.reports.atlas import words
-from tconv.reports.atlas.source import Example, Source, called, listed, values
+from tconv.reports.atlas.examples import Example, call_text, output_text, reference
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tconv.cases.case import Case
+    from tconv.comparison.answers import Answers, Given
     from tconv.corpus import Corpus
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Reading
     from tconv.records.record_file import Record
+    from tconv.reports.atlas.runs import AtlasRun
     from tconv.vocabulary import Array
 
 
 @dataclass(frozen=True, slots=True)
 class TextAnswer:
-    """What a text says to a question: its answer with the clause, and what else it allows."""
+    """A text's answer to a question with its clause, and the disputed readings that answer otherwise."""
 
     dialect: Dialect
     says: str
@@ -37,17 +40,28 @@ class TextAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Follows:
-    """What one backend answers to a question.
+class Cell:
+    """An answer that a backend gives.
 
     Attributes:
-        source: the run.
-        cells: for each answer: the word, whether the text says so (`text`), allows it (`disputed`) or not
-            (`deviation`), how many cases tell it, and the smallest of them with what was returned.
+        answer: the answer.
+        standing: `text` where it is the text's own, `disputed` where a reading allows it, else `deviation`.
+        count: the number of cases that show it.
+        example: the smallest of them, with the output of the backend.
     """
 
-    source: Source
-    cells: tuple[tuple[str, str, int, Example], ...]
+    answer: str
+    standing: str
+    count: int
+    example: Example
+
+
+@dataclass(frozen=True, slots=True)
+class Follows:
+    """The answers of one backend to a question, several where it is inconsistent."""
+
+    run: AtlasRun
+    cells: tuple[Cell, ...]
 
     @property
     def inconsistent(self) -> bool:
@@ -56,92 +70,92 @@ class Follows:
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
-    """A question on which texts differ, or that one leaves open; what each says, and what each backend does."""
+class Question:
+    """A question on which texts differ, or that a text leaves open, with the answers of texts and backends."""
 
     name: str
-    question: str
+    wording: str
     texts: tuple[TextAnswer, ...]
     follows: tuple[Follows, ...]
 
 
-def clauses(sources: Sequence[Source], corpus: Corpus, dialects: Sequence[Dialect]) -> Iterator[Clause]:
-    """Yield every question on which texts differ, or that one leaves open, with what each backend answers."""
-    given = {id(source): _given(source, corpus) for source in sources}
-    for question in (*QUESTIONS, *CONSTRAINTS):
-        texts = tuple(_texts(question, dialects))
-        follows = tuple(
-            _follows(source, found[question]) for source in sources if question in (found := given[id(source)])
-        )
-        if len({text.says for text in texts}) > 1 or any(text.also for text in texts) or question in CONSTRAINTS:
-            asked = (
-                words.QUESTIONS.get(question)
-                or f"Is a call answered where this does not hold: {CONSTRAINTS[question].says}?"
-            )
-            if question not in CONSTRAINTS or _is_open(question, dialects):
-                yield Clause(question, asked, texts, follows)
+def questions(runs: Sequence[AtlasRun], corpus: Corpus, dialects: Sequence[Dialect]) -> Iterator[Question]:
+    """Yield every question on which texts differ, or that a text leaves open."""
+    run_answers = [(run, _answers(run, corpus)) for run in runs]
+    for name in (*QUESTIONS, *CONSTRAINTS):
+        texts = tuple(_texts(name, dialects))
+        says = {text.says for text in texts}
+        if name in CONSTRAINTS:
+            differ = "open" in says
+            wording = f"Is a call answered where this does not hold: {CONSTRAINTS[name].says}?"
+        else:
+            differ = len(says) > 1 or any(text.also for text in texts)
+            wording = words.QUESTIONS[name]
+        if differ:
+            follows = tuple(_follows(run, by_name[name]) for run, by_name in run_answers if name in by_name)
+            yield Question(name, wording, texts, follows)
 
 
-def _is_open(constraint: str, dialects: Sequence[Dialect]) -> bool:
-    return any(isinstance(dialect.constraints[constraint], Open) for dialect in dialects)
-
-
-def _given(source: Source, corpus: Corpus) -> dict[str, Answers]:
-    """Return the answers of a run, those among them that no reading of its text allows."""
-    run = source.assessment.run
-    if source.dialect is GEOMETRY_1:
+def _answers(run: AtlasRun, corpus: Corpus) -> dict[str, Answers]:
+    """Return the answers that a run shows, by question, including those that no reading of its text allows."""
+    records = run.assessment.run
+    if run.dialect is GEOMETRY_1:
         return {}
 
     def actual(record: Record) -> Array | None:
-        return artifacts.array(run.path.parent, record.artifact, "actual")
+        return artifacts.array(records.path.parent, record.artifact, "actual")
 
-    found = answers(run, corpus.find, source.dialect.every_reading(), actual, source.assessment.waived)
-    return {answers.question: answers for answers in found}
+    shown = answers(records, corpus.find, run.dialect.every_reading(), actual, run.assessment.waived)
+    return {answered.question: answered for answered in shown}
 
 
-def _texts(question: str, dialects: Sequence[Dialect]) -> Iterator[TextAnswer]:
+def _texts(name: str, dialects: Sequence[Dialect]) -> Iterator[TextAnswer]:
     for dialect in dialects:
-        if question in CONSTRAINTS:
-            answer = dialect.constraints[question]
+        if name in CONSTRAINTS:
+            answer = dialect.constraints[name]
             says = {Absent: "answered", Open: "open"}.get(type(answer), "refused")
             yield TextAnswer(dialect, says, answer.clause)
         else:
-            also = tuple(reading for reading in dialect.disputed if reading.change.question == question)
-            says = words.ANSWERS[getattr(dialect.rules, question)]
-            yield TextAnswer(dialect, says, dialect.cites[question], also)
+            also = tuple(reading for reading in dialect.disputed if reading.change.question == name)
+            says = words.ANSWERS[getattr(dialect.rules, name)]
+            yield TextAnswer(dialect, says, dialect.cites[name], also)
 
 
-def _follows(source: Source, found: Answers) -> Follows:
-    return Follows(source, tuple(_cell(source, found.question, given) for given in found.given))
-
-
-def _cell(source: Source, question: str, given: Given) -> tuple[str, str, int, Example]:
-    standing = _standing(source.dialect, question, given.answer)
-    return given.answer, standing, given.count, _example(source, given)
+def _follows(run: AtlasRun, answered: Answers) -> Follows:
+    cells = (
+        Cell(given.answer, _standing(run.dialect, answered.question, given.answer), given.count, _example(run, given))
+        for given in answered.given
+    )
+    return Follows(run, tuple(cells))
 
 
 def _standing(dialect: Dialect, question: str, answer: str) -> str:
-    """Return whether a text says so, allows it, or neither."""
+    """Return whether an answer is the text's own, disputed, or a deviation."""
     if question in CONSTRAINTS:
         return "disputed" if answer == Opened.REFUSED else "text"
     if answer == getattr(dialect.rules, question):
         return "text"
-    allowed = any(r.change.question == question and r.change.answer == answer for r in dialect.disputed)
+    changes = [reading.change for reading in dialect.disputed]
+    allowed = any(change.question == question and change.answer == answer for change in changes)
     return "disputed" if allowed else "deviation"
 
 
-def _example(source: Source, given: Given) -> Example:
-    """Return the case and what the backend returned: a verdict of equality says that it is the reference's output."""
+def _example(run: AtlasRun, given: Given) -> Example:
     case = given.example
-    expected = expectation(case, source.dialect)
-    record = next(record for record in source.assessment.run.records if record.case == case.id)
+    return Example(case.id, call_text(case, run.dialect), _output(run, case, given.answer))
+
+
+def _output(run: AtlasRun, case: Case, answer: str) -> str:
+    """Return what a backend returned for a case; where the verdict is equality, that is the reference's output."""
+    record = run.records[case.id]
     verdict = record.verdict
-    if given.answer == Opened.REFUSED or (isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"):
-        return Example(case.id, called(case, source.dialect), "refused")
-    array = artifacts.array(source.assessment.run.path.parent, record.artifact, "actual")
-    if array is None and (geometry := followed(verdict, expected)) is not None:
-        array = values(case, geometry)
-    returned = "a value" if array is None else listed(array)
-    if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule == "shape" and array is not None:
-        returned = f"shape {list(array.shape)}"
-    return Example(case.id, called(case, source.dialect), returned)
+    if answer == Opened.REFUSED or (isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"):
+        return "refused"
+    array = artifacts.array(run.assessment.run.path.parent, record.artifact, "actual")
+    if array is None and (geometry := followed(verdict, expectation(case, run.dialect))) is not None:
+        array = reference(case, geometry)
+    if array is None:
+        return "a value"
+    if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule == "shape":
+        return f"shape {list(array.shape)}"
+    return output_text(array)

@@ -1,15 +1,17 @@
-"""From text to text: what changes, how to keep it, and who showed that it is kept."""
+"""Porting a call from one text to another: what changes, how to rewrite it, and which runs verify the rewriting."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from tconv.cases.call import express
 from tconv.comparison.porting import Catalogue, Change
 from tconv.expectation.owed import expectation
 from tconv.reports.atlas import words
-from tconv.reports.atlas.source import Example, Source, called, listed, values
+from tconv.reports.atlas.examples import Example, call_text, output_text, reference
+from tconv.reports.phrases import written
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
 
@@ -20,19 +22,22 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
     from tconv.dialects import Dialect
     from tconv.records.record_file import Record
+    from tconv.reports.atlas.runs import AtlasRun
+
+    Sides = tuple[list[AtlasRun], list[AtlasRun]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One change on the way from a text to another.
+class PortedChange:
+    """A change between two texts, with its example.
 
     Attributes:
         change: the change.
-        before: the example in the source's words, and its output there.
-        after: the target's output of the same attributes by its text; empty where it cannot say them.
-        instead: backends of the target that follow another reading there, with what they returned.
-        rewriting: the attributes, in the target's words, that keep the source's output; or what else to do.
-        verified: the backends of either side that returned the source's output; or why that is not shown.
+        before: the example in the source dialect, with its output there.
+        after: the output of the same attributes by the target's text; empty where it cannot express them.
+        instead: the target's backends that follow another reading there, with their outputs.
+        rewriting: the attributes in the target dialect that give the source's output; or advice where none do.
+        verified: the backends of both sides that returned the source's output, or which are missing; empty for advice.
     """
 
     change: Change
@@ -45,35 +50,30 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """From one dialect to another."""
+    """The way from one dialect to another; `layouts` says what default layouts become."""
 
     source: Dialect
     target: Dialect
     layouts: str
-    rows: tuple[Row, ...]
+    changes: tuple[PortedChange, ...]
 
 
-def pairs(sources: Sequence[Source], corpus: Corpus, same: Mapping[Dialect, Sequence[Dialect]]) -> Iterator[Pair]:
+def pairs(runs: Sequence[AtlasRun], corpus: Corpus, same: Mapping[Dialect, Sequence[Dialect]]) -> Iterator[Pair]:
     """Yield what changes from each text to each other; `same` are the dialects whose texts say the same."""
     catalogue = Catalogue(corpus.cases("gate"), list(same))
-    verdicts = {id(run): {record.case: record for record in run.assessment.run.records} for run in sources}
-    for source in same:
-        for target in same:
-            if source is not target:
-                ours = [run for run in sources if run.dialect in (source, *same[source])]
-                theirs = [run for run in sources if run.dialect in (target, *same[target])]
-                rows = tuple(
-                    _row(change, source, target, catalogue, (ours, theirs), verdicts)
-                    for change in catalogue.changes(source, target)
-                )
-                yield Pair(source, target, _layouts(source, target), rows)
+    runs_of = {text: [run for run in runs if run.dialect in (text, *others)] for text, others in same.items()}
+    for source, target in permutations(same, 2):
+        sides = runs_of[source], runs_of[target]
+        changes = catalogue.changes(source, target)
+        ported = tuple(_ported(change, source, target, catalogue, sides) for change in changes)
+        yield Pair(source, target, _layouts(source, target), ported)
 
 
 def _layouts(source: Dialect, target: Dialect) -> str:
-    """Return what a layout that is not written becomes."""
+    """Return how the default layouts change."""
     differing = [
-        f"{word} {before.value} becomes {after.value}"
-        for word, before, after in (
+        f"{role} {before.value} becomes {after.value}"
+        for role, before, after in (
             ("data", source.data_format, target.data_format),
             ("filter", source.filter_format, target.filter_format),
         )
@@ -82,26 +82,20 @@ def _layouts(source: Dialect, target: Dialect) -> str:
     return "; ".join(differing)
 
 
-def _row(
-    change: Change,
-    source: Dialect,
-    target: Dialect,
-    catalogue: Catalogue,
-    sides: tuple[Sequence[Source], Sequence[Source]],
-    verdicts: Mapping[int, Mapping[str, Record]],
-) -> Row:
+def _ported(change: Change, source: Dialect, target: Dialect, catalogue: Catalogue, sides: Sides) -> PortedChange:
     case = change.example
-    before = Example(case.id, called(case, source), listed(values(case, change.before)))
-    after = "" if change.after is None else listed(values(case, change.after))
+    before = Example(case.id, call_text(case, source), output_text(reference(case, change.before)))
+    after = "" if change.after is None else output_text(reference(case, change.after))
     instead = tuple(
-        (run.name, output) for run in sides[1] if (output := _instead(verdicts[id(run)].get(case.id), target, case))
+        (run.name, output) for run in sides[1] if (output := _instead(run.records.get(case.id), target, case))
     )
     if change.rewriting is None:
         advice = words.ADVICE.get(change.what, "none: crop or pad the output with an operation of its own")
-        return Row(change, before, after, instead, advice, "")
+        return PortedChange(change, before, after, instead, advice, "")
+    rewriting = written(express(change.rewriting, target).attributes) or "no attribute"
     plain = catalogue.with_explicit_pads(case, change.before)
-    verified = "computed" if plain is None else _verified(case.id, plain.id, sides, verdicts)
-    return Row(change, before, after, instead, _rewriting(change.rewriting, target), verified)
+    verified = "computed" if plain is None else _verified((case.id, plain.id), sides)
+    return PortedChange(change, before, after, instead, rewriting, verified)
 
 
 def _instead(record: Record | None, dialect: Dialect, case: Case) -> str:
@@ -111,34 +105,26 @@ def _instead(record: Record | None, dialect: Dialect, case: Case) -> str:
     if record.verdict.rule == "refusal":
         return "refused"
     geometry = followed(record.verdict, expectation(case, dialect))
-    return "" if geometry is None else listed(values(case, geometry))
+    return "" if geometry is None else output_text(reference(case, geometry))
 
 
 def _agreed(record: Record | None) -> bool:
     return record is not None and isinstance(record.verdict, ver.Agreed) and record.verdict.rule == "exact"
 
 
-def _verified(
-    asked: str,
-    plain: str,
-    sides: tuple[Sequence[Source], Sequence[Source]],
-    verdicts: Mapping[int, Mapping[str, Record]],
-) -> str:
-    """Return who of either side returned the source's output, or why that is not shown."""
-    found: list[list[str]] = []
+def _verified(case_ids: tuple[str, str], sides: Sides) -> str:
+    """Return the backends of both sides that returned the source's output, or the verdicts of a side without any.
+
+    Args:
+        case_ids: the example for the source's runs, and the case that is its rewriting for the target's.
+        sides: the runs of source and target.
+    """
+    agreeing: list[str] = []
     missing: list[str] = []
-    for side, case, word in zip(sides, (asked, plain), ("source", "target"), strict=True):
-        records = [(run.name, verdicts[id(run)].get(case)) for run in side]
-        found.append(list(dict.fromkeys(name for name, record in records if _agreed(record))))
-        if not found[-1]:
+    for runs, case_id, side in zip(sides, case_ids, ("source", "target"), strict=True):
+        records = [(run.name, run.records.get(case_id)) for run in runs]
+        agreeing.append(", ".join(dict.fromkeys(name for name, record in records if _agreed(record))))
+        if not agreeing[-1]:
             kinds = dict.fromkeys(f"{name}: {record.verdict.kind if record else 'not run'}" for name, record in records)
-            missing.append(", ".join(kinds) or f"no run of the {word}")
-    if missing:
-        return f"computed; {'; '.join(missing)}"
-    return f"{', '.join(found[0])} → {', '.join(found[1])}"
-
-
-def _rewriting(case: Case, target: Dialect) -> str:
-    attributes = express(case, target).attributes
-    written = [f"{name}={list(value) if isinstance(value, tuple) else value}" for name, value in attributes.items()]
-    return ", ".join(written) or "no attribute"
+            missing.append(", ".join(kinds) or f"no run of the {side}")
+    return f"computed; {'; '.join(missing)}" if missing else " → ".join(agreeing)

@@ -1,23 +1,20 @@
-"""The atlas as Markdown, to be committed, and as a page."""
+"""The atlas as Markdown and as an HTML page."""
 
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from typing import TYPE_CHECKING
 from urllib.parse import quote
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from tconv.gate.status import Status
 from tconv.reports.atlas import words
 from tconv.reports.page.overview import href
+from tconv.reports.templates import content, environment
 
 if TYPE_CHECKING:
     from tconv.reports.atlas.content import Atlas
-    from tconv.reports.atlas.matrix import Clause, Follows
-    from tconv.reports.atlas.source import Source
+    from tconv.reports.atlas.matrix import Question
+    from tconv.reports.atlas.runs import AtlasRun
 
 _MARKS = {"text": "", "disputed": "*", "deviation": "!"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
@@ -25,59 +22,44 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 def markdown(atlas: Atlas) -> str:
     """Return the atlas in GitHub's Markdown."""
-    return _environment(autoescape=False).get_template("atlas.md.j2").render(_said(atlas))
+    return _rendered("atlas.md.j2", atlas)
 
 
 def html(atlas: Atlas) -> str:
-    """Return the atlas as one page that needs nothing else, not even scripts."""
-    style = files("tconv.reports").joinpath("page", "page.css").read_text(encoding="utf-8")
-    style += files("tconv.reports").joinpath("atlas", "atlas.css").read_text(encoding="utf-8")
-    said = _said(atlas) | {"style": Markup(style)}  # noqa: S704 - files of this package
-    return _environment(autoescape=True).get_template("atlas.html.j2").render(said)
+    """Return the atlas as one page that loads no other file and has no script."""
+    return _rendered("atlas.html.j2", atlas, style=content("page", "page.css") + content("atlas", "atlas.css"))
 
 
-def _environment(*, autoescape: bool) -> Environment:
-    environment = Environment(
-        loader=PackageLoader("tconv.reports", "atlas"),
-        autoescape=autoescape,  # noqa: S701 - Markdown is escaped by a filter of its own
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+def _rendered(template: str, atlas: Atlas, **more: object) -> str:
+    templates = environment("atlas", autoescape=template.endswith(".html.j2"))
+    templates.filters |= {"md": _escaped, "code": _code, "answer": words.ANSWERS.__getitem__, "href": _target}
+    answering = {id(follows.run) for question in atlas.questions for follows in question.follows}
+    return templates.get_template(template).render(
+        atlas=atlas,
+        statuses=tuple(Status),
+        answers=_answers,
+        anchor=lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-"),
+        columns=[run for run in atlas.runs if id(run) in answering],
+        **more,
     )
-    environment.filters |= {"md": _escaped, "code": _code, "answer": words.ANSWERS.__getitem__, "href": _target}
-    return environment
 
 
-def _said(atlas: Atlas) -> dict[str, object]:
-    return {
-        "atlas": atlas,
-        "statuses": tuple(Status),
-        "cell": _cell,
-        "anchor": lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-"),
-        "columns": [
-            source for source in atlas.sources if any(f.source is source for c in atlas.clauses for f in c.follows)
-        ],
-    }
-
-
-def _cell(clause: Clause, source: Source) -> str:
-    """Return what stands in the matrix: each answer, marked where it is not the text's own."""
-    found: Follows | None = next((one for one in clause.follows if one.source is source), None)
-    if found is None:
-        return ""
-    return " / ".join(f"{answer}{_MARKS[standing]}" for answer, standing, _, _ in found.cells)
+def _answers(question: Question, run: AtlasRun) -> str:
+    """Return a run's answers to a question, each marked where it is not the text's own."""
+    cells = next((follows.cells for follows in question.follows if follows.run is run), ())
+    return " / ".join(f"{cell.answer}{_MARKS[cell.standing]}" for cell in cells)
 
 
 def _escaped(text: object) -> str:
-    """Return text that Markdown takes as it is, within a table's cell too."""
+    """Return text with Markdown's special characters escaped, in one line for the cell of a table."""
     return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
 
 
 def _target(address: str | None) -> str:
-    """Return an address that may become a link, without what would end one in Markdown; empty where it is none."""
+    """Return an address that may become a link, quoted so that it does not end early in Markdown; empty for others."""
     return quote(href(address), safe="/:?#[]@!$&'*+,;=%~")
 
 
 def _code(text: object) -> str:
-    """Return text as code; a bar would end a table's cell, a backtick the code."""
+    """Return text as code in the cell of a table: a bar would end the cell, and a backtick the code."""
     return "`" + " ".join(str(text).split()).replace("`", "'").replace("|", "\\|") + "`"

@@ -1,4 +1,4 @@
-"""What the questions and answers of `rules` are in words, and what helps where a text cannot say a call."""
+"""The questions and answers of `rules` in words, and advice where a dialect cannot express a call."""
 
 from __future__ import annotations
 
@@ -60,4 +60,4 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         "filter-rank-matches": "reshape the filter",
     }
 )
-"""What to do where the target has no word for it, by the constraint that stands in the way."""
+"""What to do where the target cannot express a call, by the constraint that forbids it."""

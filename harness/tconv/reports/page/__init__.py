@@ -1,1 +1,1 @@
-"""What the HTML page is made of: its template, style and script, and the data that they show."""
+"""The parts of the HTML page: template, style, script, and their data."""

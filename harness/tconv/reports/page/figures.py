@@ -1,4 +1,4 @@
-"""Every figure of a verdict, for whoever opens a record."""
+"""The figures and long texts of a verdict, for the panel of a record."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ _ELSEWHERE = {"kind", "readings", "of", *_PROSE}
 
 
 def figures(verdict: ver.Verdict, data_format: str) -> list[tuple[str, str]]:
-    """Return every figure of a verdict with its name, readings and long texts aside.
+    """Return every figure of a verdict with its name, without readings and long texts.
 
     Args:
-        verdict: what came of a case.
-        data_format: the layout of the call, in which shapes are told.
+        verdict: the verdict.
+        data_format: the layout of the call, in which shapes are written.
     """
     named = ((field.name, getattr(verdict, field.name)) for field in fields(verdict) if field.name not in _ELSEWHERE)
-    said = [(name, value) for name, value in named if value not in (None, ())]
-    return [_figure(verdict, name, value, data_format) for name, value in said]
+    return [_figure(verdict, name, value, data_format) for name, value in named if value not in (None, ())]
 
 
 def _figure(verdict: ver.Verdict, name: str, value: object, data_format: str) -> tuple[str, str]:
-    said = text(value)
+    figure = text(value)
     match verdict, name:
         case ver.WrongShape(), _:
             name = f"{name} shape, {data_format}" if data_format else f"{name} shape"
@@ -45,18 +44,18 @@ def _figure(verdict: ver.Verdict, name: str, value: object, data_format: str) ->
         case ver.Differed(), "expected" | "actual":
             name = f"{name} there"
         case ver.Differed(of=of), "wrong":
-            said = f"{said} of {of}"
+            figure = f"{figure} of {of}"
         case ver.Differed(worst=float(worst)), "worst":
-            said = f"{worst:.4g} times what is allowed there"
+            figure = f"{worst:.4g} times what is allowed there"
         case _, "rule":
-            said = next((words for rule, words in _RULES.items() if rule == value), said)
-    return name, said
+            figure = next((words for rule, words in _RULES.items() if rule == value), figure)
+    return name, figure
 
 
 def prose(verdict: ver.Verdict) -> list[tuple[str, str]]:
     """Return a verdict's long texts, each with its heading: messages, the end of standard error, reasons."""
     texts = ((heading, getattr(verdict, name, "")) for name, heading in _PROSE.items())
-    return [(heading, said) for heading, said in texts if said]
+    return [(heading, content) for heading, content in texts if content]
 
 
 def readings(verdict: ver.Verdict) -> tuple[str, ...]:
@@ -74,12 +73,12 @@ def text(value: object) -> str:
 
 
 def integers(values: Sequence[int]) -> str:
-    """Return a shape or an index as it is written in all of the specifications."""
+    """Return a shape or an index in brackets, as the specifications write it."""
     return f"[{', '.join(map(str, values))}]"
 
 
 def number(value: float) -> str:
-    """Return the shortest text that means this float64, without an idle fraction."""
+    """Return the shortest text that means this float64, without `.0`."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

@@ -1,4 +1,4 @@
-"""A run at a glance: the part of the page that the template writes and that needs no script."""
+"""The overview of a run: the part of the page that the template writes and that needs no script."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a matrix: a topic or a run, a count for each status, and all of them."""
+    """A line of a matrix: a topic or a run, with a count for each status and the total."""
 
     name: str
     href: str
@@ -46,7 +46,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Records that share a text, and the filter that shows them; no filter where it would show others too."""
+    """Records with a common text, and the filter that shows them; empty where it would show others too."""
 
     text: str
     count: int
@@ -67,16 +67,16 @@ class Overview:
     """A run for the template.
 
     Attributes:
-        key: stands for the run in links.
-        name: stands for it before a reader.
-        assessment: what the gate came to.
-        facts: names and values of the run's header.
-        matrix: a line a topic.
-        statuses: the columns.
+        key: the run in links.
+        name: the run in headings.
+        assessment: the run, judged by the gate.
+        facts: names and values from the run's header.
+        statuses: the columns of the matrix.
+        matrix: a line for each topic.
         sum: the line of all topics.
-        debt: what was skipped, by status and reason.
-        readings: what the backend follows instead of the primary readings.
-        failures: what fails, by cause, each with the filter that shows an example.
+        debt: the skipped records, by status and reason.
+        readings: the readings that the backend follows instead of the primary ones.
+        failures: the causes of failures, each with the filter that shows its example.
     """
 
     key: str
@@ -92,16 +92,16 @@ class Overview:
 
 
 def overviews(assessments: Sequence[Assessment]) -> list[Overview]:
-    """Return every run at a glance, each under a key of its own."""
-    seen: Counter[str] = Counter()
+    """Return the overview of every run, each with a key of its own."""
+    uses: Counter[str] = Counter()
     result = []
     for assessment in assessments:
         header = assessment.run.header
         key = f"{header.backend.name}-{header.backend.version}:{header.dialect}"
         name = f"{header.backend.name} {header.backend.version}, {header.dialect}"
-        seen[key] += 1
-        if (again := seen[key]) > 1:
-            key, name = f"{key}~{again}", f"{name} ({again})"
+        uses[key] += 1
+        if (number := uses[key]) > 1:
+            key, name = f"{key}~{number}", f"{name} ({number})"
         result.append(_overview(assessment, key, name))
     return result
 
@@ -136,7 +136,7 @@ def link(**filters: str) -> str:
 
 
 def href(address: str | None) -> str:
-    """Return an address that may become a link; an empty text for any but http and https."""
+    """Return an address that may become a link; empty for any but http and https."""
     try:
         parts = urlsplit(address or "")
     except ValueError:
@@ -187,14 +187,14 @@ def _pairs(named: Mapping[str, str], between: str) -> str:
 
 def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
     for status in (Status.UNSUPPORTED, Status.INEXPRESSIBLE):
-        # What a constraint found differs from case to case; what it wants is the reason.
-        reasons = Counter(_GOT.sub("", j.reason) for j in assessment.judged if j.status is status)
+        # Reasons that differ only in the value that was found count as the same.
+        reasons = Counter(_GOT.sub("", judged.reason) for judged in assessment.judged if judged.status is status)
         if reasons:
             yield status, _groups(reasons)
 
 
 def _readings(assessment: Assessment, key: str) -> Groups:
-    names = Counter(name for j in assessment.judged for name in figures.readings(j.record.verdict))
+    names = Counter(name for judged in assessment.judged for name in figures.readings(judged.record.verdict))
     return _groups(names, {name: link(backend=key, q=name) for name in names if " " not in name})
 
 
@@ -210,15 +210,15 @@ def agreeing(use: WaiverUse) -> tuple[list[tuple[str, str]], int]:
 
 
 def waiver_facts(waiver: Waiver) -> dict[str, str]:
-    """Return what a waiver says, in the words of the page."""
+    """Return the facts of a waiver as the page shows them."""
     where = "".join(f" {key}={figures.text(value)}" for key, value in waiver.where.items())
-    told = ", ".join(f"{key} {figures.text(value)}" for key, value in waiver.verdict.items())
+    verdict = ", ".join(f"{key} {figures.text(value)}" for key, value in waiver.verdict.items())
     return {
         "name": waiver.name,
         "because": waiver.because,
         "clause": waiver.clause,
         "cases": f"{waiver.cases}{where}",
-        "verdict": told,
+        "verdict": verdict,
         "dialects": ", ".join(waiver.dialects),
         "versions": waiver.versions,
         "example": waiver.example,

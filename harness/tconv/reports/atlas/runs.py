@@ -1,0 +1,34 @@
+"""A backend's run as the atlas shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.dialects import Dialect
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Status
+    from tconv.records.record_file import Record
+
+
+@dataclass(frozen=True)
+class AtlasRun:
+    """A backend's run; its name is that of the backend with the version."""
+
+    name: str
+    dialect: Dialect
+    assessment: Assessment
+
+    @property
+    def counts(self) -> Mapping[Status, int]:
+        """The number of records of each status."""
+        return self.assessment.counts
+
+    @cached_property
+    def records(self) -> Mapping[str, Record]:
+        """The records by the ids of their cases."""
+        return {record.case: record for record in self.assessment.run.records}
