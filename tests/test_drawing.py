@@ -74,7 +74,7 @@ def test_the_whole_space_is_drawn_from() -> None:
 @pytest.mark.parametrize("name", DIALECTS)
 def test_every_fault_that_a_dialect_minds_is_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing but faults is drawn."""
-    monkeypatch.setattr(drawing, "_MOST_BROKEN", 100)
+    monkeypatch.setattr(drawing, "_BROKEN_PERCENT", 100)
     minded = faults_of(DIALECTS[name])
     assert {one.breaks for one in cases(1000, dialect=name)} - {None} == set(minded)
 
