@@ -351,9 +351,8 @@ def test_ten_thousand_records(page: Callable[..., _Page]) -> None:
 def test_a_case_has_the_facts_that_its_id_does_not_show(page: Callable[..., _Page]) -> None:
     """The search takes the command line's patterns; cases of the same facts share them."""
     records = [_record(f"a/b[n={n}]", EXACT) for n in range(3)]
-    assessment = _assessment(records)
-    assessment.facts = {f"a/b[n={n}]": {"n": str(n), "rank": "3" if n else "2"} for n in range(3)}
-    written = page(assessment)
+    facts = {f"a/b[n={n}]": {"n": str(n), "rank": "3" if n else "2"} for n in range(3)}
+    written = page(replace(_assessment(records), facts=facts))
     assert written.blocks["data"]["facts"] == [{"rank": "2"}, {"rank": "3"}]
     assert [row[7] for row in written.rows()] == [0, 1, 1]
 

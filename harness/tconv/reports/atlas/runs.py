@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import Status
     from tconv.records.record_file import Record
 
 
@@ -22,11 +21,6 @@ class AtlasRun:
     name: str
     dialect: Dialect
     assessment: Assessment
-
-    @property
-    def counts(self) -> Mapping[Status, int]:
-        """The number of records of each status."""
-        return self.assessment.counts
 
     @cached_property
     def records(self) -> Mapping[str, Record]:
