@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from tconv.corpus.writing import flow, settings
 from tconv.errors import TconvError
-from tconv.execution.pool import Pool, answered
+from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
@@ -75,9 +75,9 @@ def _asked(name: str, examples: int, seed: int, jobs: int) -> int:
     started, counts, alarms = perf_counter(), Counter[str](), 0
     file = chosen(None, name)
     with Pool(Assignment(name, None, None, ""), jobs, TIMEOUT) as pool:
-        left = islice(cases(seed, pool.dialect), examples)
+        left = islice(cases(seed, pool.dialect_name), examples)
         while batch := list(islice(left, BATCH)):
-            records = answered(pool, batch)
+            records = pool.records(batch)
             for case in batch:
                 record = records[case.id]
                 verdict = record.verdict

@@ -1,4 +1,4 @@
-"""`tconv backends`: whom there is to judge."""
+"""`tconv backends`: the backends that are installed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def command() -> None:
     for name in names():
         try:
             with Pool(Assignment(name, None, None, ""), 1, 60.0) as pool:
-                said = f"{pool.backend.version}  {pool.dialect}"
-                kept = ", ".join(f"{dtype} in {kept}" for dtype, kept in pool.backend.accumulates.items())
-                click.echo(f"{name}  {said}" + (f"  accumulates {kept}" if kept else ""))
+                sums = ", ".join(f"{dtype} in {accumulator}" for dtype, accumulator in pool.backend.accumulates.items())
+                accumulates = f"  accumulates {sums}" if sums else ""
+                click.echo(f"{name}  {pool.backend.version}  {pool.dialect_name}{accumulates}")
         except BackendMissing as error:
             click.echo(f"{name}  not there: {error}")
