@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tconv.corpus.writing import flow, settings
 from tconv.dialects import dialect_named
 from tconv.errors import TconvError
-from tconv.execution.pool import Pool, answered
+from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
@@ -79,9 +79,9 @@ def _code(name: str, examples: int, seed: int, jobs: int) -> int:
     started, counts, alarms = perf_counter(), Counter[str](), 0
     waivers = chosen(None, name)
     with Pool(Assignment(name, None, None, ""), jobs, TIMEOUT) as pool:
-        remaining = islice(cases(seed, dialect_named(pool.dialect)), examples)
+        remaining = islice(cases(seed, dialect_named(pool.dialect_name)), examples)
         while batch := list(islice(remaining, BATCH)):
-            records = answered(pool, batch)
+            records = pool.records(batch)
             for case in batch:
                 record = records[case.id]
                 verdict = record.verdict

@@ -247,7 +247,7 @@ def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
     before = path.read_bytes()
     corpus = Corpus.load(tmp_path / "small.yaml")
     again = settings("Right", tmp_path, resume=True)
-    slower = Settings(again.backend, again.dialect, again.jobs, again.timeout + 1, again.output, resume=True)
+    slower = Settings(again.backend, again.dialect_name, again.jobs, again.timeout + 1, again.output, resume=True)
     other = Corpus.load(written(tmp_path, FEW + "# changed\n"))
     for selection, how in [
         (Selection(corpus, "full"), again),

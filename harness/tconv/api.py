@@ -1,10 +1,10 @@
-"""The public Python interface: the reference and the resolver for one's own arrays and attributes."""
+"""The public Python interface: the reference and the resolver for arrays and attributes of the caller."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from operator import index
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 DEFAULT_DIALECT = "onnx/ConvTranspose-22"
+_Format = TypeVar("_Format", DataFormat, FilterFormat)
 
 
 def conv_transpose(
@@ -51,7 +52,7 @@ def conv_transpose(
         x: data in `data_format`: (N, C, X...) for NCX, (N, X..., C) for NXC.
         w: filter in `filter_format`: (C, O/G, K...) for IOX, (K..., O/G, C) for XOI, (G, C/G, O/G, K...) for GIOX.
         bias: (O,), or None.
-        dialect: whose rules and defaults hold: a name such as `onnx/ConvTranspose-22`, or a dialect of one's own.
+        dialect: whose rules and defaults hold: a name such as `onnx/ConvTranspose-22`, or a dialect of the caller.
         strides: one integer for every spatial axis, or one each; None where it is not written, here and below.
         dilations: likewise.
         pads_begin: likewise, cropped at the beginning.
@@ -71,17 +72,17 @@ def conv_transpose(
         Invalid: a constraint that the dialect states is violated.
         UsageError: the dialect, a layout or a reading is not known.
     """
-    chosen = _chosen(dialect)
-    data, filters = _formats(chosen, data_format, filter_format)
+    dialect = _dialect(dialect)
+    data, filters = _formats(dialect, data_format, filter_format)
     x, w = np.asarray(x), np.asarray(w)
-    _refuse_without_layout(chosen, x, w, data, filters)
+    _refuse_without_layout(dialect, x, w, data, filters)
     x = to_ncx(x, data)
     if filters is FilterFormat.GIOX:
-        groups = _grouped(w, groups)
+        groups = _giox_groups(w, groups)
     w = to_iox(w, filters)
     written = _signature(
-        chosen,
-        _rank(x.ndim),
+        dialect,
+        max(x.ndim - 2, 0),
         {
             "strides": strides,
             "dilations": dilations,
@@ -96,7 +97,7 @@ def conv_transpose(
         w.shape,
         None if bias is None else np.shape(bias),
     )
-    geometry = _resolved(written, chosen, reading)
+    geometry = _geometry(written, dialect, reading)
     b = None if bias is None else np.asarray(bias, dtype=np.float64)
     return from_ncx(definition(x.astype(np.float64), w.astype(np.float64), b, geometry), data)
 
@@ -136,10 +137,10 @@ def resolve(
         Invalid: a constraint that the dialect states is violated.
         UsageError: the dialect or a reading is not known.
     """
-    chosen = _chosen(dialect)
+    dialect = _dialect(dialect)
     count = groups or 1
     written = _signature(
-        chosen,
+        dialect,
         len(spatial),
         {
             "strides": strides,
@@ -155,7 +156,7 @@ def resolve(
         (count, 1, *kernel),
         None,
     )
-    return _resolved(written, chosen, reading)
+    return _geometry(written, dialect, reading)
 
 
 def disputed(dialect: str | Dialect = DEFAULT_DIALECT) -> dict[str, str]:
@@ -164,33 +165,32 @@ def disputed(dialect: str | Dialect = DEFAULT_DIALECT) -> dict[str, str]:
     Raises:
         UsageError: the dialect is not known.
     """
-    return {reading.name: reading.says for reading in _chosen(dialect).disputed}
+    return {reading.name: reading.says for reading in _dialect(dialect).disputed}
 
 
-def _chosen(dialect: str | Dialect) -> Dialect:
+def _dialect(dialect: str | Dialect) -> Dialect:
     return dialect_named(dialect) if isinstance(dialect, str) else dialect
 
 
 def _formats(dialect: Dialect, data_format: str | None, filter_format: str | None) -> tuple[DataFormat, FilterFormat]:
     return (
-        cast("DataFormat", _word(DataFormat, data_format, dialect.data_format, "data_format")),
-        cast("FilterFormat", _word(FilterFormat, filter_format, dialect.filter_format, "filter_format")),
+        _format(DataFormat, data_format, dialect.data_format, "data_format"),
+        _format(FilterFormat, filter_format, dialect.filter_format, "filter_format"),
     )
 
 
-def _word(
-    words: type[DataFormat | FilterFormat], word: str | None, default: DataFormat | FilterFormat, name: str
-) -> DataFormat | FilterFormat:
+def _format(formats: type[_Format], word: str | None, default: _Format, name: str) -> _Format:
     if word is None:
         return default
     try:
-        return words(word)
+        return formats(word)
     except ValueError:
-        raise UsageError(f"{name} must be one of {', '.join(words)} (got {word!r}){nearest(word, words)}") from None
+        known = ", ".join(formats)
+        raise UsageError(f"{name} must be one of {known} (got {word!r}){nearest(word, formats)}") from None
 
 
 def _refuse_without_layout(dialect: Dialect, x: Array, w: Array, data: DataFormat, filters: FilterFormat) -> None:
-    """Refuse arrays that have too few dimensions for the layout that they are said to be in."""
+    """Refuse arrays that have too few dimensions for their layout."""
     least = {FilterFormat.IOX: 0, FilterFormat.XOI: 2, FilterFormat.GIOX: 3}[filters]
     for name, array, dimensions, constraint in (
         ("data", x, 2 if data is DataFormat.NXC else 0, "at-least-one-spatial-axis"),
@@ -201,14 +201,10 @@ def _refuse_without_layout(dialect: Dialect, x: Array, w: Array, data: DataForma
             raise Invalid(Violation(constraint, name, must, got, dialect.constraints[constraint].clause))
 
 
-def _grouped(w: Array, groups: int | None) -> int:
+def _giox_groups(w: Array, groups: int | None) -> int:
     if groups not in (None, w.shape[0]):
         raise UsageError(f"groups must be {w.shape[0]}, the filter's first size in GIOX (got {groups})")
     return int(w.shape[0])
-
-
-def _rank(dimensions: int) -> int:
-    return max(dimensions - 2, 0)
 
 
 def _signature(
@@ -221,7 +217,7 @@ def _signature(
     w: Sequence[int],
     b: Sequence[int] | None,
 ) -> Signature:
-    """Return what is written; what the dialect requires and the caller leaves out is written at its neutral value."""
+    """Return the signature; an attribute that the dialect requires and the caller leaves out is written as neutral."""
     if auto_pad is not None and auto_pad not in set(AutoPad):
         raise UsageError(f"auto_pad must be one of {', '.join(AutoPad)} (got {auto_pad!r}){nearest(auto_pad, AutoPad)}")
     given: dict[str, Any] = {}
@@ -238,20 +234,20 @@ def _signature(
     )
 
 
-def _resolved(written: Signature, dialect: Dialect, names: str | Iterable[str]) -> Geometry:
+def _geometry(written: Signature, dialect: Dialect, names: str | Iterable[str]) -> Geometry:
     expected = owed(written, dialect)
-    chosen = list(_readings(dialect, (names,) if isinstance(names, str) else names))
-    if not isinstance(expected, Values) and not (chosen and expected.violation.constraint in _FOUND_BY_THE_RESOLVER):
+    readings = list(_readings(dialect, (names,) if isinstance(names, str) else names))
+    if not isinstance(expected, Values) and not (readings and expected.violation.constraint in _RESOLVER_CONSTRAINTS):
         raise Invalid(expected.violation)
-    result = resolve_geometry(written, applied(dialect.rules, chosen))
+    result = resolve_geometry(written, applied(dialect.rules, readings))
     if isinstance(result, Violation):
-        clause = chosen[-1].cites if chosen else dialect.constraints[result.constraint].clause
+        clause = readings[-1].cites if readings else dialect.constraints[result.constraint].clause
         raise Invalid(replace(result, clause=clause))
     return result
 
 
-_FOUND_BY_THE_RESOLVER = ("output-size-non-negative",)
-"""What another reading may mend."""
+_RESOLVER_CONSTRAINTS = ("output-size-non-negative",)
+"""Constraints that the resolver checks, so that they may hold under another reading."""
 
 
 def _readings(dialect: Dialect, names: Iterable[str]) -> Iterable[Reading]:
@@ -259,9 +255,9 @@ def _readings(dialect: Dialect, names: Iterable[str]) -> Iterable[Reading]:
     answered: dict[str, str] = {}
     for name in names:
         if name not in known:
-            some = ", ".join(known) or "none"
+            names_of_all = ", ".join(known) or "none"
             raise UsageError(
-                f"reading must be a disputed one of {dialect.name}: {some} (got {name!r}){nearest(name, known)}"
+                f"reading must be a disputed one of {dialect.name}: {names_of_all} (got {name!r}){nearest(name, known)}"
             )
         question = known[name].change.question
         if question in answered:

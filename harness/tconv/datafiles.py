@@ -1,4 +1,4 @@
-"""Where the project's data files are: the one function that knows."""
+"""Where the project's data files are."""
 
 from __future__ import annotations
 

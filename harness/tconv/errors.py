@@ -1,4 +1,4 @@
-"""What goes wrong, said so that its reader can act: what must be, what it got, what to do.
+"""Errors; their messages say what must be, what was got, and what to do.
 
 Every error that a user can cause is a `TconvError`; it carries the exit code that the command ends with.
 """
@@ -22,7 +22,7 @@ class TconvError(Exception):
 
 
 class UsageError(TconvError):
-    """The command line, or an argument of the API, asks for something that cannot be."""
+    """The command line or an argument of the API is not as it must be."""
 
 
 class DialectError(UsageError):
@@ -34,7 +34,7 @@ class FileError(TconvError):
 
     Args:
         path: the file.
-        message: what must be, what it got, what to do; one line.
+        message: what must be, what was got, what to do; one line.
         line: 1-based; None where the whole file is meant.
         column: 1-based; None where the whole line is meant.
     """
@@ -50,11 +50,11 @@ class FileError(TconvError):
 
 @contextmanager
 def writing(path: Path, what: Literal["file", "folder"] = "file") -> Iterator[None]:
-    """Say what could not be written, and why, where the system refuses it.
+    """Report as a `FileError` that the system refuses to write something.
 
     Args:
-        path: what is written meanwhile.
-        what: what it is.
+        path: the file or folder that is written inside of this context.
+        what: which of both it is.
 
     Raises:
         FileError: the system refused.
@@ -65,7 +65,7 @@ def writing(path: Path, what: Literal["file", "folder"] = "file") -> Iterator[No
         raise FileError(path, f"must be a {what} that can be written ({error.strerror})") from None
 
 
-class BackendMissing(TconvError):  # noqa: N818 - it is a state of the machine, not a fault of the program
+class BackendMissing(TconvError):  # noqa: N818 - a state of the machine, not a fault of the program
     """A backend was asked for that is not there, or that does not start."""
 
     exit_code = 3
@@ -84,7 +84,7 @@ class Violation:
         attribute: the attribute or input at fault.
         must: what must hold of it.
         got: what was found.
-        clause: the words of the dialect's text that state the constraint; empty as long as no dialect was asked.
+        clause: the words of the dialect's text that state the constraint; empty before a dialect adds them.
     """
 
     constraint: str
@@ -97,7 +97,7 @@ class Violation:
         return f"{self.attribute} {self.must} (got {self.got}) [{self.constraint}: {self.clause}]"
 
 
-class Invalid(ValueError):  # noqa: N818 - the public name: `except Invalid` reads as what it is
+class Invalid(ValueError):  # noqa: N818 - a public name
     """Attributes or shapes violate a constraint that the dialect states.
 
     Attributes:

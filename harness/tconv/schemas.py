@@ -1,7 +1,8 @@
 """The JSON Schemas of the files that tconv reads and writes, made from the models that read them.
 
-`python -m tconv.schemas` writes them anew. An editor takes one from a file's first line, a validator from the package.
-They know no unknown key; what a schema cannot say (a pattern's grammar, an axis that a skip names) the reader says.
+`python -m tconv.schemas` writes them anew. A file's first line names its schema for an editor; the package has them for
+validators. They forbid unknown keys. What a schema cannot express, such as the grammar of patterns or the axes that a
+skip names, only tconv checks as it reads the file.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _META = "https://json-schema.org/draft/2020-12/schema"
 # JSON has no number for them.
 _NON_FINITE: Final = {"enum": ["NaN", "Infinity", "-Infinity"]}
 _SCALAR: Final = {"type": ["string", "integer", "boolean", "null"]}
-# An axis that gives an operand is a mapping of labels: an operand has no name that could stand in an id.
-_NAMELESS: Final = ("x", "w", "b")
+# An axis of operands must be a mapping of labels: a list of operands has no labels for the ids.
+_OPERANDS: Final = ("x", "w", "b")
 _ENTRY = re.compile(r"^    (?P<names>\w+(?:, \w+)*): (?P<text>.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
@@ -46,7 +47,7 @@ def case_file() -> Schema:
     either = {
         name: {"anyOf": [_list_of(f"#/$defs/Settings/properties/{name}"), {"$ref": "#/$defs/Labels"}]}
         for name in parts["Settings"]["properties"]
-        if name not in _NAMELESS
+        if name not in _OPERANDS
     }
     parts["Sweep"]["properties"]["axes"] |= {"properties": either, "additionalProperties": {"$ref": "#/$defs/Labels"}}
     value = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}
@@ -103,7 +104,7 @@ def _headed(schema: Schema) -> Schema:
 
 
 def _describe(part: Schema) -> Schema:
-    """Give each key of an object its entry in the class's docstring, and the object the words before them."""
+    """Describe an object by the first part of the class's docstring, and its keys by the entries under Attributes."""
     about, _, entries = part.get("description", "").partition("\n\nAttributes:\n")
     if about:
         part["description"] = " ".join(about.split())
@@ -115,7 +116,7 @@ def _describe(part: Schema) -> Schema:
 
 
 class _Generator(GenerateJsonSchema):
-    """Pydantic's generator, which says nothing of defaults and makes no titles from keys."""
+    """Pydantic's generator, without defaults and without titles made from keys."""
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - pydantic's interface
         return False
@@ -132,7 +133,7 @@ class _Generator(GenerateJsonSchema):
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> Schema:
         part = _describe(super().dataclass_schema(schema))
-        # A verdict's kind tells it from others: it must be there.
+        # The kind is what distinguishes verdicts, so it is required.
         if "kind" in part["properties"]:
             part["required"] = ["kind", *part.get("required", [])]
         return part

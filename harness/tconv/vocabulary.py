@@ -1,4 +1,4 @@
-"""The one canonical vocabulary that every dialect is translated from and to."""
+"""The canonical vocabulary; every dialect's words are translated from it and to it."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ Mask: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 class Attributes:
     """What the user of the operator writes; None means that it is not written.
 
-    Lists have one entry for each spatial axis where the case is valid. `auto_pad` is a word of `AutoPad`; any other
-    text is written as it is, which is how an unknown mode is said on purpose.
+    Lists have an entry for each spatial axis where the case is valid. `auto_pad` is a word of `AutoPad`; any other
+    text is written as it is, for cases with an unknown mode on purpose.
     """
 
     strides: Ints | None = None

@@ -1,4 +1,4 @@
-"""The small interface that a runtime is behind, all of it to be imported from here, and how one is found by name."""
+"""The interface of a backend, all of it to be imported from here, and how a backend is found by its name."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class BackendInfo:
         version: of the runtime.
         dialects: those it speaks, the default first.
         environment: what else a result may depend on: libraries, threads, processor.
-        supplied: questions of `rules` that the backend answers itself, so that the runtime is not asked: a shape that
-            it is given, say, or plain pads.
+        supplied: questions of `rules` that the backend answers itself, and not the runtime: because it computes the
+            output's shape or the pads and passes them on, for example.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Backend(Protocol):
             arrays: the operands by role, x, w and perhaps b, in the call's layouts.
 
         Returns:
-            What came of it. An exception that leaves is recorded as broke.
+            The outcome. An exception that leaves the backend is recorded as broke.
         """
 
 
@@ -88,7 +88,7 @@ def create(spec: str) -> Backend:
         BackendMissing: there is no such backend, or its runtime is not installed.
     """
     if spec.startswith("exec:"):
-        from tconv.backends.exec import Exec  # noqa: PLC0415 - a backend of its own, loaded when it is asked for
+        from tconv.backends.exec import Exec  # noqa: PLC0415 - a backend is loaded where it is used
 
         return Exec(spec.removeprefix("exec:"))
     try:
@@ -99,7 +99,7 @@ def create(spec: str) -> Backend:
         raise BackendMissing(
             f"backend {spec!r} must have its runtime installed (got: {error}){_remedy(spec)}"
         ) from error
-    except Exception as error:  # a backend of anyone's may raise anything
+    except Exception as error:  # a backend may raise anything
         raise BackendMissing(f"backend {spec!r} must start (got {type(error).__name__}: {error})") from error
     return backend
 
@@ -112,18 +112,18 @@ def _remedy(spec: str) -> str:
     return ""
 
 
-def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that gives a Backend
+def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that returns a Backend
     if ":" in spec:
         module, _, attribute = spec.partition(":")
         if "" not in sys.path:
-            # As `python -m` does: a module beside the caller can be named.
+            # As with `python -m`, modules in the current folder can be imported.
             sys.path.insert(0, "")
         return getattr(import_module(module), attribute)
-    found = [entry for entry in entry_points(group=GROUP) if entry.name == spec]
-    if not found:
+    entries = [entry for entry in entry_points(group=GROUP) if entry.name == spec]
+    if not entries:
         known = names()
         raise BackendMissing(
             f"backend must be one of {', '.join(known)}, exec:COMMAND or package.module:attribute "
             f"(got {spec!r}){nearest(spec, known)}"
         )
-    return found[0].load()
+    return entries[0].load()

@@ -1,4 +1,4 @@
-"""What a backend did with a call. What is no answer (unsupported, died, timed out, broke) is the verdict as it is."""
+"""What a backend did with a call. Without an answer (unsupported, died, timed out, broke) it is a verdict too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Recorded:
-    """What stands in a record: where records are read, a key that it does not have is refused."""
+    """A part of a record. Where records are read, a key that it does not have is refused."""
 
     __slots__ = ()
     __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}

@@ -39,7 +39,7 @@ COMMANDS = (
 )
 _INTERNAL_FAILURE = 4
 _INTERRUPTED, _TERMINATED = 130, 143
-# What a shell gives a program that SIGPIPE ended: not 1, which is red.
+# The code that a shell gives to a program that SIGPIPE ended; 1 would mean red.
 _NO_READER = 141
 
 
@@ -90,9 +90,9 @@ def main() -> NoReturn:
     except NoArgsIsHelpError as error:
         _end(error.format_message(), error.exit_code)
     except click.ClickException as error:
-        asked = getattr(error, "ctx", None)
-        page = asked.command_path if asked else "tconv"
-        _end(f"tconv: {one_line(error.format_message()).rstrip('.')}; see '{page} --help'", error.exit_code)
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "tconv"
+        _end(f"tconv: {one_line(error.format_message()).rstrip('.')}; see '{command} --help'", error.exit_code)
     except FileError as error:
         _end(str(error), error.exit_code)
     except TconvError as error:
@@ -103,9 +103,9 @@ def main() -> NoReturn:
         # The reader of our output has gone; Python must not try to flush into the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_NO_READER)
-    except Exception as error:  # noqa: BLE001 - the last line of defence: a user gets a sentence, the trace a file
-        said = one_line(f"{type(error).__name__}: {error}")
-        _end(f"tconv: failed by itself: {said}; the trace is in {_kept()}", _INTERNAL_FAILURE)
+    except Exception as error:  # noqa: BLE001 - a fault of tconv: the terminal shows a sentence, a file the trace
+        message = one_line(f"{type(error).__name__}: {error}")
+        _end(f"tconv: failed by itself: {message}; the trace is in {_trace_file()}", _INTERNAL_FAILURE)
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:
@@ -117,8 +117,8 @@ def _end(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _kept() -> str:
-    """Write the current traceback to a file of its own and return its path."""
+def _trace_file() -> str:
+    """Write the current traceback to a new file and return its path."""
     descriptor, name = tempfile.mkstemp(prefix="tconv-failure-", suffix=".txt")
     os.close(descriptor)
     Path(name).write_text(traceback.format_exc(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`tconv atlas`: on what the texts differ, and who follows whom."""
+"""`tconv atlas`: where the texts differ, and which text each backend follows."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from tconv.reports import atlas, atomic
 def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, markdown: Path, page: Path) -> None:
     """Write the atlas of RECORDS: which answer each backend gives where the texts differ, and how to port a call."""
     assessments, corpus = assessed_files(records, cases, waivers)
-    found = atlas.atlas(assessments, corpus)
-    for source in found.red:
+    contents = atlas.atlas(assessments, corpus)
+    for source in contents.red:
         click.echo(f"note: {source.name}, {source.dialect} is red: {'; '.join(source.assessment.red)}", err=True)
-    for path, text in ((markdown, atlas.markdown(found)), (page, atlas.html(found))):
+    for path, text in ((markdown, atlas.markdown(contents)), (page, atlas.html(contents))):
         with writing(path):
             atomic.write(path, text)
         click.echo(f"atlas {path}")

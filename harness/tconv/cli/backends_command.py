@@ -1,4 +1,4 @@
-"""`tconv backends`: whom there is to judge."""
+"""`tconv backends`: the backends that are installed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def command() -> None:
     for name in names():
         try:
             with Pool(Assignment(name, None, None, ""), 1, 60.0) as pool:
-                said = f"{pool.backend.version}  {pool.dialect}"
-                sums = ", ".join(f"{dtype} in {wider}" for dtype, wider in pool.backend.accumulates.items())
-                click.echo(f"{name}  {said}" + (f"  accumulates {sums}" if sums else ""))
+                sums = ", ".join(f"{dtype} in {accumulator}" for dtype, accumulator in pool.backend.accumulates.items())
+                accumulates = f"  accumulates {sums}" if sums else ""
+                click.echo(f"{name}  {pool.backend.version}  {pool.dialect_name}{accumulates}")
         except BackendMissing as error:
             click.echo(f"{name}  not there: {error}")

@@ -1,4 +1,4 @@
-"""`tconv check`: is the corpus, or one's own case file, as it should be?"""
+"""`tconv check`: lint the corpus, or case files of one's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tconv coverage`: what a tier covers, and what never occurs."""
+"""`tconv coverage`: which values and combinations of values a tier covers, and which never occur."""
 
 from __future__ import annotations
 
@@ -24,35 +24,36 @@ if TYPE_CHECKING:
 @click.command(name="coverage")
 @options.tier
 @options.cases
-@click.option("--dialect", "only", default=None, help="One dialect; default: all.")
-def command(tier: Tier, cases: Path | None, only: str | None) -> None:
+@click.option("--dialect", "dialect_name", default=None, help="One dialect; default: all.")
+def command(tier: Tier, cases: Path | None, dialect_name: str | None) -> None:
     """Print, for each sweep and dialect, how many values, pairs, triples and quadruples the tier covers.
 
     A count is covered/reachable; reachable is what any case of the sweep has that the dialect can say. Below the table
     stands what never occurs, values and pairs, with the reason.
     """
-    wanted = None if only is None else dialect_named(only).name
-    found = [one for one in coverage(Corpus.load(cases), tier) if wanted in (None, one.dialect)]
+    if dialect_name is not None:
+        dialect_named(dialect_name)
+    coverages = [entry for entry in coverage(Corpus.load(cases), tier) if dialect_name in (None, entry.dialect)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{tier} tier: covered/reachable", title_justify="left")
     for column in ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadruples"):
         table.add_column(column, justify="left" if column in ("sweep", "dialect") else "right", overflow="fold")
-    for one in found:
-        counts = [f"{c.covered}/{c.reachable}" if c.conceivable else "-" for c in one.counts]
-        table.add_row(*map(Text, (one.sweep, one.dialect, str(one.cases), *counts)))
+    for entry in coverages:
+        counts = [f"{c.covered}/{c.reachable}" if c.conceivable else "-" for c in entry.counts]
+        table.add_row(*map(Text, (entry.sweep, entry.dialect, str(entry.cases), *counts)))
     console().print(table)
-    _never(found)
+    _print_missing(coverages)
 
 
-def _never(found: list[Coverage]) -> None:
-    """Print what never occurs, dialects and values with the same reason together."""
-    grouped: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for one in found:
-        for words, reason in one.never:
-            grouped[one.dialect, reason, one.sweep].append(words)
-    click.echo("never occurs:" if grouped else "everything that the axes can say occurs")
+def _print_missing(coverages: list[Coverage]) -> None:
+    """Print which values and pairs never occur, by dialect and reason."""
+    missing: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for entry in coverages:
+        for values, reason in entry.never:
+            missing[entry.dialect, reason, entry.sweep].append(values)
+    click.echo("never occurs:" if missing else "everything that the axes can say occurs")
     heading = ("", "")
-    for (dialect, reason, sweep), absent in sorted(grouped.items()):
-        if heading != (dialect, reason):
-            heading = dialect, reason
-            click.echo(f"  in {dialect}, for {reason}")
-        click.echo(f"    {sweep}: {'; '.join(absent)}")
+    for (dialect_name, reason, sweep), values_of_sweep in sorted(missing.items()):
+        if heading != (dialect_name, reason):
+            heading = dialect_name, reason
+            click.echo(f"  in {dialect_name}, for {reason}")
+        click.echo(f"    {sweep}: {'; '.join(values_of_sweep)}")

@@ -1,4 +1,4 @@
-"""`tconv diagnose`: the whole reasoning about a failure."""
+"""`tconv diagnose`: which misreading explains a failure, and by which cases this is known."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ if TYPE_CHECKING:
 
 
 @click.command(name="diagnose")
-@click.argument("case")
+@click.argument("case_id", metavar="CASE")
 @click.option("--backend", default="onnxruntime", show_default=True, help="Whom to judge.")
-@click.option("--dialect", default="onnx/ConvTranspose-22", show_default=True, help="The dialect to speak.")
+@click.option(
+    "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="The dialect to speak."
+)
 @options.cases
 @click.option(
     "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
 )
-def command(case: str, backend: str, dialect: str, cases: Path | None, timeout: float) -> int:
+def command(case_id: str, backend: str, dialect_name: str, cases: Path | None, timeout: float) -> int:
     """Run CASE, and tell which misreading explains what a backend does.
 
     Each case is asked three times. Where several misreadings explain it, further cases of tconv's own corpus are run
     that tell them apart. Exits with 1 where nothing explains a failure, or several misreadings still do.
     """
-    spoken = dialect_named(dialect)
-    asked = Corpus.load(cases).one(case)
-    reasoning = separate(asked, Corpus.load().cases("gate"), spoken, backend, timeout)
-    _tell(reasoning, {misreading.name: misreading.says for misreading in misreadings_of(spoken)})
-    verdict = reasoning.record.verdict.kind
-    return int(verdict not in {"agreed", "disputed"} and len(reasoning.left) != 1)
+    dialect = dialect_named(dialect_name)
+    case = Corpus.load(cases).one(case_id)
+    reasoning = separate(case, Corpus.load().cases("gate"), dialect, backend, timeout)
+    _print(reasoning, {misreading.name: misreading.says for misreading in misreadings_of(dialect)})
+    kind = reasoning.record.verdict.kind
+    return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1)
 
 
-def _tell(reasoning: Reasoning, says: dict[str, str]) -> None:
+def _print(reasoning: Reasoning, says: dict[str, str]) -> None:
     record = reasoning.record
     click.echo(f"{record.case}\n  {headline(record.verdict)}")
     if record.verdict.kind in {"differed", "wrong-shape"}:
@@ -54,8 +56,8 @@ def _tell(reasoning: Reasoning, says: dict[str, str]) -> None:
     for misreadings in record.diagnosis:
         click.echo(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
     for further in reasoning.further:
-        found = f"{further.record.verdict.kind}, which leaves {', '.join(further.left) or 'none'}"
-        click.echo(f"{further.record.case}\n  {found}")
+        left = ", ".join(further.left) or "none"
+        click.echo(f"{further.record.case}\n  {further.record.verdict.kind}, which leaves {left}")
     if len(reasoning.left) == 1:
         click.echo(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     else:

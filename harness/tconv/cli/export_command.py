@@ -12,7 +12,7 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.errors import UsageError
-from tconv.execution.pool import Pool, asking
+from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import expressed
 from tconv.export.folder import export
@@ -26,24 +26,29 @@ if TYPE_CHECKING:
     from tconv.records.record_file import BackendHeader, Record
     from tconv.vocabulary import Array
 
-_FIRST = "onnx/ConvTranspose-22"
+_DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 
 
 @click.command(name="export")
-@click.argument("case")
+@click.argument("case_id", metavar="CASE")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--issue", is_flag=True, help="Run CASE on a backend, and print a bug report in Markdown.")
 @click.option("--backend", default=None, help="With --issue: whom the report is about.")
-@click.option("--dialect", default=None, help=f"Default: {_FIRST}; with --issue the backend's first.")
+@click.option(
+    "--dialect",
+    "dialect_name",
+    default=None,
+    help=f"Default: {_DEFAULT_DIALECT}; with --issue the backend's first.",
+)
 @click.option(
     "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="With --issue: seconds."
 )
 @options.cases
 def command(
-    case: str,
+    case_id: str,
     folder: Path | None,
     backend: str | None,
-    dialect: str | None,
+    dialect_name: str | None,
     timeout: float,
     cases: Path | None,
     *,
@@ -57,33 +62,35 @@ def command(
         raise UsageError(f"--issue and --backend must go together (got {'--issue' if issue else '--backend'} alone)")
     if issue == (folder is not None):
         raise UsageError(f"there must be either DIR or --issue (got {'both' if issue else 'neither'})")
-    row = None if dialect is None else dialect_named(dialect)
-    asked = Corpus.load(cases).one(case)
+    dialect = dialect_named(_DEFAULT_DIALECT if dialect_name is None else dialect_name)
+    case = Corpus.load(cases).one(case_id)
     if backend is not None:
-        return _report(asked, backend, dialect, timeout, str(cases or ""))
+        return _report(case, backend, dialect_name, timeout, str(cases or ""))
     assert folder is not None  # noqa: S101 - there is no --issue
-    click.echo(f"case {export(asked, row or dialect_named(_FIRST), folder)}")
+    click.echo(f"case {export(case, dialect, folder)}")
     return 0
 
 
-def _report(case: Case, backend: str, dialect: str | None, timeout: float, cases: str) -> int:
-    """Run a case on a backend and print the report, or say that there is none."""
-    record, header, actual = _run(case, backend, dialect, timeout)
-    # What the dialect cannot say is an error, and no report.
+def _report(case: Case, backend: str, dialect_name: str | None, timeout: float, cases: str) -> int:
+    """Run a case on a backend and print the report, or that there is none."""
+    record, header, actual = _run(case, backend, dialect_name, timeout)
+    # A case that the dialect cannot express raises an error here.
     problem = expressed(case, dialect_named(record.dialect))
     if isinstance(record.verdict, ver.Agreed | ver.Disputed):
-        found = headline(record.verdict)
-        click.echo(f"nothing to report: {header.name} {header.version} in {case.id}: {found}", err=True)
+        verdict = headline(record.verdict)
+        click.echo(f"nothing to report: {header.name} {header.version} in {case.id}: {verdict}", err=True)
         return 1
     click.echo(report(problem, record, header, actual, cases))
     return 0
 
 
-def _run(case: Case, backend: str, dialect: str | None, timeout: float) -> tuple[Record, BackendHeader, Array | None]:
-    """Return what a backend did, who it is, and the output in NCX where it produced a wrong one."""
+def _run(
+    case: Case, backend: str, dialect_name: str | None, timeout: float
+) -> tuple[Record, BackendHeader, Array | None]:
+    """Run a case on a backend; return record and header, and the output in NCX where it is wrong."""
     with (
         tempfile.TemporaryDirectory(prefix="tconv-export-") as folder,
-        Pool(Assignment(backend, dialect, folder, ""), 1, timeout) as pool,
+        Pool(Assignment(backend, dialect_name, folder, ""), 1, timeout) as pool,
     ):
-        record = asking(pool)(case)
+        record = pool.record(case)
         return record, pool.backend, artifacts.array(Path(folder), record.artifact, "actual")

@@ -1,4 +1,4 @@
-"""`tconv fuzz`: cases that nobody wrote."""
+"""`tconv fuzz`: cases drawn at random."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.dialects import dialect_named
 from tconv.errors import UsageError, writing
-from tconv.execution.pool import Pool, answered
+from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
+from tconv.investigation import fuzzing
 from tconv.investigation.choices import LARGEST_SEED
 from tconv.investigation.differing import side_by_side
 from tconv.investigation.drawing import drawn
-from tconv.investigation.fuzzing import findings, fuzz, looking
 from tconv.records.failure import failure
 from tconv.reports.phrases import summary
 from tconv.reports.terminal import console
@@ -50,9 +50,14 @@ FILE = "findings.yaml"
 
 @click.command(name="fuzz")
 @click.option("--backend", default="onnxruntime", show_default=True, help="Whom to ask.")
-@click.option("--dialect", default=None, help="The dialect to speak; default: the backend's first.")
+@click.option("--dialect", "dialect_name", default=None, help="The dialect to speak; default: the backend's first.")
 @click.option("--against", default=None, metavar="BACKEND", help="Ask this one too, and tell where the two differ.")
-@click.option("--against-dialect", default=None, help="The dialect that --against speaks; default: its first.")
+@click.option(
+    "--against-dialect",
+    "against_dialect_name",
+    default=None,
+    help="The dialect that --against speaks; default: its first.",
+)
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0.1),
@@ -76,13 +81,13 @@ FILE = "findings.yaml"
 @options.output
 def command(
     backend: str,
-    dialect: str | None,
+    dialect_name: str | None,
     against: str | None,
-    against_dialect: str | None,
+    against_dialect_name: str | None,
     seconds: float | None,
     examples: int | None,
     seed: int,
-    faults: bool,  # noqa: FBT001 - click gives it by name
+    faults: bool,  # noqa: FBT001 - click passes it by name
     waivers: str | None,
     jobs: int,
     timeout: float,
@@ -96,41 +101,40 @@ def command(
     """
     if seconds is None and examples is None:
         seconds = _SECONDS
-    if against is None and against_dialect is not None:
+    if against is None and against_dialect_name is not None:
         raise UsageError("--against-dialect must be beside --against")
-    named = [(backend, dialect), *([] if against is None else [(against, against_dialect)])]
+    named = [(backend, dialect_name), *([] if against is None else [(against, against_dialect_name)])]
     if against is not None and waivers not in {None, "none"}:
         raise UsageError("--waivers must be 'none' beside --against, or left out: each backend has a file of its own")
-    # Before anything is run for an hour, and nobody can be told of it.
+    # An unusable folder is reported before the run, which may take an hour.
     with writing(output, "folder"):
         output.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        asked = [stack.enter_context(_asked(*one, waivers, jobs, timeout)) for one in named]
-        row, look, clock = (
-            asked[0].row,
-            _look(asked),
-            _Clock(" and ".join(one.pool.backend.name for one in asked), seconds),
+        targets = [stack.enter_context(_target(spec, name, waivers, jobs, timeout)) for spec, name in named]
+        dialect, look = targets[0].dialect, _look(targets)
+        clock = _Clock(" and ".join(target.pool.backend.name for target in targets), seconds)
+        deviations = fuzzing.fuzz(islice(drawn(seed, dialect, broken=faults), examples), look, clock)
+        familiar = _familiar(targets[0]) if deviations and against is None else {}
+        findings = fuzzing.findings(deviations, dialect, look, familiar, _shrinking)
+        title = "  against  ".join(
+            f"{target.pool.backend.name} {target.pool.backend.version}  {target.dialect.name}" for target in targets
         )
-        deviations = fuzz(islice(drawn(seed, row, broken=faults), examples), look, clock)
-        familiar = _familiar(asked[0]) if deviations and against is None else {}
-        found = findings(deviations, row, look, familiar, _shrinking)
-        who = "  against  ".join(f"{one.pool.backend.name} {one.pool.backend.version}  {one.row.name}" for one in asked)
-    return _tell(asked, found, len(deviations), f"{who}  seed {seed}  {clock.ran:,} cases", output)
+    return _report(targets, findings, len(deviations), f"{title}  seed {seed}  {clock.ran:,} cases", output)
 
 
-def _tell(asked: list[_Asked], found: list[Finding], count: int, who: str, output: Path) -> int:
-    """Print what was found, and write it to a file; return the exit code."""
+def _report(targets: list[_Target], findings: list[Finding], count: int, title: str, output: Path) -> int:
+    """Print the findings, and write them to a file; return the exit code."""
     out = console()
-    out.print(who, markup=False)
-    if not found:
-        out.print(_NOTHING[len(asked)], style="green")
+    out.print(title, markup=False)
+    if not findings:
+        out.print(_NOTHING[len(targets)], style="green")
         return 0
-    out.print(_table(found))
-    path = _written(found, output, who)
+    out.print(_table(findings))
+    path = _write(findings, output, title)
     cases = "1 case" if count == 1 else f"{count:,} cases"
-    out.print(f"{cases} {'failed' if len(asked) == 1 else 'differ'}; kept in {path}:", markup=False)
-    for one in asked:
-        words = ["tconv", "run", "--cases", str(path), "--backend", one.spec, "--dialect", one.row.name]
+    out.print(f"{cases} {'failed' if len(targets) == 1 else 'differ'}; kept in {path}:", markup=False)
+    for target in targets:
+        words = ["tconv", "run", "--cases", str(path), "--backend", target.spec, "--dialect", target.dialect.name]
         out.print(shlex.join(words), markup=False, soft_wrap=True)
     return 1
 
@@ -142,71 +146,72 @@ _NOTHING = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Target:
     """A backend, its dialect and its waivers."""
 
     spec: str
     pool: Pool
-    row: Dialect
-    file: WaiverFile | None
+    dialect: Dialect
+    waivers: WaiverFile | None
 
     def passes(self, case: Case, record: Record) -> bool:
-        """Return whether the gate would let a record pass."""
+        """Return whether a record does not fail at the gate."""
         return self._status(case, record) is not Status.FAILED
 
     def waived(self, case: Case, record: Record) -> bool:
-        """Return whether a waiver knows of it."""
+        """Return whether a record is waived."""
         return self._status(case, record) is Status.WAIVED
 
     def _status(self, case: Case, record: Record) -> Status:
-        return judged(record, case.facts, self.file, self.pool.backend.version).status
+        return judged(record, case.facts, self.waivers, self.pool.backend.version).status
 
 
 @contextmanager
-def _asked(spec: str, dialect: str | None, waivers: str | None, jobs: int, timeout: float) -> Iterator[_Asked]:
-    file = chosen(waivers, spec)
-    if dialect is not None:
-        dialect_named(dialect)
-    with Pool(Assignment(spec, dialect, None, ""), jobs, timeout) as pool:
+def _target(spec: str, dialect_name: str | None, option: str | None, jobs: int, timeout: float) -> Iterator[_Target]:
+    waivers = chosen(option, spec)
+    if dialect_name is not None:
+        dialect_named(dialect_name)
+    with Pool(Assignment(spec, dialect_name, None, ""), jobs, timeout) as pool:
         if ":" in spec:
-            file = chosen(waivers, pool.backend.name)
-        yield _Asked(spec, pool, dialect_named(pool.dialect), file)
+            waivers = chosen(option, pool.backend.name)
+        yield _Target(spec, pool, dialect_named(pool.dialect_name), waivers)
 
 
-def _look(asked: list[_Asked]) -> Callable[[Sequence[Case]], list[Deviation]]:
-    if len(asked) == 1:
-        return looking(asked[0].pool, asked[0].passes)
-    one, other = asked
-    return side_by_side((one.pool, other.pool), (one.row, other.row), (one.waived, other.waived))
+def _look(targets: list[_Target]) -> Callable[[Sequence[Case]], list[Deviation]]:
+    if len(targets) == 1:
+        return fuzzing.looking(targets[0].pool, targets[0].passes)
+    first, second = targets
+    return side_by_side((first.pool, second.pool), (first.dialect, second.dialect), (first.waived, second.waived))
 
 
-def _familiar(asked: _Asked) -> dict[str, Failure]:
-    """Return how the examples of the backend's waivers fail, by the names of the waivers."""
-    if asked.file is None:
+def _familiar(target: _Target) -> dict[str, Failure]:
+    """Return the failures of the examples of the backend's waivers, by the names of the waivers."""
+    if target.waivers is None:
         return {}
-    version, corpus = asked.pool.backend.version, Corpus.load()
+    version, corpus = target.pool.backend.version, Corpus.load()
     examples = {
         waiver.name: case
-        for waiver in asked.file.waivers
-        if waiver.active(asked.row.name, version) and (case := corpus.find(waiver.example)) is not None
+        for waiver in target.waivers.waivers
+        if waiver.active(target.dialect.name, version) and (case := corpus.find(waiver.example)) is not None
     }
-    records = answered(asked.pool, list({case.id: case for case in examples.values()}.values()))
-    return {name: found for name, case in examples.items() if (found := failure(records[case.id])) is not None}
+    records = target.pool.records(list({case.id: case for case in examples.values()}.values()))
+    failures = {name: failure(records[case.id]) for name, case in examples.items()}
+    return {name: known for name, known in failures.items() if known is not None}
 
 
 class _Clock:
-    """Whether to go on, with a line on standard error now and then."""
+    """Whether to go on; it also prints a line on standard error now and then."""
 
     def __init__(self, backend: str, seconds: float | None) -> None:
         self.ran = 0
         self._backend = backend
         self._ends = None if seconds is None else monotonic() + seconds
-        self._told = monotonic()
+        self._printed = monotonic()
 
     def __call__(self, ran: int, failed: int) -> bool:
         self.ran, now = ran, monotonic()
-        if now - self._told >= _SECONDS_BETWEEN_LINES:
-            self._told = now
+        if now - self._printed >= _SECONDS_BETWEEN_LINES:
+            self._printed = now
             click.echo(f"tconv: {self._backend}: {ran} cases, {failed} failed", err=True)
         return self._ends is None or now < self._ends
 
@@ -215,31 +220,32 @@ def _shrinking(number: int, count: int) -> None:
     click.echo(f"tconv: shrinking finding {number + 1} of {count}", err=True)
 
 
-def _written(found: list[Finding], folder: Path, who: str) -> Path:
+def _write(findings: list[Finding], folder: Path, title: str) -> Path:
     cases = [
         replace(
-            one.smallest.case,
-            about=f"{'; '.join(map(_of, one.smallest.records))}; {one.count} such, first {one.first}",
+            finding.smallest.case,
+            about=f"{'; '.join(map(_about, finding.smallest.records))}; {finding.count} such, first {finding.first}",
         )
-        for one in found
+        for finding in findings
     ]
     path = folder / FILE
     with writing(path):
-        path.write_text(case_file(cases, f"What tconv fuzz found: {' '.join(who.split())}"), encoding="utf-8")
+        path.write_text(case_file(cases, f"What tconv fuzz found: {' '.join(title.split())}"), encoding="utf-8")
     return path
 
 
-def _of(record: Record) -> str:
+def _about(record: Record) -> str:
     return f"{record.backend} {summary(record)}"
 
 
-def _table(found: list[Finding]) -> Table:
+def _table(findings: list[Finding]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("finding", overflow="fold")
     table.add_column("cases", justify="right")
     table.add_column("smallest case", overflow="fold")
-    for one in found:
-        smallest = flow(settings(one.smallest.case))
-        what = one.what if one.like is None else f"{one.what} (as {one.like}, which does not cover this case)"
-        table.add_row(Text(what), f"{one.count:,}", Text(smallest if one.whole else f"not shrunk: {smallest}"))
+    for finding in findings:
+        smallest, what = flow(settings(finding.smallest.case)), finding.what
+        if finding.like is not None:
+            what += f" (as {finding.like}, which does not cover this case)"
+        table.add_row(Text(what), f"{finding.count:,}", Text(smallest if finding.whole else f"not shrunk: {smallest}"))
     return table

@@ -1,4 +1,4 @@
-"""`tconv gate`: judge records again."""
+"""`tconv gate`: judge records with waivers again, without a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tconv mutants`: what the corpus notices."""
+"""`tconv mutants`: which misreadings the corpus notices."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ if TYPE_CHECKING:
 @click.command(name="mutants")
 @options.tier
 @options.cases
-@click.option("--dialect", default="onnx/ConvTranspose-22", show_default=True, help="Whose text is misread.")
+@click.option(
+    "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="Whose text is misread."
+)
 @click.option("--redundant", is_flag=True, help="Print each case that another one of its topic makes redundant.")
-def command(tier: Tier, cases: Path | None, dialect: str, redundant: bool) -> int:  # noqa: FBT001 - click's flag
+def command(tier: Tier, cases: Path | None, dialect_name: str, redundant: bool) -> int:  # noqa: FBT001 - click's flag
     """Take each misreading for a backend, and print which cases notice it. Exits with 1 where one survives.
 
     A case is redundant where one other case of its topic notices all that it does. It may be wanted all the same: what
     a runtime gets wrong depends on layouts and types too, of which a misreading knows nothing.
     """
-    row = dialect_named(dialect)
-    measured = measure(Corpus.load(cases).cases(tier), row)
+    dialect = dialect_named(dialect_name)
+    measured = measure(Corpus.load(cases).cases(tier), dialect)
     if redundant:
         for topic in measured.topics:
             for case, stronger in sorted(topic.redundant.items()):
@@ -44,17 +46,17 @@ def command(tier: Tier, cases: Path | None, dialect: str, redundant: bool) -> in
     out = console()
     out.print(_misreadings(measured))
     out.print(_topics(measured))
-    # A text without a bias cannot be misread about one.
+    # A misreading may change no case: in a dialect without a bias, for example, one that is about the bias.
     survivors = [power.misreading.name for power in measured.powers if power.survives and power.affected]
-    unmoved = [power.misreading.name for power in measured.powers if not power.affected]
-    asked = len(measured.powers) - len(unmoved)
+    without_effect = [power.misreading.name for power in measured.powers if not power.affected]
+    count = len(measured.powers) - len(without_effect)
     out.print(
-        f"{asked - len(survivors)} of {asked} misreadings are noticed by {measured.cases:,} cases of the {tier} tier "
-        f"in {row.name}; {len(measured.needed)} cases would do for them",
+        f"{count - len(survivors)} of {count} misreadings are noticed by {measured.cases:,} cases of the {tier} tier "
+        f"in {dialect.name}; {len(measured.needed)} cases would do for them",
         markup=False,
     )
-    if unmoved:
-        out.print(f"not to be noticed, as they change no case: {', '.join(unmoved)}", markup=False)
+    if without_effect:
+        out.print(f"not to be noticed, as they change no case: {', '.join(without_effect)}", markup=False)
     if survivors:
         out.print(f"survivors: {', '.join(survivors)}", markup=False)
     return int(bool(survivors))
@@ -79,7 +81,7 @@ def _topics(measured: Measured) -> Table:
     for column in ("cases", "notice", "redundant"):
         table.add_column(column, justify="right")
     table.add_column("noticed by this topic alone", overflow="fold")
-    for one in measured.topics:
-        counts = (one.cases, len(one.noticed), len(one.redundant))
-        table.add_row(one.name, *(f"{count:,}" for count in counts), ", ".join(sorted(one.alone)))
+    for topic in measured.topics:
+        counts = (topic.cases, len(topic.noticed), len(topic.redundant))
+        table.add_row(topic.name, *(f"{count:,}" for count in counts), ", ".join(sorted(topic.alone)))
     return table

@@ -20,7 +20,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 @contextmanager
 def showing(backend: str) -> Iterator[Callable[[int, int, Line | None], None]]:
-    """Yield a function that shows how many cases of how many are done."""
+    """Yield a function that shows how many of all cases are done."""
     if sys.stderr.isatty():
         with _bar() as bar:
             task = bar.add_task(backend, total=None, rate="")

@@ -1,4 +1,4 @@
-"""`tconv report`: the page of records, made again."""
+"""`tconv report`: the page of records, without a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tconv resolve`: one's own attributes in every dialect, side by side."""
+"""`tconv resolve`: sizes and attributes in every dialect, side by side."""
 
 from __future__ import annotations
 
@@ -51,8 +51,10 @@ def _sizes(name: str, text: str, *, required: bool = False) -> Callable[[_Comman
 @_sizes("output_shape", "The output's spatial sizes.")
 @click.option("--auto-pad", type=click.Choice([mode.value for mode in AutoPad]), default=None, help="The padding mode.")
 @click.option("--groups", type=int, default=None, help="The number of groups.")
-@click.option("--dialect", "only", type=click.Choice(list(DIALECTS)), default=None, help="One dialect; default: all.")
-def command(only: str | None, auto_pad: str | None, groups: int | None, **lists: list[int] | None) -> None:
+@click.option(
+    "--dialect", "dialect_name", type=click.Choice(list(DIALECTS)), default=None, help="One dialect; default: all."
+)
+def command(dialect_name: str | None, auto_pad: str | None, groups: int | None, **lists: list[int] | None) -> None:
     """Print what each dialect makes of sizes and attributes. A single number is meant for every axis."""
     spatial, kernel = lists.pop("spatial") or [], lists.pop("kernel") or []
     kernel = kernel * len(spatial) if len(kernel) == 1 else kernel
@@ -64,23 +66,23 @@ def command(only: str | None, auto_pad: str | None, groups: int | None, **lists:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("dialect", "pads_begin", "pads_end", "output", "reading"):
         table.add_column(column, overflow="fold")
-    for name in [only] if only else DIALECTS:
-        _rows(table, name, spatial, kernel, given | {"auto_pad": auto_pad, "groups": groups})
+    for name in [dialect_name] if dialect_name else DIALECTS:
+        _add_rows(table, name, spatial, kernel, given | {"auto_pad": auto_pad, "groups": groups})
     console().print(table)
 
 
-def _rows(table: Table, name: str, spatial: list[int], kernel: list[int], given: dict[str, Any]) -> None:
-    """Add the primary geometry, and every disputed reading that gives another one."""
-    seen = []
-    for reading in ("", *api.disputed(name)):
+def _add_rows(table: Table, dialect_name: str, spatial: list[int], kernel: list[int], given: dict[str, Any]) -> None:
+    """Add the primary geometry, and that of every disputed reading that gives another one."""
+    geometries = []
+    for reading in ("", *api.disputed(dialect_name)):
         try:
             geometry = api.resolve(
-                spatial=spatial, kernel=kernel, dialect=name, reading=(reading,) if reading else (), **given
+                spatial=spatial, kernel=kernel, dialect=dialect_name, reading=(reading,) if reading else (), **given
             )
         except Invalid as error:
             cells: tuple[str, ...] = ("", "", f"refused: {error}")
         else:
-            cells = tuple(str(list(x)) for x in (geometry.pads_begin, geometry.pads_end, geometry.output))
-        if cells not in seen:
-            seen.append(cells)
-            table.add_row(*map(Text, ("" if reading else name, *cells, reading or "primary")))
+            cells = tuple(str(list(sizes)) for sizes in (geometry.pads_begin, geometry.pads_end, geometry.output))
+        if cells not in geometries:
+            geometries.append(cells)
+            table.add_row(*map(Text, ("" if reading else dialect_name, *cells, reading or "primary")))

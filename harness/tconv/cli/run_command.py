@@ -1,4 +1,4 @@
-"""`tconv run`: the main job."""
+"""`tconv run`: run cases on backends, judge them, report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ALL = "all"
     show_default=True,
     help="Whom to judge; 'all' for those that are there.",
 )
-@click.option("--dialect", default=None, help="The dialect to speak; default: the backend's first.")
+@click.option("--dialect", "dialect_name", default=None, help="The dialect to speak; default: the backend's first.")
 @options.tier
 @options.cases
 @options.waivers
@@ -55,7 +55,7 @@ _ALL = "all"
 def command(
     patterns: tuple[str, ...],
     backends: tuple[str, ...],
-    dialect: str | None,
+    dialect_name: str | None,
     tier: Tier,
     cases: Path | None,
     waivers: str | None,
@@ -82,24 +82,23 @@ def command(
     backends = tuple(names()) if everyone else backends
     corpus = Corpus.load(cases)
     selection = Selection(corpus, tier, patterns, str(cases or ""))
-    # So is a pattern that matches nothing.
+    # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
     selection.cases()
-    # A bad waiver file is to be known before the run, not after it.
-    known = {backend: chosen(waivers, backend) for backend in backends}
+    waiver_files = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
     for backend in backends:
-        settings = Settings(backend, dialect, jobs, timeout, output, resume, repeat)
+        settings = Settings(backend, dialect_name, jobs, timeout, output, resume, repeat)
         try:
             with showing(backend) as progress:
                 path = run(selection, settings, progress)
         except (BackendMissing, DialectError) as error:
-            # One that was there and is lost is no stranger: its run is not complete.
+            # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
             if not everyone or isinstance(error, BackendLost):
                 raise
             click.echo(f"tconv: {backend} is left out: {error}", err=True)
             continue
         finished = read(path)
-        file = known[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
+        file = waiver_files[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
         assessments.append(assessed(finished, file, corpus, strict=strict, own=cases is None or waivers is not None))
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")

@@ -13,16 +13,16 @@ from tconv.reports import account
 
 
 @click.command(name="show")
-@click.argument("case")
-@click.option("--dialect", "only", default=None, help="One dialect; default: all.")
+@click.argument("case_id", metavar="CASE")
+@click.option("--dialect", "dialect_name", default=None, help="One dialect; default: all.")
 @options.cases
-def command(case: str, only: str | None, cases: Path | None) -> None:
+def command(case_id: str, dialect_name: str | None, cases: Path | None) -> None:
     """Print CASE in each dialect: call, geometry, readings, what is owed, and how the tolerance is derived."""
-    found = Corpus.load(cases).one(case)
-    rows = [dialect_named(only)] if only else list(DIALECTS.values())
-    for line in account.of_case(found):
+    case = Corpus.load(cases).one(case_id)
+    dialects = [dialect_named(dialect_name)] if dialect_name else list(DIALECTS.values())
+    for line in account.of_case(case):
         click.echo(line)
-    for row in rows:
+    for dialect in dialects:
         click.echo()
-        for line in account.in_dialect(found, row):
+        for line in account.in_dialect(case, dialect):
             click.echo(line)

@@ -14,7 +14,7 @@ from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file
 from tconv.dialects import dialect_named
 from tconv.errors import one_line, writing
-from tconv.execution.pool import Pool, asking
+from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import failure
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Record
 
 _NAME = "minimal"
-_ASKED_BETWEEN_LINES = 100
+_CASES_BETWEEN_LINES = 100
 
 
 @click.command(name="shrink")
-@click.argument("case")
+@click.argument("case_id", metavar="CASE")
 @click.option("--backend", default="onnxruntime", show_default=True, help="Who fails.")
-@click.option("--dialect", default=None, help="The dialect to speak; default: the backend's first.")
+@click.option("--dialect", "dialect_name", default=None, help="The dialect to speak; default: the backend's first.")
 @options.cases
 @click.option(
     "--timeout", type=click.FloatRange(min=0.05), default=10.0, show_default=True, help="Seconds for one case."
@@ -46,31 +46,31 @@ _ASKED_BETWEEN_LINES = 100
     help="The file to write; default: standard output.",
 )
 def command(
-    case: str, backend: str, dialect: str | None, cases: Path | None, timeout: float, output: Path | None
+    case_id: str, backend: str, dialect_name: str | None, cases: Path | None, timeout: float, output: Path | None
 ) -> int:
     """Find the smallest case that fails as CASE does, and print it as a case file.
 
     Simpler cases are run until none of them fails alike: with the same kind of verdict and, where the wrong output is
     explained, an explanation in common; else with the same words. Exits with 1 where CASE does not fail.
     """
-    found = Corpus.load(cases).one(case)
-    if dialect is not None:
-        dialect_named(dialect)
-    with Pool(Assignment(backend, dialect, None, ""), 1, timeout) as pool:
-        ask, row = _counted(asking(pool)), dialect_named(pool.dialect)
-        record = ask(found)
+    case = Corpus.load(cases).one(case_id)
+    if dialect_name is not None:
+        dialect_named(dialect_name)
+    with Pool(Assignment(backend, dialect_name, None, ""), 1, timeout) as pool:
+        run, dialect = _counted(pool.record), dialect_named(pool.dialect_name)
+        record = run(case)
         wanted = failure(record)
         if wanted is None:
             click.echo(f"tconv: a case must fail to be shrunk (got {one_line(headline(record.verdict))})", err=True)
             return 1
-        result = shrunk(found, record, row, _alike(wanted, ask))
+        result = shrunk(case, record, dialect, _alike(wanted, run))
     smallest = replace(result.case, id=_NAME, about=summary(result.result))
-    text = case_file([smallest], f"The smallest case that fails as {found.id} does.")
+    text = case_file([smallest], f"The smallest case that fails as {case.id} does.")
     file = output or Path(f"{_NAME}.yaml")
-    words = ["tconv", "run", "--cases", str(file), "--backend", backend, "--dialect", pool.dialect]
+    words = ["tconv", "run", "--cases", str(file), "--backend", backend, "--dialect", pool.dialect_name]
     lines = [summary(result.result), f"{result.tried} simpler cases were run", shlex.join(words)]
     if output is None:
-        # All of it is a case file, comments included.
+        # The output must be a case file: these lines go into comments.
         lines[-1] = f"kept as {file}: {lines[-1]}"
         click.echo("".join(f"# {line}\n" for line in lines) + text, nl=False)
         return 0
@@ -80,25 +80,25 @@ def command(
     return 0
 
 
-def _alike(wanted: Failure, ask: Callable[[Case], Record]) -> Callable[[Case], Record | None]:
-    """Return what runs a case and returns its record where the failure is the one that is wanted."""
+def _alike(wanted: Failure, run: Callable[[Case], Record]) -> Callable[[Case], Record | None]:
+    """Return a function that runs a case, and returns its record where it fails as wanted."""
 
-    def same(case: Case) -> Record | None:
-        record = ask(case)
+    def run_alike(case: Case) -> Record | None:
+        record = run(case)
         return record if wanted.alike(failure(record)) else None
 
-    return same
+    return run_alike
 
 
-def _counted(ask: Callable[[Case], Record]) -> Callable[[Case], Record]:
-    """Return the same with a line on standard error now and then."""
-    asked = 0
+def _counted(run: Callable[[Case], Record]) -> Callable[[Case], Record]:
+    """Return a function that runs a case, and now and then prints to standard error how many it has run."""
+    count = 0
 
-    def asked_once_more(case: Case) -> Record:
-        nonlocal asked
-        asked += 1
-        if asked % _ASKED_BETWEEN_LINES == 0:
-            click.echo(f"tconv: {asked} cases tried", err=True)
-        return ask(case)
+    def run_and_count(case: Case) -> Record:
+        nonlocal count
+        count += 1
+        if count % _CASES_BETWEEN_LINES == 0:
+            click.echo(f"tconv: {count} cases tried", err=True)
+        return run(case)
 
-    return asked_once_more
+    return run_and_count

@@ -1,4 +1,4 @@
-"""What a case file may say: typed models at the file boundary, and nothing behind it."""
+"""The models of a case file. They are used where the file is read, and nowhere else."""
 
 from __future__ import annotations
 

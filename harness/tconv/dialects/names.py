@@ -1,16 +1,18 @@
-"""The names that files give to dialects, constraints and attributes, as types that know them.
+"""The names that files give to dialects, constraints, attributes and misreadings, as types that know them.
 
-What is recorded is read whatever it names: another version may have known more. An editor completes both.
+In a record any name is read: another version may have known more. An editor completes both.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, GetPydanticSchema
+from pydantic_core import CoreSchema, core_schema
 
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.readings import Together
 from tconv.documents.models import known_as
 from tconv.vocabulary import ATTRIBUTES
 
@@ -21,3 +23,11 @@ ConstraintName = Annotated[RecordedConstraint, known_as("a constraint's name", C
 AttributeName = Annotated[
     str, Field(json_schema_extra={"enum": list(ATTRIBUTES)}), known_as("an attribute's name", ATTRIBUTES)
 ]
+
+
+def _joined(*_: object) -> CoreSchema:
+    return core_schema.no_info_after_validator_function(Together.parse, core_schema.str_schema())
+
+
+MisreadingNames = Annotated[Together, GetPydanticSchema(_joined)]
+"""Misreadings that give an output together; in a file a text, in which ` + ` joins them."""

@@ -1,4 +1,4 @@
-"""What pydantic holds against a file, as one sentence about one place of it."""
+"""Pydantic's errors about a file, as one sentence about one place of the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Location: TypeAlias = tuple[int | str, ...]
 
-# Where pydantic speaks of Python's types.
+# What the user is shown instead of the names of Python's types.
 _TYPES: Final = {
     "int_type": "an integer",
     "float_type": "a number",
@@ -26,23 +26,23 @@ _TYPES: Final = {
     "dict_type": "a mapping",
     "model_type": "a mapping",
 }
-# Errors whose words are a whole sentence.
+# Errors whose message is shown as it is.
 _WHOLE: Final = {UNKNOWN_KEY, "value_error"}
 # How pydantic begins its sentences, and what it adds where validation may change a length.
 _FRAME: Final = re.compile(r"^\w+ should | after validation.*")
 
 
 class _Fault(NamedTuple):
-    """An error of pydantic, read in the tree.
+    """An error of pydantic at its place in the tree.
 
     Attributes:
-        asked: what it has in common with the other errors of a union: where the outermost union stands.
+        group: the location of the outermost union; errors of the members of a union have it in common.
         location: where it stands, without the names of the unions' members.
         key: whether the key is at fault.
         error: what pydantic says.
     """
 
-    asked: Location
+    group: Location
     location: Location
     key: bool
     error: ErrorDetails
@@ -53,7 +53,7 @@ class _Fault(NamedTuple):
 
 
 def first_complaint(root: Node, error: ValidationError) -> tuple[Location, bool, str]:
-    """Return what is said first: the errors of a union's members are one complaint, and the deepest of them count.
+    """Return what is reported first: the errors of a union's members are one complaint, made of the deepest of them.
 
     Args:
         root: the document that was validated.
@@ -63,10 +63,10 @@ def first_complaint(root: Node, error: ValidationError) -> tuple[Location, bool,
         The place, whether its key is at fault and not its value, and the sentence.
     """
     groups: dict[Location, list[_Fault]] = {}
-    # A misspelt key is unknown, and its right spelling is missing; the former tells more.
+    # A misspelt key is unknown and its right spelling is missing; the former error is more helpful, so it goes first.
     for details in sorted(error.errors(include_url=False), key=lambda details: details["type"] == "missing"):
         fault = _fault(root, details)
-        groups.setdefault(fault.asked, []).append(fault)
+        groups.setdefault(fault.group, []).append(fault)
     faults = next(iter(groups.values()))
     head = max(faults, key=lambda fault: fault.depth)
     alternatives = [fault.error for fault in faults if (fault.depth, fault.location) == (head.depth, head.location)]
@@ -75,16 +75,16 @@ def first_complaint(root: Node, error: ValidationError) -> tuple[Location, bool,
 
 
 def _fault(root: Node, error: ErrorDetails) -> _Fault:
-    node, location, asked = root, [], None
+    node, location, group = root, [], None
     for segment in error["loc"][: -1 if error["type"] == "missing" else None]:
         if segment in node.parts:
             node = node.parts[segment]
             location.append(segment)
-        elif asked is None:
-            asked = tuple(location)
+        elif group is None:
+            group = tuple(location)
     unknown = [error["ctx"]["key"]] if error["type"] == UNKNOWN_KEY else []
     is_key = bool(unknown) or error["loc"][-1:] == ("[key]",)
-    return _Fault(error["loc"] if asked is None else asked, (*location, *unknown), is_key, error)
+    return _Fault(error["loc"] if group is None else group, (*location, *unknown), is_key, error)
 
 
 def _sentence(errors: list[ErrorDetails]) -> str:
@@ -98,14 +98,14 @@ def _sentence(errors: list[ErrorDetails]) -> str:
 
 
 def _must(error: ErrorDetails) -> str:
-    """Return what must be, as what follows 'must'."""
+    """Return what follows 'must' in the sentence."""
     if error["type"] in _TYPES:
         return f"be {_TYPES[error['type']]}"
     return _FRAME.sub("", error["msg"])
 
 
 def _either(musts: list[str]) -> str:
-    """Join alternatives; `be` is said once."""
+    """Join alternatives, with one `be` for all."""
     first, *others = dict.fromkeys(musts)
     *head, last = [first, *(other.removeprefix("be ") if first.startswith("be ") else other for other in others)]
     return f"{', '.join(head)} or {last}" if head else last

@@ -25,12 +25,12 @@ MAX_BYTES: Final = MAX_CHARACTERS
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a YAML file says, and where.
+    """The value of a YAML file, and the places of its parts.
 
     Attributes:
         path: the file.
         value: plain dicts with text as keys, lists, str, int, float, bool and None; aliases share their value.
-        root: the tree that knows the places; ask `mark`.
+        root: the tree of the places; use `mark`.
     """
 
     path: Path
@@ -42,7 +42,7 @@ class Document:
 
         Args:
             location: the keys and indices that lead to the value.
-            key: the place of its key is wanted; in a list, that is the place of the value.
+            key: whether the place of its key is wanted; in a list, that is the place of the value.
 
         Returns:
             1-based line and column; those of the nearest enclosing value where the location does not exist.
@@ -75,7 +75,7 @@ def read(path: Path) -> Document:
 
 
 def load(path: Path, model: type[M]) -> tuple[M, Document]:
-    """Read a YAML file and validate it; the model's own validators may say more by a ValueError.
+    """Read a YAML file and validate it; the model's own validators raise a ValueError for what they refuse.
 
     Args:
         path: the file.
@@ -85,8 +85,8 @@ def load(path: Path, model: type[M]) -> tuple[M, Document]:
         The model, and the document for errors that are found later.
 
     Raises:
-        FileError: as `read`, or at the first place that the model does not accept. Unknown keys go before missing
-            ones: a misspelt key is both.
+        FileError: as `read`, or at the first place that the model does not accept. An unknown key is reported before
+            a missing one, because a misspelt key is both.
     """
     document = read(path)
     try:
@@ -97,13 +97,13 @@ def load(path: Path, model: type[M]) -> tuple[M, Document]:
 
 
 def error_at(document: Document, location: Sequence[str | int], message: str, *, key: bool = False) -> FileError:
-    """Return the error that says `message` at a place of the document.
+    """Return the error with `message` at a place of the document.
 
     Args:
         document: what was read.
         location: the keys and indices that lead to the place.
-        message: what must be, what it got, what to do; one line.
-        key: the key is at fault, not the value.
+        message: what must be, what was got, what to do; one line.
+        key: whether the key is at fault, not the value.
     """
     return FileError(document.path, message, *document.mark(location, key=key))
 

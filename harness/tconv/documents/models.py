@@ -1,4 +1,4 @@
-"""What the models of files are made of, so that pydantic's errors say what a person can act on."""
+"""Parts of the models of files, made so that pydantic's errors tell the user what to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 UNKNOWN_KEY = "unknown_key"
-"""The type of the error whose context names a `key`, which is at fault."""
+"""The type of the error about an unknown key, which is `key` in its context."""
 
 
 class Part(BaseModel):
@@ -26,7 +26,7 @@ class Part(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _knows_its_keys(cls, value: Any) -> Any:  # noqa: ANN401 - whatever stands in the file
-        """Refuse an unknown key here, where the known ones are at hand for a suggestion."""
+        """Refuse an unknown key before pydantic does, with a suggestion from the known ones."""
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for key in value if isinstance(value, dict) else ():
             if key not in known:
@@ -38,7 +38,7 @@ class Part(BaseModel):
 
 
 def known_as(what: str, words: Collection[str]) -> AfterValidator:
-    """Accept one of the words alone, and suggest the nearest for another."""
+    """Accept only these words, and suggest the nearest for another."""
 
     def check(text: str) -> str:
         if text not in words:
@@ -49,7 +49,7 @@ def known_as(what: str, words: Collection[str]) -> AfterValidator:
 
 
 def _list_of(items: str) -> BeforeValidator:
-    """Say of what a list is where the value is none; pydantic itself says no more than that it must be a list."""
+    """Name the items in the error for a value that is no list; pydantic says only that it must be a list."""
 
     def check(value: object) -> object:
         if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The scalars of the core schema of YAML 1.2, section 10.3: what a text means that has no quotes."""
+"""The scalars of the core schema of YAML 1.2, section 10.3: the value of a text without quotes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Scalar: TypeAlias = str | int | float | bool | None
 
 
 class Kind(NamedTuple):
-    """A tag of the schema: how its values are written, and what a text that is written so means."""
+    """A tag of the schema: the pattern of its texts, and the function from such a text to its value."""
 
     pattern: re.Pattern[str]
     value: Callable[[str], Scalar]
@@ -33,7 +33,7 @@ _NUMBER = (
     r"|\.(nan|NaN|NAN)"
 )
 
-# In the order in which a text without tag and quotes tries them.
+# A text without tag and quotes is of the first kind whose pattern it matches.
 KINDS: Final = {
     "null": Kind(re.compile("null|Null|NULL|~|"), lambda _: None),
     "bool": Kind(re.compile("true|True|TRUE|false|False|FALSE"), lambda text: text[0] in "tT"),

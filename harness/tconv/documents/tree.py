@@ -1,7 +1,7 @@
 """YAML text as a tree of plain values that know their places, by the core schema of YAML 1.2.
 
-PyYAML supplies the events of the text. Its composers are not used: they forget where an alias stands, and that of
-libyaml ends the process where lists are nested deeply. Every limit is checked on the event that breaks it, so nothing
+PyYAML supplies the events of the text. Its composers are not used: they do not store where an alias stands, and that of
+libyaml ends the process where lists are nested deeply. Every limit is checked at the event that exceeds it, so nothing
 large is ever built.
 """
 
@@ -43,10 +43,10 @@ MAX_DIGITS: Final = 100
 # libyaml where PyYAML was built with it: it is much faster.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# What YAML 1.2 forbids, a byte order mark in the middle, and what YAML 1.1 alone takes for the end of a line: with the
-# last, a comment of one reader would be a key of another.
+# What YAML 1.2 forbids, a byte order mark in the middle, and what is the end of a line in YAML 1.1 alone: a reader of
+# one version would read a comment where a reader of the other reads a key.
 _UNREADABLE = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-# Only PyYAML without libyaml lets escapes name them.
+# Surrogates; only PyYAML without libyaml accepts escapes for them.
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile("\r\n|\r|\n")
 _TAB_AS_INDENTATION = re.compile(r"[ ?:-]*\t\s*")
@@ -132,7 +132,7 @@ class _Composer:
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
         self._events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
-        # A scalar's event is read anew, as a key or as a value; None is a list or mapping that has not ended.
+        # A scalar is stored as its event, as it may be used as a key or a value; None is a list or mapping still open.
         self._anchors: dict[str | None, Node | ScalarEvent | None] = {}
         self._values = 0
         self._characters = len(text)
@@ -199,7 +199,7 @@ class _Composer:
             if not isinstance(key, ScalarEvent):
                 message = "must have words as keys (got a list or a mapping); put text with brackets in quotes"
                 self._refuse(event, message)
-            # A key is its text, whatever that would be as a value.
+            # Keys are texts: 1 is the key "1", also where the value would be an integer.
             if first := parts.get(key.value):
                 message = f"must have each key once (got {shown(key.value)}, as in line {first.key[0]}); remove one"
                 self._refuse(event, message)

@@ -1,4 +1,4 @@
-"""One case from expectation to record, in the worker, where the arrays are."""
+"""A case from expectation to record, in the worker, where the arrays are."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, DType
 
 MOST_ARTIFACTS = 1000
-"""Files a worker; past them failures are recorded without their arrays."""
+"""How many artifacts a worker writes; later failures are recorded without their arrays."""
 
 
 class Evaluator:
-    """A backend asked case by case in one dialect.
+    """Runs cases on a backend in one dialect, and judges what it does with them.
 
     Args:
         backend: the runtime.
         name: the backend's name in records.
-        dialect: the dialect that cases are said in.
+        dialect: the dialect that expresses the cases.
         accumulates: what the backend accumulates f16 and bf16 in.
         folder: where artifacts go, in `artifacts/`; None for nowhere.
-        repeat: how often each case is asked; answers that differ are unstable.
+        repeat: how often each case is run; outcomes that differ are unstable.
     """
 
     def __init__(
@@ -61,15 +61,15 @@ class Evaluator:
         self._accumulates = accumulates
         self._folder = folder
         self._repeat = repeat
-        self._written = 0
+        self._artifacts = 0
 
     def evaluate(self, case: Case, progress: Callable[[str], None] = lambda _: None) -> Record:
         """Run and judge one case.
 
         Args:
             case: the case.
-            progress: called with `begin` before the backend is called, and with `answered` after it: what passes in
-                between is the backend's time, and a death or a silence there is its own.
+            progress: called with `begin` before the backend is called, and with `answered` after it: the time between
+                them is the backend's, and so is a death or a silence.
         """
         problem = Problem(case, self._dialect)
         if isinstance(problem.expectation, Inexpressible):
@@ -79,12 +79,13 @@ class Evaluator:
         for _ in range(self._repeat):
             progress("begin")
             started = perf_counter()
-            outcomes.append(self._answer(call, arrays))
+            outcomes.append(self._outcome(call, arrays))
             seconds += perf_counter() - started
             progress("answered")
         outcome = outcomes[0]
-        if other := next((one for one in outcomes if not _alike(one, outcome)), None):
-            return self._record(case, ver.Unstable(f"{_told(outcome)}, and then {_told(other)}"), seconds, call=call)
+        if other := next((other for other in outcomes if not _alike(outcome, other)), None):
+            message = f"{_described(outcome)}, and then {_described(other)}"
+            return self._record(case, ver.Unstable(message), seconds, call=call)
         verdict = judge(problem, outcome, self._accumulates)
         if isinstance(verdict, ver.Agreed):
             return self._record(case, verdict, seconds)
@@ -92,14 +93,14 @@ class Evaluator:
         record = self._record(case, verdict, seconds, artifact, call)
         try:
             diagnosis = self._diagnosis(problem, outcome, verdict)
-        except Exception as error:  # noqa: BLE001 - a verdict is not lost for want of an explanation
+        except Exception as error:  # noqa: BLE001 - the verdict is recorded even where the diagnosis fails
             diagnosis = Diagnosis((), f"undiagnosed, the search failed: {type(error).__name__}: {error}")
         if diagnosis is None:
             return record
         return replace(record, diagnosis=diagnosis.explained, described=diagnosis.described or None)
 
     def _diagnosis(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> Diagnosis | None:
-        """Return why an output is wrong, where there is one."""
+        """Return why an output is wrong; None where there is no wrong output to explain."""
         wrong = isinstance(verdict, ver.Differed | ver.WrongShape)
         if not wrong or not isinstance(outcome, out.Produced) or problem.values is None:
             return None
@@ -107,10 +108,10 @@ class Evaluator:
             return None
         return diagnose(problem, to_ncx(outcome.array, problem.call.data_format), self._accumulates)
 
-    def _answer(self, call: Call, arrays: Mapping[str, Array]) -> out.Outcome:
+    def _outcome(self, call: Call, arrays: Mapping[str, Array]) -> out.Outcome:
         try:
             outcome = self._backend.run(call, arrays)
-        except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is its answer
+        except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
             return out.Broke(f"{type(error).__name__}: {error}")
         return _checked(outcome)
 
@@ -122,30 +123,30 @@ class Evaluator:
         artifact: str | None = None,
         call: Call | None = None,
     ) -> Record:
-        told = isinstance(verdict, ver.Differed)
-        tolerance = _tolerance(verdict, case.x.dtype, self._accumulates) if told else None
-        summary = None if call is None else summarised(call)
+        differed = isinstance(verdict, ver.Differed)
+        tolerance = _tolerance(verdict, case.x.dtype, self._accumulates) if differed else None
+        summary = None if call is None else _call_summary(call)
         return Record(case.id, self._name, self._dialect.name, verdict, seconds, artifact, summary, tolerance)
 
     def _artifact(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> str | None:
         """Write the arrays of a wrong output; return the path relative to the folder."""
         wrong = isinstance(verdict, ver.Differed | ver.WrongShape | ver.WrongDtype)
-        if self._folder is None or not wrong or self._written >= MOST_ARTIFACTS:
+        if self._folder is None or not wrong or self._artifacts >= MOST_ARTIFACTS:
             return None
         if not isinstance(outcome, out.Produced) or problem.values is None:
             return None
         # An output of another rank has no layout; it is written as it is.
-        ranked = outcome.array.ndim == problem.call.rank + 2
-        actual = to_ncx(outcome.array, problem.call.data_format) if ranked else outcome.array
+        has_layout = outcome.array.ndim == problem.call.rank + 2
+        actual = to_ncx(outcome.array, problem.call.data_format) if has_layout else outcome.array
         expected = problem.truth.values(problem.values.primary.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": actual}
         path = artifacts.write(self._folder, (self._name, self._dialect.name, problem.case.id), arrays)
-        self._written += path is not None
+        self._artifacts += path is not None
         return path
 
 
-def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend of anyone's may return anything
-    """Return the outcome if it is one: what is not would end the worker, or break the record file."""
+def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return anything
+    """Return the outcome, or `Broke` for a value that is none: it would end the worker, or break the record file."""
     array: object = getattr(outcome, "array", None)
     match outcome:
         case out.Produced() if not isinstance(array, np.ndarray):
@@ -166,16 +167,16 @@ def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend of anyone
             return out.Broke(f"must return an outcome (got {outcome!r:.200})")
 
 
-def _alike(one: out.Outcome, two: out.Outcome) -> bool:
-    """Return whether two answers to the same call are the same: bit for bit where they are arrays, NaN aside."""
-    if isinstance(one, out.Produced) and isinstance(two, out.Produced):
-        return one.array.dtype == two.array.dtype and np.array_equal(
-            _values(one.array), _values(two.array), equal_nan=True
+def _alike(first: out.Outcome, second: out.Outcome) -> bool:
+    """Return whether two outcomes of a call are the same: bit for bit where they are arrays, NaN aside."""
+    if isinstance(first, out.Produced) and isinstance(second, out.Produced):
+        return first.array.dtype == second.array.dtype and np.array_equal(
+            _values(first.array), _values(second.array), equal_nan=True
         )
-    if isinstance(one, out.ShapeOnly):
-        return one == two
-    # Messages may hold numbers of their own, of nodes say.
-    return type(one) is type(two)
+    if isinstance(first, out.ShapeOnly):
+        return first == second
+    # Messages are not compared: the names of nodes in them may be numbered anew in each run.
+    return type(first) is type(second)
 
 
 def _values(array: Array) -> Array:
@@ -183,7 +184,7 @@ def _values(array: Array) -> Array:
         return array.astype(np.float64)
 
 
-def _told(outcome: out.Outcome) -> str:
+def _described(outcome: out.Outcome) -> str:
     if not isinstance(outcome, out.Produced):
         return f"{type(outcome).__name__.lower()}: {outcome}"[:_LONGEST_OUTCOME]
     first = outcome.array.ravel()[:_FIRST].tolist()
@@ -199,10 +200,10 @@ def _numeric(array: Array) -> bool:
     return array.dtype.kind in "fiub" or array.dtype in NUMPY_TYPES.values()
 
 
-def summarised(call: Call) -> CallSummary:
+def _call_summary(call: Call) -> CallSummary:
     """Return a call as it stands in a record."""
     attributes = {name: list(value) if isinstance(value, tuple) else value for name, value in call.attributes.items()}
-    inputs = [(one.name, list(one.shape), str(one.dtype or "integers")) for one in call.inputs]
+    inputs = [(tensor.name, list(tensor.shape), str(tensor.dtype or "integers")) for tensor in call.inputs]
     return CallSummary(attributes, inputs, str(call.data_format), str(call.filter_format))
 
 

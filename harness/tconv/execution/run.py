@@ -1,4 +1,4 @@
-"""A run: the cases of a selection on one backend, into one record file that a later run may resume."""
+"""A run: the cases of a selection on a backend, into a record file that a later run may resume."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tconv.execution.worker import Assignment
 from tconv.records.record_file import RunHeader, header_line, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from tconv.cases.case import Case
@@ -39,7 +39,7 @@ class Selection:
         corpus: where they come from.
         tier: smoke, gate or full.
         patterns: any of which a case must match; none means all.
-        path: what was named to find the corpus; empty for tconv's own.
+        path: the path of the corpus as the user wrote it; empty for tconv's own.
     """
 
     corpus: Corpus
@@ -49,7 +49,7 @@ class Selection:
 
     @property
     def name(self) -> str:
-        """A word for records and page of a part of the corpus, so that they do not replace the whole's; else empty."""
+        """A part of the file names of a run with patterns, so that it does not replace the files of the whole."""
         words = "|".join(self.patterns)
         return f"selection-{blake2b(words.encode(), digest_size=4).hexdigest()}" if words else ""
 
@@ -59,19 +59,19 @@ class Selection:
         Raises:
             UsageError: a pattern matches none, or the tier has none.
         """
-        found = {case.id: case for case in self.corpus.cases(self.tier, self.patterns)}
+        selected = {case.id: case for case in self.corpus.cases(self.tier, self.patterns)}
         for text in self.patterns:
             pattern = parse(text)
-            if any(pattern.matches(case.id, case.facts) for case in found.values()):
+            if any(pattern.matches(case.id, case.facts) for case in selected.values()):
                 continue
-            # A case that is named is meant, in whatever tier it is.
-            named = {case.id: case for case in self.corpus.cases("full", (text,))}
-            if not named:
+            # A pattern that matches nothing in the tier selects from the whole corpus.
+            matching = {case.id: case for case in self.corpus.cases("full", (text,))}
+            if not matching:
                 raise self.corpus.unmatched(text)
-            found |= named
-        if not found:
+            selected |= matching
+        if not selected:
             raise UsageError(f"the {self.tier} tier must have a case (got none); choose another with --tier")
-        return list(found.values())
+        return list(selected.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +80,16 @@ class Settings:
 
     Attributes:
         backend: an installed name or `package.module:attribute`.
-        dialect: the dialect's name; None for the backend's first.
+        dialect_name: the dialect's name; None for the backend's first.
         jobs: worker processes.
-        timeout: seconds that one case may take.
+        timeout: seconds that a case may take.
         output: the folder of records and artifacts.
         resume: whether to go on with a record file whose header is equal.
-        repeat: how often each case is asked.
+        repeat: how often each case is run.
     """
 
     backend: str
-    dialect: str | None
+    dialect_name: str | None
     jobs: int
     timeout: float
     output: Path
@@ -103,30 +103,32 @@ def run(selection: Selection, settings: Settings, progress: Callable[[int, int, 
     Args:
         selection: the cases.
         settings: how they are run.
-        progress: called with the number done, the number of all, and the last line (None at the start).
+        progress: called with the number of cases done, the number of all, and the last line (None at the start).
 
     Raises:
         BackendMissing: the backend is not there or does not start.
         UsageError: there is no such dialect, or the backend does not speak it.
-        FileError: `resume` was asked and the record file is of another run, or it cannot be written.
+        FileError: the record file to be resumed is of another run, or it cannot be written.
     """
-    if settings.dialect is not None:
-        # Known without a worker, which takes a while to start.
-        dialect_named(settings.dialect)
+    if settings.dialect_name is not None:
+        # An unknown name is refused before a worker starts, which takes a while.
+        dialect_named(settings.dialect_name)
     cases = selection.cases()
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
-    assignment = Assignment(settings.backend, settings.dialect, str(settings.output.resolve()), "", settings.repeat)
+    folder = str(settings.output.resolve())
+    assignment = Assignment(settings.backend, settings.dialect_name, folder, "", settings.repeat)
     with Pool(assignment, settings.jobs, settings.timeout) as pool:
         header = _header(selection, settings, pool, len(cases))
         path = settings.output / record_name(header, selection.name)
-        done = _resumed(path, header) if settings.resume else frozenset()
-        left = [case for case in cases if case.id not in done]
+        done = _recorded_ids(path, header) if settings.resume else frozenset()
+        remaining = [case for case in cases if case.id not in done]
         progress(len(done), len(cases), None)
-        with _opened(path, "a" if settings.resume else "w") as file:
+        with _open(path, "a" if settings.resume else "w") as file:
             if file.tell() == 0:
                 file.write(header_line(header) + "\n")
-            for number, line in enumerate(_written(pool.run(left), file.write), start=len(done) + 1):
+            for number, line in enumerate(pool.run(remaining), start=len(done) + 1):
+                file.write(line.text + "\n")
                 progress(number, len(cases), line)
     return path
 
@@ -138,13 +140,7 @@ def record_name(header: RunHeader, selection: str = "") -> str:
     return re.sub(r"[^A-Za-z0-9._+-]", "_", words).lstrip(".") + ".jsonl"
 
 
-def _written(lines: Iterator[Line], write: Callable[[str], int]) -> Iterator[Line]:
-    for line in lines:
-        write(line.text + "\n")
-        yield line
-
-
-def _opened(path: Path, mode: Literal["a", "w"]) -> TextIO:
+def _open(path: Path, mode: Literal["a", "w"]) -> TextIO:
     with writing(path):
         return path.open(mode, encoding="utf-8", buffering=1)
 
@@ -153,7 +149,7 @@ def _header(selection: Selection, settings: Settings, pool: Pool, cases: int) ->
     return RunHeader(
         tconv=__version__,
         backend=pool.backend,
-        dialect=pool.dialect,
+        dialect=pool.dialect_name,
         tier=selection.tier,
         patterns=selection.patterns,
         corpus=selection.corpus.digest,
@@ -179,7 +175,7 @@ def _platform() -> dict[str, str]:
 
 
 def _cpu_flags() -> str:
-    """Return the vector extensions that Linux tells of; runtimes choose their kernels by them."""
+    """Return the vector extensions that Linux lists; runtimes choose their kernels by them."""
     with suppress(OSError):
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:  # noqa: PTH123 - a device, not a path
             words = set(next((line for line in file if line.startswith("flags")), "").split())
@@ -187,8 +183,8 @@ def _cpu_flags() -> str:
     return ""
 
 
-def _resumed(path: Path, header: RunHeader) -> frozenset[str]:
-    """Return the ids that a record file holds already, after cutting off a line that was not finished."""
+def _recorded_ids(path: Path, header: RunHeader) -> frozenset[str]:
+    """Return the ids that a record file has already, after a last line without its end was cut off."""
     if not path.exists():
         return frozenset()
     data = path.read_bytes()
@@ -196,10 +192,10 @@ def _resumed(path: Path, header: RunHeader) -> frozenset[str]:
     if not whole:
         path.write_bytes(b"")
         return frozenset()
-    found = read(path)
-    if not found.header.continues(header):
+    previous = read(path)
+    if not previous.header.continues(header):
         raise FileError(path, "must be of the same run to be resumed (got another header); run without --resume")
     if whole != len(data):
         with path.open("r+b") as file:
             file.truncate(whole)
-    return frozenset(record.case for record in found.records)
+    return frozenset(record.case for record in previous.records)

@@ -1,4 +1,4 @@
-"""Signals while a worker starts: its parent holds them back, and it hears them once it leads its own process group."""
+"""Signals while a worker starts: blocked in its parent, and in the worker until it leads its own process group."""
 
 from __future__ import annotations
 
@@ -12,43 +12,44 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HELD_BACK = {signal.SIGINT, signal.SIGTERM}
-"""Signals that a worker does not hear before it leads its own process group."""
+_BLOCKED = {signal.SIGINT, signal.SIGTERM}
+"""Signals that do not reach a worker before it leads its own process group."""
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold back signals while a worker is started.
+    """Block signals while a worker is started, and raise them afterwards.
 
-    One that came in between would lose us the worker; and the worker inherits this until it has left the terminal's
-    process group, so that Ctrl-C, which is for the parent to act upon, does not end it with a traceback.
+    A signal before the pool has stored the worker would leave a process that nobody ends. The worker inherits the block
+    until it has left the terminal's process group: Ctrl-C is for the parent, and must not end the worker with a
+    traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # Started inside, the tracker would release what is held back.
+    # The start of multiprocessing's resource tracker unblocks signals, so it must not happen inside.
     resource_tracker.ensure_running()
-    came: list[int] = []
+    received: list[int] = []
     try:
-        with _noted(came):
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_BACK)
+        with _collected(received):
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
             try:
                 yield
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
     finally:
-        for number in came:
+        for number in received:
             signal.raise_signal(number)
 
 
 @contextmanager
-def _noted(came: list[int]) -> Iterator[None]:
-    """Note signals instead of acting on them: one that this thread holds back is delivered to another (numpy's)."""
-    heard = _HELD_BACK if current_thread() is main_thread() else set()
+def _collected(received: list[int]) -> Iterator[None]:
+    """Append signals to a list instead of acting on them: one that this thread blocks goes to another (numpy's)."""
+    handled = _BLOCKED if current_thread() is main_thread() else set()
     # A handler that was not set from Python is None, and could not be set again.
-    before = {number: handler for number in heard if callable(handler := signal.getsignal(number))}
+    before = {number: handler for number in handled if callable(handler := signal.getsignal(number))}
     for number in before:
-        signal.signal(number, lambda caught, _: came.append(caught))
+        signal.signal(number, lambda received_number, _: received.append(received_number))
     try:
         yield
     finally:
@@ -57,11 +58,11 @@ def _noted(came: list[int]) -> Iterator[None]:
 
 
 def lead_own_group() -> None:
-    """Leave the terminal's process group, and hear signals again."""
+    """Leave the terminal's process group, and unblock signals."""
     if not hasattr(os, "setsid"):
         return
     os.setsid()
-    # What was held back until here was meant for the parent, which ends us if it ends.
+    # A Ctrl-C that was blocked until here was meant for the parent, which ends its workers when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_BACK)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _BLOCKED)
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,7 +1,7 @@
 """The worker: one backend in a process of its own.
 
-The parent never imports a runtime. It sends chunks of cases as JSON; the worker says `prepare`, `begin` and `answered`
-of each case, then its record, and `idle` after the last, so that a death or a silence belongs to one case.
+The parent never imports a runtime. It sends chunks of cases as JSON; the worker sends `prepare`, `begin` and `answered`
+for each case, then its record, and `idle` after the last, so that the parent knows at which case a worker died or hung.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ class Assignment:
 
     Attributes:
         backend: an installed name or `package.module:attribute`.
-        dialect: the dialect's name; None for the backend's first.
+        dialect_name: the dialect's name; None for the backend's first.
         folder: where artifacts go; None for nowhere.
-        log: the file that takes standard output and error.
-        repeat: how often each case is asked.
-        accumulates: what is known of the types that sums are kept in, None for unknowable; the others are probed.
+        log: the file for standard output and error.
+        repeat: how often each case is run.
+        accumulates: the types that sums are kept in, as far as they are known; None for one whose probe failed. The
+            types that are not in it are probed.
     """
 
     backend: str
-    dialect: str | None
+    dialect_name: str | None
     folder: str | None
     log: str
     repeat: int = 1
@@ -58,56 +59,56 @@ def serve(connection: Connection, assignment: Assignment) -> None:
     """Answer chunks of cases until the parent closes the connection."""
     _detach(assignment.log)
     try:
-        evaluator = _introduced(connection, assignment)
+        evaluator = _start_evaluator(connection, assignment)
     except TconvError as error:
-        # What a backend raises may have many lines; a person is told one.
+        # A backend's exception may have many lines, and the message is shown as one.
         _send(connection, ["missing" if isinstance(error, BackendMissing) else "wrong", one_line(str(error))])
         return
     try:
         while True:
             for case in CASES.validate_json(connection.recv_bytes()):
                 _send(connection, ["prepare", case.id])
-                _send(connection, _answered(evaluator, case, connection))
+                _send(connection, _result(evaluator, case, connection))
             _send(connection, ["idle"])
     except EOFError:
         return
 
 
-def _answered(evaluator: Evaluator, case: Case, connection: Connection) -> list[Any]:
-    """Return the message with a case's record, or with our own failure, which is no verdict on a backend."""
+def _result(evaluator: Evaluator, case: Case, connection: Connection) -> list[Any]:
+    """Return the message with a case's record, or with a failure of tconv itself, which is no verdict."""
     try:
         record = evaluator.evaluate(case, lambda step: _send(connection, [step, case.id]))
-    except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is ours
+    except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is tconv's
         return ["failed", case.id, traceback.format_exc()]
     return ["record", case.id, record_line(record)]
 
 
-def _introduced(connection: Connection, assignment: Assignment) -> Evaluator:
-    """Start the backend, tell the parent who it is, return what evaluates cases on it."""
+def _start_evaluator(connection: Connection, assignment: Assignment) -> Evaluator:
+    """Start the backend, send its introduction and the results of the probes, and return the evaluator."""
     backend = create(assignment.backend)
     info = backend.info()
     if not info.dialects:
         raise BackendMissing(f"backend {assignment.backend!r} must speak a dialect (got none)")
-    name = assignment.dialect or info.dialects[0]
-    spoken = dialect_named(name)
-    if name not in info.dialects:
-        raise TconvError(f"dialect must be one that {info.name} speaks, {', '.join(info.dialects)} (got {name!r})")
+    dialect = dialect_named(assignment.dialect_name or info.dialects[0])
+    if dialect.name not in info.dialects:
+        spoken = ", ".join(info.dialects)
+        raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")
     header = {"name": info.name, "version": info.version, "environment": dict(info.environment)}
-    _send(connection, ["info", name, header | {"supplied": info.supplied}])
-    known = dict(assignment.accumulates)
+    _send(connection, ["info", dialect.name, header | {"supplied": info.supplied}])
+    accumulators = dict(assignment.accumulates)
     for dtype in PROBED:
-        if dtype not in known:
-            known[dtype] = accumulates(backend, spoken, dtype)
-            _send(connection, ["accumulates", known[dtype]])
-    found = {dtype: sums for dtype, sums in known.items() if sums}
+        if dtype not in accumulators:
+            accumulators[dtype] = accumulates(backend, dialect, dtype)
+            _send(connection, ["accumulates", accumulators[dtype]])
+    known = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
-    return Evaluator(backend, info.name, spoken, found, folder, assignment.repeat)
+    return Evaluator(backend, info.name, dialect, known, folder, assignment.repeat)
 
 
 def _detach(log: str) -> None:
     """Leave the terminal's process group, and send what a runtime prints to a file.
 
-    What it writes to temporary files goes beside that file, and with it when the pool ends.
+    Its temporary files go into the folder of that file, which is removed when the pool ends.
     """
     os.environ["TMPDIR"] = tempfile.tempdir = str(Path(log).parent)
     lead_own_group()

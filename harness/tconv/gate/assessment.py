@@ -1,4 +1,4 @@
-"""The gate: what records and waivers come to, and whether that is green."""
+"""The gate: records judged with waivers, and whether that is green."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.records.record_file import Record, Run
 
-    Facts = Callable[[str], Mapping[str, str] | None]
+    FactsOf = Callable[[str], Mapping[str, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class WaiverUse:
-    """How a waiver fared.
+    """What a waiver did in a run.
 
     Attributes:
         waiver: the waiver.
-        state: void where its example is no case of its own; stale where the example ran and does not deviate; wide
-            where it also covers cases that agree.
+        state: void where it does not cover its example; stale where the example ran and does not deviate; wide where it
+            also covers cases that agree.
         waived: how many records it waives.
-        agreeing: those of its cases that agree.
+        agreeing: the ids of the cases that it covers and that agree.
     """
 
     waiver: Waiver
@@ -47,16 +47,16 @@ class WaiverUse:
 
 @dataclass(frozen=True)
 class Assessment:
-    """A run through the gate.
+    """What the gate says of a run.
 
     Attributes:
         run: the records.
         judged: every record with its status, in the order of ids.
-        facts: the facts of the cases that the corpus has, by id.
-        uses: how the waivers of this dialect and version fared.
-        harmed: cases in which a process died that an earlier one had harmed, where no waiver knows of one that does.
+        facts: the facts of the cases, by id; empty for a case that the corpus does not have.
+        uses: what the waivers of this dialect and version did.
+        harmed: cases in which a process died that an earlier case had harmed, where no waiver covers the earlier case.
         incomplete: why the records are not all that there should be.
-        mixed: questions to which the backend gives no single answer, where they were asked for.
+        mixed: questions to which the backend gives no single answer, where they were looked for.
     """
 
     run: Run
@@ -74,7 +74,7 @@ class Assessment:
 
     @property
     def void(self) -> list[Waiver]:
-        """The waivers whose example is no case of theirs."""
+        """The waivers that do not cover their example."""
         return [use.waiver for use in self.uses if use.state == "void"]
 
     @property
@@ -84,7 +84,7 @@ class Assessment:
 
     @property
     def waived(self) -> frozenset[str]:
-        """The ids of what is waived."""
+        """The ids of the cases that are waived."""
         return _waived(self.judged)
 
     @cached_property
@@ -96,26 +96,27 @@ class Assessment:
     def red(self) -> list[str]:
         """Why the gate is red, in sentences; none where it is green."""
         failed = self.counts[Status.FAILED]
-        own = [f"{failed} {'case' if failed == 1 else 'cases'} failed without a waiver"] if failed else []
-        return [*own, *self.faults]
+        failures = [f"{failed} {'case' if failed == 1 else 'cases'} failed without a waiver"] if failed else []
+        return [*failures, *self.faults]
 
     @cached_property
     def faults(self) -> list[str]:
         """Why the gate is red, in sentences, beyond the cases that failed."""
         reasons = list(self.incomplete)
         reasons += [
-            f"waiver {w.name!r} is stale: its example {w.example!r} ran and does not deviate as it says; remove it"
-            for w in self.stale
+            f"waiver {stale.name!r} is stale: its example {stale.example!r} ran and does not deviate as it says; "
+            "remove it"
+            for stale in self.stale
         ]
         reasons += [
-            f"waiver {w.name!r} is void: its example {w.example!r} is no case that it covers; correct it"
-            for w in self.void
+            f"waiver {void.name!r} is void: its example {void.example!r} is no case that it covers; correct it"
+            for void in self.void
         ]
         if self.harmed:
-            some = self.harmed[0]
+            first = self.harmed[0]
             reasons.append(
-                f"a process died in {len(self.harmed)} cases that do not die alone, such as {some.case} "
-                f"({some.harmed}): some earlier case has harmed it, and no waiver says which"
+                f"a process died in {len(self.harmed)} cases that do not die alone, such as {first.case} "
+                f"({first.harmed}): some earlier case has harmed it, and no waiver says which"
             )
         if not self.counts[Status.PASSED]:
             reasons.append("not one case passed, so nothing was shown")
@@ -125,48 +126,48 @@ class Assessment:
 def assess(
     run: Run,
     waivers: WaiverFile | None,
-    facts: Facts,
+    facts_of: FactsOf,
     *,
     strict: bool = False,
     own: bool = True,
     digest: str | None = None,
     find: Callable[[str], Case | None] | None = None,
 ) -> Assessment:
-    """Return what a run comes to.
+    """Return what the gate says of a run.
 
     Args:
         run: header and records.
         waivers: the backend's known deviations; None for none.
-        facts: a case's facts by its id; None where the corpus has no such case.
+        facts_of: returns a case's facts by its id; None where the corpus has no such case.
         strict: whether accepting an invalid model is a failure.
-        own: whether the waivers speak of this corpus; else an example that it does not have is no fault of theirs.
-        digest: the corpus that the facts are of; None where that is not known.
-        find: a case by its id, to look for questions that are not answered alike; None where nobody asks for them.
+        own: whether the waivers were written for this corpus; else it need not have their examples.
+        digest: the digest of the corpus that the facts are of; None where that is not known.
+        find: returns a case by its id, to look for questions that are not answered alike; None for not to look.
     """
     version = run.header.backend.version
-    known = {record.case: facts(record.case) or {} for record in run.records}
-    members = tuple(judged(record, known[record.case], waivers, version, strict=strict) for record in run.records)
+    facts = {record.case: facts_of(record.case) or {} for record in run.records}
+    members = tuple(judged(record, facts[record.case], waivers, version, strict=strict) for record in run.records)
     active = active_waivers(waivers, run.header.dialect, version)
     return Assessment(
         run,
         members,
-        known,
-        tuple(_uses(members, active, known, facts, own=own)),
-        tuple(_harmed(run, active, known)),
+        facts,
+        tuple(_uses(members, active, facts, facts_of, own=own)),
+        tuple(_harmed(run, active, facts)),
         tuple(_incomplete(run, digest)),
         () if find is None else tuple(answers.mixed(run, find, _waived(members))),
     )
 
 
 def assessed(run: Run, waivers: WaiverFile | None, corpus: Corpus, *, strict: bool, own: bool) -> Assessment:
-    """Return what a run comes to, as all commands judge it: with the questions that are not answered alike.
+    """Return what the gate says of a run, as all commands report it: with the questions that are not answered alike.
 
     Args:
         run: the records.
         waivers: the backend's known deviations.
-        corpus: what the records' ids are of.
+        corpus: the corpus of the records.
         strict: whether accepting an invalid model is a failure.
-        own: whether the waivers speak of this corpus.
+        own: whether the waivers were written for this corpus.
     """
     return assess(run, waivers, corpus.facts, strict=strict, own=own, digest=corpus.digest, find=corpus.find)
 
@@ -174,12 +175,12 @@ def assessed(run: Run, waivers: WaiverFile | None, corpus: Corpus, *, strict: bo
 def assessed_files(
     records: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool = False
 ) -> tuple[list[Assessment], Corpus]:
-    """Return what record files come to, each with the waivers of its backend, and the corpus that they are of.
+    """Return what the gate says of record files, each with the waivers of its backend, and the corpus of all.
 
     Args:
         records: the files.
-        cases: what --cases named; None for tconv's own corpus.
-        waivers: what --waivers named.
+        cases: the path after --cases; None for tconv's own corpus.
+        waivers: the value of --waivers.
         strict: whether accepting an invalid model is a failure.
     """
     corpus = Corpus.load(cases)
@@ -197,41 +198,41 @@ def _waived(members: Sequence[Judged]) -> frozenset[str]:
 def _uses(
     members: Sequence[Judged],
     active: Sequence[Waiver],
-    known: Mapping[str, Mapping[str, str]],
-    facts: Facts,
+    facts: Mapping[str, Mapping[str, str]],
+    facts_of: FactsOf,
     *,
     own: bool,
 ) -> Iterator[WaiverUse]:
-    ran = {member.record.case: member for member in members}
+    by_case = {member.record.case: member for member in members}
     for waiver in active:
-        example = facts(waiver.example)
-        if own if example is None else not waiver.covers(waiver.example, example):
+        example_facts = facts_of(waiver.example)
+        if own if example_facts is None else not waiver.covers(waiver.example, example_facts):
             yield WaiverUse(waiver, "void")
             continue
-        covered = [member for member in members if waiver.covers(member.record.case, known[member.record.case])]
+        covered = [member for member in members if waiver.covers(member.record.case, facts[member.record.case])]
         waived = sum(member.waiver is waiver for member in covered)
         agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
-        # The example is the case that shows the deviation; the others of a part of the corpus prove nothing.
-        # A refusal that a reading explains is no deviation by itself, whatever its words are.
-        # Of a dialect that cannot say the example nothing is known.
-        shown = ran.get(waiver.example)
-        if shown and shown.status is not Status.INEXPRESSIBLE and not _shows(shown, waiver):
+        # Only the example decides: in a run of a part of the corpus the other cases need not show the deviation.
+        # Where the dialect cannot express it, the waiver cannot be checked.
+        example = by_case.get(waiver.example)
+        if example and example.status is not Status.INEXPRESSIBLE and not _deviates(example, waiver):
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
             yield WaiverUse(waiver, "wide" if agreeing else "fitting", waived, agreeing)
 
 
-def _shows(example: Judged, waiver: Waiver) -> bool:
+def _deviates(example: Judged, waiver: Waiver) -> bool:
+    """Return whether a waiver's example deviates; a refusal that a reading explains does not, whatever its message."""
     return example.waiver is waiver and not isinstance(example.record.verdict, ver.Disputed)
 
 
-def _harmed(run: Run, active: Sequence[Waiver], known: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
-    """Yield what an earlier case had harmed, where no waiver says which, or that this one dies by chance."""
-    if any(waiver.harms and any(waiver.covers(case, known[case]) for case in known) for waiver in active):
+def _harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
+    """Yield the records of harmed processes, except where a waiver covers the case that harms or this case's death."""
+    if any(waiver.harms and any(waiver.covers(case, facts[case]) for case in facts) for waiver in active):
         return
     deaths = [waiver for waiver in active if waiver.verdict["kind"] == "died"]
     for record in run.records:
-        if record.harmed and not any(waiver.covers(record.case, known[record.case]) for waiver in deaths):
+        if record.harmed and not any(waiver.covers(record.case, facts[record.case]) for waiver in deaths):
             yield record
 
 

@@ -1,4 +1,4 @@
-"""What a record is to whoever reads a report: its status, made of its verdict and the waivers."""
+"""The status of a record: what its verdict comes to with the waivers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """What a record is to whoever reads a report."""
+    """What a verdict comes to with the waivers."""
 
     PASSED = "passed"
     DISPUTED = "disputed"
@@ -30,7 +30,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A record with its status, and the reason of a waiver or of a declaration."""
+    """A record with its status, and the reason that a waiver, a declaration or the verdict gives."""
 
     record: Record
     status: Status
@@ -44,7 +44,7 @@ def judged(
     """Return a record with its status.
 
     Args:
-        record: what came of a case.
+        record: the record.
         facts: the case's facts.
         waivers: the backend's known deviations; None for none.
         version: the backend's version.
@@ -79,9 +79,9 @@ def judged(
             waiver = _waiver(record, facts, waivers, version)
             if waiver is not None:
                 return Judged(record, Status.WAIVED, waiver, waiver.because)
-            answered = record.verdict
-            lenient = isinstance(answered, ver.AcceptedInvalid) and not (strict and answered.stated)
-            return Judged(record, Status.REPORTED if lenient else Status.FAILED)
+            verdict = record.verdict
+            reported = isinstance(verdict, ver.AcceptedInvalid) and not (strict and verdict.stated)
+            return Judged(record, Status.REPORTED if reported else Status.FAILED)
         case _:
             assert_never(record.verdict)
 

@@ -16,11 +16,10 @@ from tconv.datafiles import data_folder
 from tconv.diagnosis import GIVEN_UP
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
-from tconv.dialects.names import DialectName
+from tconv.dialects.names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Mappings, Part, Texts, Values
 from tconv.errors import FileError, TconvError, nearest
-from tconv.records.record_file import Names
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 from tconv.vocabulary import ATTRIBUTES
 
@@ -71,21 +70,21 @@ def _is_date(value: object) -> str:
 
 
 class Scope(Part):
-    """Which cases are meant: a pattern, and values that facts must have, a list meaning any of them."""
+    """Which cases are covered: a pattern, and values that facts must have, a list meaning any of them."""
 
     cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
     where: dict[str, Scalar | Values[Scalar]] = Field(default={})
 
     @model_validator(mode="after")
-    def _means_something(self) -> Self:
+    def _names_cases(self) -> Self:
         if self.cases == "**" and not self.where:
             raise ValueError("must say which cases, with cases or where (got neither)")
         return self
 
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
-        """Return whether the case is meant."""
+        """Return whether the case is covered."""
         return parse(self.cases).matches(case_id, facts) and all(
-            facts.get(key, _unsaid(key)) in {label(word) for word in (value if isinstance(value, list) else [value])}
+            facts.get(key, _default(key)) in {label(word) for word in (value if isinstance(value, list) else [value])}
             for key, value in self.where.items()
         )
 
@@ -99,14 +98,14 @@ class Unsupported(Scope):
 class Waiver(Scope):
     """A known deviation.
 
-    `diagnosis` names misreadings one of which must give the wrong output; `harms` tells that the process is harmed, so
-    that others may die of it later, and not alone.
+    `diagnosis` names misreadings one of which must give the wrong output; `harms` says that the case harms the process,
+    so that a later case may die in it, though not alone.
     """
 
     name: NonEmpty
     dialects: Annotated[Texts[DialectName], Field(min_length=1)]
     verdict: Annotated[dict[str, Any], AfterValidator(_is_verdict)]
-    diagnosis: Annotated[Texts[Names], Field(min_length=1)] | None = None
+    diagnosis: Annotated[Texts[MisreadingNames], Field(min_length=1)] | None = None
     versions: Annotated[str, AfterValidator(_is_specifier)]
     clause: NonEmpty
     because: NonEmpty
@@ -125,10 +124,12 @@ class Waiver(Scope):
                 raise ValueError(f"diagnosis must name misreadings (got {text!r}){nearest(text, known)}")
         return self
 
-    def active(self, dialect: str, version: str) -> bool:
-        """Return whether the waiver speaks of this dialect and this version of the backend."""
+    def active(self, dialect_name: str, version: str) -> bool:
+        """Return whether the waiver holds for this dialect and this version of the backend."""
+        if dialect_name not in self.dialects:
+            return False
         try:
-            return dialect in self.dialects and SpecifierSet(self.versions).contains(Version(version), prereleases=True)
+            return SpecifierSet(self.versions).contains(Version(version), prereleases=True)
         except InvalidVersion:
             return False
 
@@ -138,10 +139,10 @@ class Waiver(Scope):
         return self.diagnosis is None or given_up or not set(self.diagnosis).isdisjoint(record.diagnosis)
 
     def waives(self, record: Record, facts: Mapping[str, str]) -> bool:
-        """Return whether the record is this deviation: the case is meant and the verdict is the same in every key.
+        """Return whether the record is this deviation: the case is covered and the verdict is equal in every key.
 
-        In a text `*` stands for anything. A refusal that is named by its message is this deviation also where a
-        reading of the text would refuse: the runtime gives another reason.
+        In a text `*` stands for anything. A waiver for a refusal with this message also waives it where a reading of
+        the text would refuse: the message shows that the runtime refuses for another reason.
         """
         verdict = record.verdict
         if isinstance(verdict, Disputed):
@@ -164,9 +165,9 @@ class WaiverFile(Part):
     waivers: Mappings[Waiver] = Field(default=[])
 
 
-def active_waivers(file: WaiverFile | None, dialect: str, version: str) -> list[Waiver]:
-    """Return the waivers of a file, where there is one, that speak of this dialect and this version of the backend."""
-    return [waiver for waiver in (file.waivers if file else ()) if waiver.active(dialect, version)]
+def active_waivers(file: WaiverFile | None, dialect_name: str, version: str) -> list[Waiver]:
+    """Return the waivers of a file, where there is one, that hold for this dialect and this version of the backend."""
+    return [waiver for waiver in (file.waivers if file else ()) if waiver.active(dialect_name, version)]
 
 
 def load(path: Path) -> WaiverFile:
@@ -187,7 +188,7 @@ def load(path: Path) -> WaiverFile:
 
 
 def chosen(option: str | None, backend: str) -> WaiverFile | None:
-    """Return the waivers that a user asks for: of a file, `none`, or those that ship for the backend of that name.
+    """Return the waivers that a user chose: of a file, none for `none`, or by default those that ship for the backend.
 
     Raises:
         FileError: the file is not there, or something in it is not as it must be.
@@ -196,7 +197,7 @@ def chosen(option: str | None, backend: str) -> WaiverFile | None:
         return None
     if option is not None:
         file = load(Path(option))
-        # Before its start a backend that has no installed name is not known by its own.
+        # The name of a backend that is not installed is known only after its start; until then it is its spec.
         if file.backend != backend and ":" not in backend:
             raise FileError(Path(option), f"backend must be {backend!r}, which is judged (got {file.backend!r})")
         return file
@@ -204,8 +205,8 @@ def chosen(option: str | None, backend: str) -> WaiverFile | None:
     return load(shipped) if shipped.is_file() else None
 
 
-def _unsaid(key: str) -> str | None:
-    """Return what a fact is of which the case says nothing: an attribute that is not written is none."""
+def _default(key: str) -> str | None:
+    """Return the value of a fact that a case does not have: of an attribute that is not written, the label of None."""
     return label(None) if key in ATTRIBUTES else None
 
 

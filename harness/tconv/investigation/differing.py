@@ -11,7 +11,6 @@ import numpy as np
 from tconv.cases.operands import make_operands
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Together
-from tconv.execution.pool import answered
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.truth import Truth
 from tconv.investigation.fuzzing import Deviation
@@ -66,7 +65,7 @@ def side_by_side(
     """
 
     def look(cases: Sequence[Case]) -> list[Deviation]:
-        first, second = answered(pools[0], cases), answered(pools[1], cases)
+        first, second = pools[0].records(cases), pools[1].records(cases)
         deviations = []
         for case in cases:
             records = first[case.id], second[case.id]

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
-from tconv.execution.pool import answered
 from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import Failure, failure
 
@@ -65,7 +64,7 @@ def looking(pool: Pool, known: Callable[[Case, Record], bool]) -> Callable[[Sequ
     """
 
     def look(cases: Sequence[Case]) -> list[Deviation]:
-        records = answered(pool, cases)
+        records = pool.records(cases)
         return [
             Deviation(case, (record,), new)
             for case, record in ((case, records[case.id]) for case in cases)

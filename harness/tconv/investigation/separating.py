@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects.readings import Together
-from tconv.execution.pool import Pool, asking
+from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
 from tconv.investigation.mutants import mutated
@@ -72,8 +72,7 @@ def separate(
         BackendMissing: the backend is not there or does not start.
     """
     with Pool(Assignment(backend, dialect.name, None, "", REPEAT), 1, timeout) as pool:
-        ask = asking(pool)
-        first = ask(case)
+        first = pool.record(case)
         left = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []
         for other in sorted((case for case in others if _products(case) <= _LARGEST), key=_size):
@@ -82,7 +81,7 @@ def separate(
             problem = Problem(other, dialect)
             if problem.values is None or len({_predicted(problem, name) for name in left}) < _SEVERAL:
                 continue
-            record = ask(other)
+            record = pool.record(other)
             left = [name for name in left if _bears_out(record, problem, name)]
             further.append(FurtherCase(record, tuple(left)))
     explained = tuple(left) if further or len(left) == 1 else tuple(map(str, first.diagnosis))

@@ -1,8 +1,8 @@
 """The pytest plugin: case files become test files, and their cases its items.
 
-It does nothing until an ini file says `tconv_cases`. Then every YAML file below those paths that pytest comes by is a
-file of tests; those that lie outside of the ini file's folder, where pytest does not come by, hang below the ini file
-itself. pytest loads this module for every user who has tconv installed, so it imports nothing that takes time.
+It does nothing until an ini file sets `tconv_cases`. Then every YAML file below those paths that pytest visits is a
+file of tests; those outside of the ini file's folder, which pytest does not visit, are collected as children of the ini
+file. pytest loads this module for every user who has tconv installed, so it imports nothing that takes time.
 """
 
 from __future__ import annotations

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 RECORD = "tconv_record"
 VERSION = "tconv_version"
-"""Properties of a report: the case's record, and the backend's version. Reports travel, from xdist's workers too."""
+"""Properties of a report: the case's record, and the backend's version. xdist sends reports to its controller."""
+SESSION: pytest.StashKey[Session] = pytest.StashKey()
+"""Where pytest's configuration stores what all items share."""
 
 
-class Deviation(Exception):  # noqa: N818 - it is what was found, not a fault of the program
+class Deviation(Exception):  # noqa: N818 - a result, not a fault of the program
     """A case failed.
 
     Attributes:
@@ -39,21 +41,8 @@ class Deviation(Exception):  # noqa: N818 - it is what was found, not a fault of
         super().__init__(judged)
 
 
-class _Judging(pytest.File):
-    """A file below which there are cases.
-
-    Args:
-        judging: what the items share.
-        kwargs: pytest's.
-    """
-
-    def __init__(self, *, judging: Session, **kwargs: Any) -> None:  # noqa: ANN401
-        super().__init__(**kwargs)
-        self._judging = judging
-
-
-class Elsewhere(_Judging):
-    """The case files that lie outside of the ini file's folder; the ini file stands for them."""
+class Elsewhere(pytest.File):
+    """The ini file, as the parent of the case files outside of its folder."""
 
     def collect(self) -> Iterator[pytest.Collector]:
         """Yield the case files, named as the ids of their cases begin.
@@ -61,17 +50,17 @@ class Elsewhere(_Judging):
         Raises:
             CollectError: a folder has none.
         """
-        for root in self._judging.settings.elsewhere:
+        for root in self.config.stash[SESSION].settings.elsewhere:
             try:
                 files = case_files(root)
             except TconvError as error:
                 raise self.CollectError(str(error)) from None
             for file in files:
                 name = file.relative_to(folder_of(root)).as_posix()
-                yield CaseFile.from_parent(self, path=file, name=name, judging=self._judging)
+                yield CaseFile.from_parent(self, path=file, name=name)
 
 
-class CaseFile(_Judging):
+class CaseFile(pytest.File):
     """A case file."""
 
     def collect(self) -> Iterator[pytest.Item]:
@@ -80,11 +69,12 @@ class CaseFile(_Judging):
         Raises:
             CollectError: something in the file is not as it must be.
         """
+        shared = self.config.stash[SESSION]
         try:
-            for case in self._judging.corpus(self.path).cases(self._judging.settings.tier):
+            for case in shared.corpus(self.path).cases(shared.settings.tier):
                 path, bracket, labels = case.id.partition("[")
                 name = f"{path.rpartition('/')[2]}{bracket}{labels}"
-                yield CaseItem.from_parent(self, name=name, case=case, judging=self._judging)
+                yield CaseItem.from_parent(self, name=name, case=case)
         except TconvError as error:
             raise self.CollectError(str(error)) from None
 
@@ -93,25 +83,24 @@ class CaseItem(pytest.Item):
     """A case.
 
     Args:
-        judging: what the items share.
         case: the case.
         kwargs: pytest's.
     """
 
-    def __init__(self, *, judging: Session, case: Case, **kwargs: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, case: Case, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(**kwargs)
-        self._judging = judging
         self.case = case
+        self._shared = self.config.stash[SESSION]
 
     def runtest(self) -> None:
-        """Run the case and hold its record against the waivers.
+        """Run the case and judge its record with the waivers.
 
         Raises:
             Deviation: it failed.
         """
         judged = self._judged()
         self.user_properties.append((RECORD, record_line(judged.record)))
-        self.user_properties.append((VERSION, self._judging.pool.backend.version))
+        self.user_properties.append((VERSION, self._shared.pool.backend.version))
         self.add_report_section("call", "tconv", f"{judged.status}: {phrase(judged.record.verdict)}")
         match judged.status:
             case Status.WAIVED if not self.config.getoption("runxfail"):
@@ -125,17 +114,17 @@ class CaseItem(pytest.Item):
 
     def _judged(self) -> Judged:
         try:
-            return self._judging.judged(self.case)
+            return self._shared.judged(self.case)
         except TconvError as error:
-            # There is no backend, and so no answer to any other case either.
+            # There is no backend, so that no other case can be run either.
             self.session.shouldfail = str(error)
             raise
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401
-        """Return what a person needs, without a traceback through tconv."""
+        """Return the explanation of a failure, without a traceback through tconv."""
         match excinfo.value:
             case Deviation(judged=judged):
-                settings = self._judging.settings
+                settings = self._shared.settings
                 return "\n".join(explanation.of(judged, settings.backend, settings.root_of(self.path) or self.path))
             case TconvError() | pytest.xfail.Exception():
                 return str(excinfo.value)

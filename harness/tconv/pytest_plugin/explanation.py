@@ -1,4 +1,4 @@
-"""A failure in plain lines: what was found, what was asked, and how to ask it again."""
+"""A failure in plain lines: the verdict, the call, and how to run it again."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MOST_LINES = 20
 
 
 def of(judged: Judged, backend: str, root: Path) -> Iterator[str]:
-    """Yield the lines of a failure; the first says it all.
+    """Yield the lines of a failure, the first of which is a summary.
 
     Args:
         judged: the record of the failure.
-        backend: how the backend was asked for; the name that it gives itself may be no installed one.
-        root: the case file, or the folder of them, that the case is of.
+        backend: how the settings name the backend; it may not be found by the name that it gives itself.
+        root: the case file, or the folder of case files, that the case is in.
     """
     record = judged.record
     reason = judged.reason if judged.status is Status.FAILED else ""

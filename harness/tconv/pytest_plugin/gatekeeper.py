@@ -1,4 +1,4 @@
-"""The plugin once it takes part: one worker a pytest process, and the gate when all of them are done."""
+"""The plugin where it takes part: a worker for each pytest process, and the gate when all cases are done."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tconv.datafiles import data_folder
 from tconv.errors import TconvError
 from tconv.gate.assessment import assess
 from tconv.pytest_plugin import settings as ini
-from tconv.pytest_plugin.collection import RECORD, VERSION, CaseFile, CaseItem, Elsewhere
+from tconv.pytest_plugin.collection import RECORD, SESSION, VERSION, CaseFile, CaseItem, Elsewhere
 from tconv.pytest_plugin.session import Session
 from tconv.records.record_file import BackendHeader, Run, RunHeader, record_of
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Record
 
 _GATE = "tconv::gate"
-"""The report that fails for what no case tells."""
+"""The report that fails where the gate is red for a reason that is not a case's."""
 
 
 def take_part(config: pytest.Config) -> None:
-    """Register the plugin proper, with what the ini file asks.
+    """Register the plugin proper, with the settings of the ini file.
 
     Raises:
         pytest.UsageError: the ini file or the waiver file is not as it must be.
@@ -41,17 +41,17 @@ def take_part(config: pytest.Config) -> None:
 
 
 class Gatekeeper:
-    """Collects case files, runs cases, and judges what they come to.
+    """Collects case files, runs cases, and passes their records through the gate.
 
-    Under xdist each of its workers has one, which runs cases, and the controller has one, which judges.
+    Under xdist there is one in each worker, which runs cases, and one in the controller, which judges.
 
     Args:
         config: pytest's.
-        settings: what the ini file asks.
+        settings: the settings of the ini file.
     """
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
-        self._session = Session(settings)
+        self._session = config.stash[SESSION] = Session(settings)
         self._settings = settings
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
@@ -60,27 +60,27 @@ class Gatekeeper:
         self._assessment: Assessment | None = None
 
     def pytest_report_header(self) -> str:
-        """Say what is judged."""
+        """Report what is judged."""
         return f"tconv: {self._settings.backend}, {self._settings.tier} tier"
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Take case files below the roots; take the ini file for those that are elsewhere."""
+        """Collect case files below the roots, and through the ini file those that are elsewhere."""
         if file_path.suffix in SUFFIXES and self._settings.root_of(file_path):
-            return CaseFile.from_parent(parent, path=file_path, judging=self._session)
+            return CaseFile.from_parent(parent, path=file_path)
         if file_path == self._config.inipath and self._settings.elsewhere:
-            return Elsewhere.from_parent(parent, path=file_path, judging=self._session)
+            return Elsewhere.from_parent(parent, path=file_path)
         return None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let a skipped case stand in its file, not where the plugin skips it."""
+        """Locate a skipped case in its file, not in the line of the plugin that skips it."""
         report = yield
         if isinstance(item, CaseItem) and isinstance(report.longrepr, tuple):
             report.longrepr = (str(item.path), 1, report.longrepr[2])
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep a case's record."""
+        """Store a case's record."""
         properties = dict(report.user_properties)
         if not self._is_worker and RECORD in properties and report.when == "call":
             record = record_of(str(properties[RECORD]))
@@ -89,7 +89,7 @@ class Gatekeeper:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End the worker; judge what all cases came to, unless the run was broken off."""
+        """End the worker; judge the records of all cases, unless the run was broken off."""
         self._session.close()
         if not self._records or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return
@@ -117,27 +117,27 @@ class Gatekeeper:
         )
         waivers = self._session.waivers(header.backend.name)
         if waivers is not None:
-            # Some cases may have been deselected: a waiver of those has nothing to answer for.
+            # Cases may have been deselected, and a waiver that covers none of the others must not be stale or void.
             facts = {record.case: self._session.facts(record.case) or {} for record in records}
-            met = [waiver for waiver in waivers.waivers if any(waiver.covers(*pair) for pair in facts.items())]
-            waivers = waivers.model_copy(update={"waivers": met})
+            covering = [waiver for waiver in waivers.waivers if any(waiver.covers(*pair) for pair in facts.items())]
+            waivers = waivers.model_copy(update={"waivers": covering})
         run = Run(self._settings.base, header, records)
         ships = data_folder("cases").resolve() in self._settings.roots
         own = ships or self._settings.waivers is not None
         return assess(run, waivers, self._session.facts, strict=self._settings.strict, own=own)
 
     def _fail(self, session: pytest.Session, reasons: list[str]) -> None:
-        """Report a failure of no case, so that every report of pytest's has it."""
+        """Report a failure that is no case's, in the way of a test, so that every report of pytest's has it."""
         report = pytest.TestReport(_GATE, ("tconv", None, _GATE), {}, "failed", "\n".join(reasons), "call")
         self._config.hook.pytest_runtest_logreport(report=report)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Count the gate's failure; the line of progress is complete without it."""
+        """Count the gate's failure, but show no letter for it in the line of progress."""
         return ("failed", "", "") if report.nodeid == _GATE else None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what the cases came to."""
+        """Report how many cases have which status, and why the gate is red."""
         if self._assessment is None:
             return
         header, counts = self._assessment.run.header, self._assessment.counts

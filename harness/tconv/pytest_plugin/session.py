@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import SUFFIXES
 from tconv.errors import FileError
-from tconv.execution.pool import Pool, asking
+from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import judged
 from tconv.pytest_plugin import settings as ini
@@ -26,10 +26,10 @@ class Session:
     """Runs and judges cases for the items of one process.
 
     Args:
-        settings: what the ini file asks.
+        settings: the settings of the ini file.
 
     Attributes:
-        settings: what the ini file asks.
+        settings: the same.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -53,12 +53,12 @@ class Session:
             UsageError: it does not speak the dialect.
         """
         if self._pool is None:
-            assignment = Assignment(self.settings.backend, self.settings.dialect, None, "")
+            assignment = Assignment(self.settings.backend, self.settings.dialect_name, None, "")
             self._pool = Pool(assignment, 1, self.settings.timeout)
         return self._pool
 
     def corpus(self, path: Path) -> Corpus:
-        """Return the cases of one file, their ids as those of its root.
+        """Return the corpus of one file, whose cases have the ids that they have in the file's root.
 
         Raises:
             FileError: something in the file is not as it must be, or another file's cases have the same ids.
@@ -73,22 +73,21 @@ class Session:
         return self._corpora[file]
 
     def judged(self, case: Case) -> Judged:
-        """Run a case and return what the gate says of it.
+        """Run a case and return its record with its status.
 
         Raises:
             BackendMissing: the backend is not there or does not start.
         """
-        record = asking(self.pool)(case)
-        backend = self.pool.backend
+        record, backend = self.pool.record(case), self.pool.backend
         waivers = self.waivers(backend.name)
         return judged(record, case.facts, waivers, backend.version, strict=self.settings.strict)
 
     def waivers(self, backend: str) -> WaiverFile | None:
         """Return the waivers for the backend of that name; None where there are none."""
         if backend not in self._waiver_files:
-            # A backend that is no installed one is known by the name that it gives itself.
-            asked = self.settings.backend
-            self._waiver_files[backend] = self.settings.waiver_file(backend if ":" in asked else asked)
+            # A backend that is not installed has the name that it gives itself, not its spec.
+            spec = self.settings.backend
+            self._waiver_files[backend] = self.settings.waiver_file(backend if ":" in spec else spec)
         return self._waiver_files[backend]
 
     def facts(self, case_id: str) -> Mapping[str, str] | None:

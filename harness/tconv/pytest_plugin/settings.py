@@ -1,4 +1,4 @@
-"""What an ini file asks of the plugin, or an error that names its line."""
+"""The settings of the plugin in an ini file, or an error that names the line."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _Word = TypeVar("_Word", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is asked.
+    """What is run, and how.
 
     Attributes:
-        base: the folder of the ini file; pytest comes by what lies below it.
+        base: the folder of the ini file; pytest visits the files below it.
         roots: case files and folders of them.
         backend: an installed name or `package.module:attribute`.
-        dialect: the dialect's name; None for the backend's first.
+        dialect_name: the dialect's name; None for the backend's first.
         tier: smoke, gate or full.
         waivers: a file, `none`, or None for those that ship for the backend.
         strict: whether accepting an invalid model is a failure.
@@ -43,7 +43,7 @@ class Settings:
     base: Path
     roots: tuple[Path, ...]
     backend: str
-    dialect: str | None
+    dialect_name: str | None
     tier: Tier
     waivers: str | None
     strict: bool
@@ -51,7 +51,7 @@ class Settings:
 
     @property
     def elsewhere(self) -> tuple[Path, ...]:
-        """The roots that pytest does not come by."""
+        """The roots that pytest does not visit."""
         return tuple(root for root in self.roots if not root.is_relative_to(self.base))
 
     def root_of(self, path: Path) -> Path | None:
@@ -69,39 +69,39 @@ class Settings:
 
 
 def folder_of(root: Path) -> Path:
-    """Return the folder that the ids of a root's cases begin below."""
+    """Return the folder that the ids of a root's cases are relative to."""
     return root if root.is_dir() else root.parent
 
 
 def read(config: pytest.Config) -> Settings:
-    """Return what the ini file asks.
+    """Return the settings of the ini file.
 
     Raises:
         FileError: a value is not as it must be, at its place in the ini file.
         UsageError: the same, where the value comes from the command line.
     """
     base = config.rootpath if config.inipath is None else config.inipath.parent
-    file = _text(config, "tconv_waivers")
+    waiver_file = _text(config, "tconv_waivers")
     settings = Settings(
         base=base.resolve(),
         roots=tuple(_root(config, path) for path in _value(config, "tconv_cases")),
         backend=_text(config, "tconv_backend") or "onnxruntime",
-        dialect=_dialect(config),
+        dialect_name=_dialect_name(config),
         tier=_tier(config),
-        waivers=file if file in (None, "none") else str(base / file),
+        waivers=waiver_file if waiver_file in (None, "none") else str(base / waiver_file),
         strict=_value(config, "tconv_strict"),
         timeout=_timeout(config),
     )
-    # A bad waiver file is to be known before the run, not after it.
+    # A bad waiver file is reported before the run, not after it.
     settings.waiver_file(settings.backend)
     return settings
 
 
-def _value(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - of the type that was declared
+def _value(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - of the setting's declared type
     try:
         return config.getini(name)
     except (TypeError, ValueError, pytest.UsageError) as error:
-        raise _wrong(config, name, f"must be of its type ({error})") from None
+        raise _error(config, name, f"must be of its type ({error})") from None
 
 
 def _text(config: pytest.Config, name: str) -> str | None:
@@ -110,13 +110,13 @@ def _text(config: pytest.Config, name: str) -> str | None:
 
 def _root(config: pytest.Config, path: Path) -> Path:
     if not path.exists():
-        raise _wrong(
+        raise _error(
             config, "tconv_cases", f"must be case files or folders of them (got nothing at {str(path.resolve())!r})"
         )
     return path.resolve()
 
 
-def _dialect(config: pytest.Config) -> str | None:
+def _dialect_name(config: pytest.Config) -> str | None:
     name = _text(config, "tconv_dialect")
     return None if name is None else _known(config, "tconv_dialect", name, DIALECTS)
 
@@ -126,26 +126,26 @@ def _tier(config: pytest.Config) -> Tier:
 
 
 def _known(config: pytest.Config, name: str, word: str, words: Collection[_Word]) -> _Word:
-    """Return a setting's word if it is one of these."""
+    """Return a setting's word if it is one of `words`."""
     for known in words:
         if known == word:
             return known
-    raise _wrong(config, name, f"must be one of {', '.join(words)} (got {word!r}){nearest(word, words)}")
+    raise _error(config, name, f"must be one of {', '.join(words)} (got {word!r}){nearest(word, words)}")
 
 
 def _timeout(config: pytest.Config) -> float:
     seconds: float = _value(config, "tconv_timeout")
     if not _LEAST_SECONDS <= seconds < math.inf:
-        raise _wrong(config, "tconv_timeout", f"must be seconds, at least {_LEAST_SECONDS} (got {seconds:g})")
+        raise _error(config, "tconv_timeout", f"must be seconds, at least {_LEAST_SECONDS} (got {seconds:g})")
     return seconds
 
 
-def _wrong(config: pytest.Config, name: str, message: str) -> FileError | UsageError:
+def _error(config: pytest.Config, name: str, message: str) -> FileError | UsageError:
     """Return the error at the place where the setting is written."""
-    overridden = any(given.partition("=")[0].strip() == name for given in config.getoption("override_ini") or ())
+    overridden = any(option.partition("=")[0].strip() == name for option in config.getoption("override_ini") or ())
     if config.inipath is None or overridden:
         return UsageError(f"-o {name}: {message}")
     for number, line in enumerate(config.inipath.read_text(encoding="utf-8").splitlines(), start=1):
-        if found := re.match(rf"\s*{name}\b", line):
-            return FileError(config.inipath, f"{name} {message}", number, len(found[0]) - len(name) + 1)
+        if match := re.match(rf"\s*{name}\b", line):
+            return FileError(config.inipath, f"{name} {message}", number, len(match[0]) - len(name) + 1)
     return FileError(config.inipath, f"{name} {message}")

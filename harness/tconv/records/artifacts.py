@@ -26,7 +26,7 @@ _NUMBERS = "fiub"
 _LONGEST = 200
 
 
-class Unreadable(Exception):  # noqa: N818 - nothing went wrong with the report
+class Unreadable(Exception):  # noqa: N818 - a state of a file, no error of the report
     """An artifact cannot be read; the message is a sentence for the reader of a report."""
 
 
@@ -50,7 +50,7 @@ def write(folder: Path, identity: Sequence[str], arrays: Mapping[str, Array]) ->
 
 
 def read(folder: Path, artifact: str, names: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
-    """Return the arrays of these names as float64, and why others of them are left out, in sentences.
+    """Return the arrays of these names as float64, and for each that is left out a sentence that says why.
 
     Args:
         folder: what the path is relative to and must not leave.
@@ -68,10 +68,10 @@ def array(folder: Path, artifact: str | None, name: str) -> Array | None:
     if artifact is None:
         return None
     try:
-        found, _ = read(folder, artifact, (name,))
+        arrays, _ = read(folder, artifact, (name,))
     except Unreadable:
         return None
-    return found.get(name)
+    return arrays.get(name)
 
 
 def _inside(folder: Path, artifact: str) -> Path:
@@ -89,34 +89,33 @@ def _inside(folder: Path, artifact: str) -> Path:
 
 
 def _read(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
-    found: dict[str, Array] = {}
-    told: list[str] = []
+    arrays: dict[str, Array] = {}
+    omissions: list[str] = []
     try:
         with zipfile.ZipFile(path) as archive:
             for name in names:
                 if f"{name}.npy" in archive.NameToInfo:
-                    _member(archive, name, found, told)
+                    _read_member(archive, name, arrays, omissions)
     except Exception as error:  # noqa: BLE001 - a corrupt file makes zipfile and numpy raise almost anything
         raise Unreadable(f"The arrays are not shown: the artifact cannot be read ({_clipped(error)}).") from None
-    if not found and not told:
+    if not arrays and not omissions:
         raise Unreadable(f"The artifact has none of the arrays {', '.join(names)}.")
-    return found, told
+    return arrays, omissions
 
 
-def _member(archive: zipfile.ZipFile, name: str, found: dict[str, Array], told: list[str]) -> None:
-    """Read one array, its header first: an oversized one is never decompressed."""
+def _read_member(archive: zipfile.ZipFile, name: str, arrays: dict[str, Array], omissions: list[str]) -> None:
+    """Read an array, its header first, so that one that is too large is never decompressed."""
     with archive.open(f"{name}.npy") as stream:
         shape, dtype = _header(stream)
     if dtype.kind not in _NUMBERS:
-        told.append(f"{name} is not shown: it has no numbers but {dtype}.")
+        omissions.append(f"{name} is not shown: it has no numbers but {dtype}.")
     elif prod(shape) > LARGEST_READ:
-        told.append(
+        omissions.append(
             f"{name} is not shown: {prod(shape):,} elements are more than the page's limit of {LARGEST_READ:,}."
         )
     else:
         with archive.open(f"{name}.npy") as stream:
-            array = np.lib.format.read_array(stream, allow_pickle=False)
-        found[name] = array.astype(np.float64)
+            arrays[name] = np.lib.format.read_array(stream, allow_pickle=False).astype(np.float64)
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:

@@ -1,4 +1,4 @@
-"""What makes two failures alike: the verdict's kind, and what explains it or its words without their numbers."""
+"""What makes two failures alike: the verdict's kind, and an explanation in common or equal words without numbers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NUMBERS = re.compile(rf"(?:[-+*(\[{{<,:/ ]*{_NUMBER}[)\]}}>,]*)+")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What makes two failures one.
+    """What is compared of two failures.
 
     Attributes:
         kind: the verdict's.
         explained: misreadings that give the output, any of which suffices; none where it was not diagnosed.
-        words: what the verdict says, without the numbers in it; empty where it says numbers alone.
+        words: the words of the verdict without numbers; empty where it has only numbers.
     """
 
     kind: str
@@ -33,7 +33,7 @@ class Failure:
     words: str
 
     def alike(self, other: Failure | None) -> bool:
-        """Return whether another failure is this one: a diagnosis in common, or the same words."""
+        """Return whether another failure is of the same kind, with an explanation in common, or else the same words."""
         if other is None or self.kind != other.kind:
             return False
         if self.explained:
@@ -42,7 +42,7 @@ class Failure:
 
 
 def failure(record: Record) -> Failure | None:
-    """Return the failure that a record tells of; None where the backend agreed, or was not asked."""
+    """Return the failure that a record shows; None where the backend agreed, or did not run."""
     verdict = record.verdict
     match verdict:
         case ver.Agreed() | ver.Inexpressible():
@@ -61,5 +61,5 @@ def failure(record: Record) -> Failure | None:
 
 
 def without_numbers(text: str) -> str:
-    """Return a text with every number, and every list of numbers, replaced by `#`; those in names are none."""
+    """Return a text with `#` for every number and every list of numbers, but not for numbers within names."""
     return " ".join(_NUMBERS.sub(" # ", _COUNTER.sub("#", text)).split())

@@ -1,4 +1,4 @@
-"""Records: a header and a line a case, in JSON. Every report is derived from them, and from nothing else."""
+"""The record file: a header line and a line for each case, in JSON. Every report is made from it alone."""
 
 from __future__ import annotations
 
@@ -8,20 +8,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    TypeAdapter,
-    ValidationError,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tconv.backends.outcome import Recorded
 from tconv.dialects import dialect_named
-from tconv.dialects.names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotation
+from tconv.dialects.names import (  # noqa: TC001 - the file boundary reads the annotations
+    MisreadingNames,
+    RecordedDialect,
+)
 from tconv.dialects.readings import Together
 from tconv.errors import FileError
 from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
@@ -37,7 +31,7 @@ FORMAT = 1
 
 
 class BackendHeader(BaseModel):
-    """Who was judged.
+    """The backend that was judged.
 
     `spec` is how it was named on the command line; `supplied` are the questions of `rules` that it answers itself.
     """
@@ -53,10 +47,9 @@ class BackendHeader(BaseModel):
 
 
 class RunHeader(BaseModel):
-    """What a run was: two runs with equal headers, start and path aside, would say the same.
+    """What a run was. `resume` continues a file whose header is equal in all fields but `started` and `path`.
 
-    `resume` continues a file whose header is equal in all fields but these. `path` is what --cases named, as it was
-    typed; empty for tconv's own corpus.
+    `path` is the value of --cases as it was typed; empty for tconv's own corpus.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -76,9 +69,9 @@ class RunHeader(BaseModel):
     started: str
 
     def continues(self, other: RunHeader) -> bool:
-        """Return whether this run asks the same as `other` did."""
-        aside = {"started": "", "path": ""}
-        return self.model_copy(update=aside) == other.model_copy(update=aside)
+        """Return whether this run and `other` are the same but for their start and path."""
+        ignored = {"started": "", "path": ""}
+        return self.model_copy(update=ignored) == other.model_copy(update=ignored)
 
 
 class HeaderLine(BaseModel):
@@ -90,17 +83,9 @@ class HeaderLine(BaseModel):
     run: RunHeader
 
 
-def _together(value: object) -> object:
-    return Together.parse(value) if isinstance(value, str) else value
-
-
-Names = Annotated[Together, BeforeValidator(_together), PlainSerializer(str), WithJsonSchema({"type": "string"})]
-"""Names that hold together; in JSON one text."""
-
-
 @dataclass(frozen=True, slots=True)
 class CallSummary(Recorded):
-    """The call as it was said: the dialect's attributes, and each input as name, shape, type."""
+    """The call: the dialect's attributes, and each input as name, shape, type."""
 
     attributes: dict[str, str | int | list[int]]
     inputs: list[tuple[str, list[int], str]]
@@ -115,15 +100,15 @@ class Record(Recorded):
     Attributes:
         case: the case's id.
         backend: the backend's name.
-        dialect: the dialect it was said in.
-        verdict: what came of it.
-        seconds: what the backend took, harness excluded.
+        dialect: the dialect in which it was expressed.
+        verdict: the verdict.
+        seconds: how long the backend took, without the harness.
         artifact: the file with operands, expected and actual values, relative to the record file; None for a pass.
         call: the call, where it is not a plain pass.
         tolerance: how the allowed distance is derived, where values were compared and differ.
-        diagnosis: misreadings that give the very output that was wrong, each by itself or a pair together.
+        diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
         described: where and how the output is wrong, where no misreading gives it.
-        harmed: what a process died of in this case, which does not die alone: an earlier case has harmed the process.
+        harmed: how a process died in this case after others; alone, the case does not die: an earlier one did harm.
     """
 
     case: str
@@ -134,7 +119,7 @@ class Record(Recorded):
     artifact: str | None = None
     call: CallSummary | None = None
     tolerance: str | None = None
-    diagnosis: tuple[Names, ...] = ()
+    diagnosis: tuple[MisreadingNames, ...] = ()
     described: str | None = None
     harmed: str | None = None
 
@@ -143,7 +128,7 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 _SHAPES = ("expected", "actual")
-"""What says something though it is empty: the shape of a scalar."""
+"""Keys that are written even where they are empty, which is the shape of a scalar."""
 
 
 @dataclass(frozen=True)
@@ -184,32 +169,32 @@ def header_line(header: RunHeader) -> str:
 
 
 def record_line(record: Record) -> str:
-    """Return a record's line, without its newline. Keys that say nothing are left out."""
+    """Return a record's line, without its newline. Keys with None or an empty tuple are left out."""
     verdict = {"kind": record.verdict.kind} | _plain(record.verdict)
     line = _plain(record) | {"verdict": verdict, "seconds": round(record.seconds, 6)}
     return _ENCODER.encode(line)
 
 
 def record_of(line: str | bytes) -> Record:
-    """Return the record that a line is of.
+    """Return the record of a line.
 
     Raises:
-        ValidationError: it is no record's line.
+        ValidationError: the line is no record.
     """
     return _RECORD.validate_json(line)
 
 
-def _plain(thing: Record | Verdict | CallSummary) -> dict[str, Any]:
-    """Return a dataclass's fields that say something as plain JSON values."""
-    named = ((name, getattr(thing, name)) for name in thing.__slots__)
-    return {name: _value(value) for name, value in named if value is not None and (value != () or name in _SHAPES)}
+def _plain(part: Record | Verdict | CallSummary) -> dict[str, Any]:
+    """Return a part of a record as JSON values by key, without the keys that are left out."""
+    values = ((name, getattr(part, name)) for name in part.__slots__)
+    return {name: _value(value) for name, value in values if value is not None and (value != () or name in _SHAPES)}
 
 
 def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else _NON_FINITE.get(value, value)
     if isinstance(value, str):
-        # Half a character, as in text that a runtime did not decode, would make the line unreadable.
+        # A lone surrogate, as in text that a runtime did not decode, would make the line unreadable.
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, CallSummary):
         return _plain(value)
@@ -221,7 +206,7 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
 def read(path: Path) -> Run:
     """Read a record file.
 
-    A last line without its newline is what an interrupted writer leaves: it is no record.
+    A last line without its newline is left by an interrupted writer, and is not read.
 
     Raises:
         FileError: the file is not there, or a line is not what the format says.

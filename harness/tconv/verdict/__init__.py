@@ -1,1 +1,1 @@
-"""What came of it: the judge, and the kinds of verdict that records hold."""
+"""The judge, and the kinds of verdict that records hold."""

@@ -1,4 +1,4 @@
-"""The judge: an outcome against what the dialect owes."""
+"""The judge: an outcome compared with what the dialect owes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """An output held against one geometry's values, in NCX: where it is wrong, and what is told."""
+    """An output compared with the values of a geometry, in NCX: where it is wrong, and the notes for the verdict."""
 
     rule: ver.Rule
     wrong: Mask
@@ -40,7 +40,7 @@ def judge(problem: Problem, outcome: out.Outcome, accumulates: Mapping[str, str]
     """Return the verdict.
 
     Args:
-        problem: what was asked.
+        problem: the problem.
         outcome: what the backend did; an array in the call's data layout.
         accumulates: what the backend accumulates f16 and bf16 in.
     """
@@ -48,29 +48,29 @@ def judge(problem: Problem, outcome: out.Outcome, accumulates: Mapping[str, str]
         case out.Unsupported() | out.Died() | out.TimedOut() | out.Broke():
             return outcome
         case out.Refused() | out.Produced() | out.ShapeOnly():
-            return _answered(problem, outcome, accumulates)
+            return _verdict(problem, outcome, accumulates)
         case _:
             assert_never(outcome)
 
 
 def followed(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
-    """Return the geometry that a verdict says was followed; None where it says that none was."""
+    """Return the geometry that the backend followed by its verdict; None where it followed none."""
     if not isinstance(verdict, ver.Agreed | ver.Disputed) or not isinstance(expected, Values):
         return None
     return expected.geometry(verdict.readings if isinstance(verdict, ver.Disputed) else ())
 
 
-def _answered(
+def _verdict(
     problem: Problem, outcome: out.Refused | out.Produced | out.ShapeOnly, accumulates: Mapping[str, str]
 ) -> ver.Verdict:
     match problem.expectation:
         case Inexpressible() as expected:
             return ver.Inexpressible(expected.reason)
         case Refuse() as expected:
-            return _refusal_owed(expected, outcome)
+            return _against_refusal(expected, outcome)
         case Values() as expected:
             if not isinstance(outcome, out.Refused):
-                return _value_owed(expected, outcome, problem.truth, problem.call.data_format, accumulates)
+                return _against_values(expected, outcome, problem.truth, problem.call.data_format, accumulates)
             if expected.refusals:
                 return ver.Disputed((str(expected.refusals[0]),), "refusal", message=outcome.message)
             return ver.RefusedValid(outcome.message)
@@ -78,7 +78,7 @@ def _answered(
             assert_never(problem.expectation)
 
 
-def _refusal_owed(expected: Refuse, outcome: out.Refused | out.Produced | out.ShapeOnly) -> ver.Verdict:
+def _against_refusal(expected: Refuse, outcome: out.Refused | out.Produced | out.ShapeOnly) -> ver.Verdict:
     constraint = expected.violation.constraint
     if not isinstance(outcome, out.Refused):
         return ver.AcceptedInvalid(constraint, expected.stated)
@@ -87,7 +87,7 @@ def _refusal_owed(expected: Refuse, outcome: out.Refused | out.Produced | out.Sh
     return ver.Disputed((str(OpenConstraint(constraint)),), "refusal", message=outcome.message)
 
 
-def _value_owed(
+def _against_values(
     expected: Values,
     outcome: out.Produced | out.ShapeOnly,
     truth: Truth,
@@ -95,63 +95,63 @@ def _value_owed(
     accumulates: Mapping[str, str],
 ) -> ver.Verdict:
     shape = outcome.shape if isinstance(outcome, out.ShapeOnly) else outcome.array.shape
-    fitting = [c for c in expected.candidates if data_shape(truth.shape(c.geometry), data_format) == tuple(shape)]
-    if not fitting:
+    candidates = [c for c in expected.candidates if data_shape(truth.shape(c.geometry), data_format) == tuple(shape)]
+    if not candidates:
         return ver.WrongShape(data_shape(truth.shape(expected.primary.geometry), data_format), tuple(shape))
-    dtype = outcome.dtype if isinstance(outcome, out.ShapeOnly) else _dtype_word(outcome.array)
+    dtype = outcome.dtype if isinstance(outcome, out.ShapeOnly) else _dtype_name(outcome.array)
     if dtype != truth.dtype:
         return ver.WrongDtype(truth.dtype, dtype)
     if isinstance(outcome, out.ShapeOnly):
-        return _allowed(fitting[0], "shape", ())
+        return _followed(candidates[0], "shape", ())
     actual = to_ncx(outcome.array, data_format)
     comparisons = []
-    for candidate in fitting:
+    for candidate in candidates:
         comparison = compare(actual, truth, candidate.geometry, accumulates)
         if not comparison.wrong.any():
-            return _allowed(candidate, comparison.rule, comparison.notes)
+            return _followed(candidate, comparison.rule, comparison.notes)
         comparisons.append(comparison)
     return _differed(comparisons[0], actual)
 
 
-def _allowed(candidate: Candidate, rule: ver.Rule, notes: tuple[str, ...]) -> ver.Verdict:
+def _followed(candidate: Candidate, rule: ver.Rule, notes: tuple[str, ...]) -> ver.Verdict:
     return ver.Disputed(candidate.readings, rule, notes) if candidate.readings else ver.Agreed(rule, notes)
 
 
-_WORDS = {dtype: word for word, dtype in NUMPY_TYPES.items()}
+_DTYPE_NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items()}
 
 
-def _dtype_word(array: Array) -> str:
-    return str(_WORDS.get(array.dtype, array.dtype))
+def _dtype_name(array: Array) -> str:
+    return str(_DTYPE_NAMES.get(array.dtype, array.dtype))
 
 
 def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Comparison:
-    """Hold an NCX output against the reference under one geometry."""
+    """Compare an NCX output with the reference under a geometry."""
     expected = truth.values(geometry)
     with np.errstate(invalid="ignore"):
-        got = actual.astype(np.float64)
-        wrong: Mask = (got != expected) & ~(np.isnan(got) & np.isnan(expected))
+        actual = actual.astype(np.float64)
+        wrong: Mask = (actual != expected) & ~(np.isnan(actual) & np.isnan(expected))
     if truth.exact(geometry):
         return Comparison("exact", wrong, expected, None, ())
     limits = bound(truth.terms(geometry), truth.dtype, accumulates)
     with np.errstate(invalid="ignore"):
-        distance = np.abs(got - expected)
-    return _within(got, expected, distance, wrong, limits, truth, geometry)
+        distance = np.abs(actual - expected)
+    return _within(actual, expected, distance, wrong, limits, truth, geometry)
 
 
 def _within(
-    got: Array, expected: Array, distance: Array, unequal: Mask, limits: Bound, truth: Truth, geometry: Geometry
+    actual: Array, expected: Array, distance: Array, unequal: Mask, limits: Bound, truth: Truth, geometry: Geometry
 ) -> Comparison:
-    """Take from the unequal elements those that the bound, overflow, inserted zeros or flushing account for."""
+    """Compare real numbers: unequal ones that the bound, overflow, inserted zeros or flushing allow are not wrong."""
     notes = []
-    infinite = np.isinf(got) & limits.may_overflow & (np.sign(got) == np.sign(expected))
-    wrong = unequal & ~near(got, expected, limits.allowed) & ~infinite
-    inserted = wrong & np.isnan(got)
+    infinite = np.isinf(actual) & limits.may_overflow & (np.sign(actual) == np.sign(expected))
+    wrong = unequal & ~near(actual, expected, limits.allowed) & ~infinite
+    inserted = wrong & np.isnan(actual)
     if inserted.any():
         inserted &= truth.poisoned(geometry)
     if inserted.any():
         notes.append("nan-from-inserted-zeros")
         wrong &= ~inserted
-    flushed = _flushed(got, expected, truth)
+    flushed = _flushed(actual, expected, truth)
     if flushed.any():
         notes.append("flushed-subnormals")
         wrong &= ~flushed
@@ -160,39 +160,39 @@ def _within(
     return Comparison("bound", wrong, expected, limits.allowed, tuple(notes))
 
 
-def near(got: Array, expected: Array, allowed: Array) -> Mask:
+def near(actual: Array, expected: Array, allowed: Array) -> Mask:
     """Return where numbers are as near as is allowed.
 
-    Where infinity is owed everything finite is infinitely far, and the bound is infinite too: nothing is near there.
+    Nothing is near where infinity is owed: the distance of a finite number is infinite, and so is the bound.
     """
     with np.errstate(invalid="ignore"):
         # Comparing with NaN is false, so a NaN in the distance or the bound is not near.
-        close: Mask = (np.abs(got - expected) <= allowed) & np.isfinite(got) & np.isfinite(expected)
+        close: Mask = (np.abs(actual - expected) <= allowed) & np.isfinite(actual) & np.isfinite(expected)
     return close
 
 
-def _flushed(got: Array, expected: Array, truth: Truth) -> Mask:
-    """Return where a subnormal result came out as zero.
+def _flushed(actual: Array, expected: Array, truth: Truth) -> Mask:
+    """Return where zero is allowed for a subnormal result.
 
-    It is excused where the operands are subnormal to begin with, and of a backend that keeps no subnormal at all: one
-    that keeps some has lost the others.
+    It is where operands are subnormal too and the backend gives no subnormal at all: a backend that gives some does not
+    flush, so its zeros are wrong.
     """
-    flushed: Mask = (got == 0) & is_subnormal(expected, truth.dtype)
-    if not flushed.any() or (truth.subnormal and not is_subnormal(got, truth.dtype).any()):
+    flushed: Mask = (actual == 0) & is_subnormal(expected, truth.dtype)
+    if not flushed.any() or (truth.subnormal and not is_subnormal(actual, truth.dtype).any()):
         return flushed
     return np.zeros_like(flushed)
 
 
 def _differed(comparison: Comparison, actual: Array) -> ver.Differed:
-    """Report the first wrong element and the worst one."""
+    """Return the verdict with the first wrong element and the worst one."""
     places = np.argwhere(comparison.wrong)
     first = tuple(int(i) for i in places[0])
     with np.errstate(invalid="ignore"):
-        got = actual.astype(np.float64)
+        actual = actual.astype(np.float64)
     worst = None
     if comparison.allowed is not None:
         with np.errstate(invalid="ignore", divide="ignore"):
-            ratios = (np.abs(got - comparison.expected) / comparison.allowed)[comparison.wrong]
+            ratios = (np.abs(actual - comparison.expected) / comparison.allowed)[comparison.wrong]
         worst = float(np.nanmax(ratios)) if not np.isnan(ratios).all() else None
     return ver.Differed(
         comparison.rule,
@@ -200,6 +200,6 @@ def _differed(comparison: Comparison, actual: Array) -> ver.Differed:
         actual.size,
         first,
         float(comparison.expected[first]),
-        float(got[first]),
+        float(actual[first]),
         worst,
     )

@@ -1,4 +1,4 @@
-"""The outcome judged against the expectation. This, and only this, is recorded."""
+"""The kinds of verdict: an outcome judged against the expectation. Records hold verdicts, never outcomes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 from tconv.dialects.names import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
 
 Rule = Literal["exact", "bound", "shape", "refusal"]
-"""What was compared: values exactly, values within the derived bound, the shape alone, or a refusal that was owed."""
+"""What was compared: values exactly, values within the derived bound, the shape alone, or a refusal that is owed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Agreed(Recorded):
 
     Attributes:
         rule: how it was compared.
-        notes: what is told and not failed: reduced-precision, flushed-subnormals, nan-from-inserted-zeros.
+        notes: what is reported without being a failure: reduced-precision, flushed-subnormals, nan-from-inserted-zeros.
     """
 
     rule: Rule
@@ -48,7 +48,7 @@ class Agreed(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Disputed(Recorded):
-    """The backend follows readings that the text also allows; where it refused, the message is its own."""
+    """The backend follows readings that the text also allows; `message` is the backend's own where it refused."""
 
     readings: tuple[str, ...]
     rule: Rule
@@ -113,7 +113,7 @@ class AcceptedInvalid(Recorded):
 
     Attributes:
         constraint: what it breaks.
-        stated: whether the text states the constraint; else the text is open, and there is only no value to compare.
+        stated: whether the text states the constraint; else the text is open, and owes no value to compare with.
     """
 
     constraint: RecordedConstraint
@@ -123,7 +123,7 @@ class AcceptedInvalid(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Inexpressible(Recorded):
-    """The dialect cannot say the case."""
+    """The dialect cannot express the case."""
 
     reason: str
     kind: Literal["inexpressible"] = "inexpressible"
