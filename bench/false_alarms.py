@@ -24,7 +24,7 @@ from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
-from tconv.investigation.drawing import drawn
+from tconv.investigation.random_cases import drawn
 from tconv.reports.phrases import summary
 from tconv.verdict import kinds as ver
 

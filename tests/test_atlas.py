@@ -23,7 +23,7 @@ from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record_file import header_line, record_line
 from tconv.reports import atlas
-from tconv.reports.atlas import words
+from tconv.reports.atlas import wording
 from tconv.verdict import kinds as ver
 from test_answers import run_of
 
@@ -78,9 +78,9 @@ class _Tags(HTMLParser):
 
 def test_every_question_and_answer_has_words() -> None:
     """A new question, answer or piece of advice without words, or words of something that is gone, is noticed."""
-    assert set(words.QUESTIONS) == set(QUESTIONS)
-    assert set(words.ANSWERS) == {answer for enum in (*get_args(Answer), Opened) for answer in enum}
-    assert set(words.ADVICE) <= set(CONSTRAINTS)
+    assert set(wording.QUESTIONS) == set(QUESTIONS)
+    assert set(wording.ANSWERS) == {answer for enum in (*get_args(Answer), Opened) for answer in enum}
+    assert set(wording.ADVICE) <= set(CONSTRAINTS)
 
 
 def test_the_matrix_says_who_follows_what(made: atlas.Atlas) -> None:

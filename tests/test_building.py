@@ -20,7 +20,7 @@ from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry, reach, resolve
 from tconv.dialects.readings import distinct_results
 from tconv.expectation.owed import Inexpressible, Values, expectation
-from tconv.reports import account
+from tconv.reports import case_details
 from tconv.vocabulary import ATTRIBUTES, DType
 
 if TYPE_CHECKING:
@@ -378,7 +378,7 @@ def test_every_case_there_is_can_be_said_and_shown(settings: dict[str, Any]) -> 
         return
     operands = make_operands(case.x, case.w, case.b)
     for row in DIALECTS.values():
-        assert len(list(account.in_dialect(case, row))) >= 2
+        assert len(list(case_details.in_dialect(case, row))) >= 2
         if row.name.startswith("onnx/") and not isinstance(expectation(case, row), Inexpressible):
             call = express(case, row)
             assert onnx_model.build(call, in_layouts(operands, call)).ByteSize()

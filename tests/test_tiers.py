@@ -10,7 +10,7 @@ import pytest
 
 from small_corpus import BARE_HEAD, written
 from tconv.corpus import Corpus, tiers
-from tconv.corpus.covering import tuple_numbers
+from tconv.corpus.covering_arrays import tuple_numbers
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError
 from tconv.expectation.owed import Inexpressible, expectation

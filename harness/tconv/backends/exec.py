@@ -21,9 +21,9 @@ import ml_dtypes
 import numpy as np
 
 from tconv.backends import BackendInfo
-from tconv.backends.ending import ending, tail
 from tconv.backends.onnx_model import OPSETS, build
 from tconv.backends.outcome import Broke, Died, Produced, Refused, Unsupported
+from tconv.backends.process_end import ending, tail
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing
 from tconv.vocabulary import DType

@@ -13,7 +13,7 @@ from jax import lax
 
 from tconv.backends import BackendInfo
 from tconv.backends.outcome import Produced, Refused
-from tconv.backends.resolved import ALL_DIALECT_NAMES, geometry_of
+from tconv.backends.resolved_call import ALL_DIALECT_NAMES, geometry_of
 from tconv.cases.layouts import to_iox, to_ncx
 from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat

@@ -10,7 +10,7 @@ import numpy as np
 from tconv.backends import BackendInfo
 from tconv.backends.onednn_graph import Graph, Refusal, Tensor
 from tconv.backends.outcome import Produced, Refused, Unsupported
-from tconv.backends.resolved import geometry_of
+from tconv.backends.resolved_call import geometry_of
 from tconv.cases.layouts import data_shape
 from tconv.dialects.geometry import Geometry
 from tconv.vocabulary import NEUTRAL, DType

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from tconv.backends import BackendInfo
 from tconv.backends.outcome import Produced, Refused, Unsupported
-from tconv.backends.resolved import ALL_DIALECT_NAMES, geometry_of
+from tconv.backends.resolved_call import ALL_DIALECT_NAMES, geometry_of
 from tconv.cases.layouts import permutation
 from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat, FilterFormat

@@ -9,7 +9,7 @@ import click
 from tconv.cli import options
 from tconv.errors import writing
 from tconv.gate.assessment import assessed_files
-from tconv.reports import atlas, atomic
+from tconv.reports import atlas, atomic_write
 
 
 @click.command(name="atlas")
@@ -39,5 +39,5 @@ def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
         click.echo(f"note: {source.name}, {source.dialect} is red: {'; '.join(source.assessment.red)}", err=True)
     for path, text in ((markdown, atlas.markdown(contents)), (page, atlas.html(contents))):
         with writing(path):
-            atomic.write(path, text)
+            atomic_write.write(path, text)
         click.echo(f"atlas {path}")

@@ -25,9 +25,9 @@ from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
 from tconv.investigation import fuzzing
-from tconv.investigation.choices import LARGEST_SEED
-from tconv.investigation.differing import side_by_side
-from tconv.investigation.drawing import drawn
+from tconv.investigation.random_cases import drawn
+from tconv.investigation.random_choices import LARGEST_SEED
+from tconv.investigation.two_backends import side_by_side
 from tconv.records.failure import failure
 from tconv.reports.phrases import summary
 from tconv.reports.terminal import console

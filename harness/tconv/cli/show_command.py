@@ -9,7 +9,7 @@ import click
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS, dialect_named
-from tconv.reports import account
+from tconv.reports import case_details
 
 
 @click.command(name="show")
@@ -20,9 +20,9 @@ def command(case_id: str, dialect_name: str | None, cases: Path | None) -> None:
     """Print CASE in each dialect: call, geometry, readings, what is owed, and how the tolerance is derived."""
     case = Corpus.load(cases).one(case_id)
     dialects = [dialect_named(dialect_name)] if dialect_name else list(DIALECTS.values())
-    for line in account.of_case(case):
+    for line in case_details.of_case(case):
         click.echo(line)
     for dialect in dialects:
         click.echo()
-        for line in account.in_dialect(case, dialect):
+        for line in case_details.in_dialect(case, dialect):
             click.echo(line)

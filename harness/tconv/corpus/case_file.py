@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from tconv.dialects.names import AttributeName, ConstraintName, DialectName
+from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.corpus.covering import tuple_numbers
+from tconv.corpus.covering_arrays import tuple_numbers
 from tconv.corpus.tiers import expressible
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Inexpressible, expectation

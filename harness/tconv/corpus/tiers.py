@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from tconv.corpus.covering import cover, uncovered
+from tconv.corpus.covering_arrays import cover, uncovered
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, writing
 from tconv.expectation.owed import Inexpressible, expectation

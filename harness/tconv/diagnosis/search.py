@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.diagnosis.accounting import accounted
 from tconv.diagnosis.description import described
+from tconv.diagnosis.faulty_products import accounted
 from tconv.diagnosis.misreadings import apply, misreadings_of, pairs
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import bound

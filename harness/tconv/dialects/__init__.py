@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tconv.dialects.dialect import Absent, Dialect, Open, Spelling, Stated
-from tconv.dialects.geometry1 import GEOMETRY_1
+from tconv.dialects.geometry_dialect import GEOMETRY_1
 from tconv.dialects.onednn import CONV_TRANSPOSE_1, CONVOLUTION_BACKPROP_DATA_1
 from tconv.dialects.onnx import CONV_TRANSPOSE_1 as ONNX_1
 from tconv.dialects.onnx import CONV_TRANSPOSE_11 as ONNX_11

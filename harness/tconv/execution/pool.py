@@ -14,9 +14,9 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
-from tconv.backends.ending import ending, tail
+from tconv.backends.process_end import ending, tail
 from tconv.errors import BackendLost, BackendMissing, TconvError
-from tconv.execution.probe import CASES_PER_TYPE, PROBED
+from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.process import WorkerProcess
 from tconv.execution.signals import undisturbed
 from tconv.execution.worker import CASES, Assignment, serve

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tconv.backends.ending import tail
+from tconv.backends.process_end import tail
 from tconv.errors import BackendMissing, DialectError, TconvError, one_line
 from tconv.records.record_file import BackendHeader
 

@@ -21,8 +21,8 @@ from tconv.backends import create
 from tconv.cases.case import Case
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, TconvError, one_line
+from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.evaluation import Evaluator
-from tconv.execution.probe import PROBED, accumulates
 from tconv.execution.signals import lead_own_group
 from tconv.records.record_file import record_line
 

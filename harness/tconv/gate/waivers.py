@@ -16,7 +16,7 @@ from tconv.datafiles import data_folder
 from tconv.diagnosis import GIVEN_UP
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
-from tconv.dialects.names import DialectName, MisreadingNames
+from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Mappings, Part, Texts, Values
 from tconv.errors import FileError, TconvError, nearest

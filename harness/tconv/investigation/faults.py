@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tconv.dialects import Dialect
-    from tconv.investigation.choices import Choices
+    from tconv.investigation.random_choices import Choices
 
     Settings = dict[str, Any]
 

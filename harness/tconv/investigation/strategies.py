@@ -8,8 +8,8 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from tconv.dialects import dialect_named
-from tconv.investigation.choices import Choices
-from tconv.investigation.drawing import draw_case
+from tconv.investigation.random_cases import draw_case
+from tconv.investigation.random_choices import Choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable

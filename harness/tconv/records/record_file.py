@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tconv.backends.outcome import Recorded
 from tconv.dialects import dialect_named
-from tconv.dialects.names import (  # noqa: TC001 - the file boundary reads the annotations
+from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary reads the annotations
     MisreadingNames,
     RecordedDialect,
 )

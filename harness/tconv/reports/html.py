@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from tconv.reports import atomic
+from tconv.reports import atomic_write
 from tconv.reports.page import overview
-from tconv.reports.page.artifacts import OPERANDS, VALUES, ArrayBlock, array_block
+from tconv.reports.page.arrays import OPERANDS, VALUES, ArrayBlock, array_block
 from tconv.reports.page.records import records_data
 from tconv.reports.phrases import inconsistency
 from tconv.reports.statuses import STATUSES
@@ -58,7 +58,7 @@ def write(assessments: Sequence[Assessment], destination: Path) -> None:
         assessments: the runs, in the page's order.
         destination: the file.
     """
-    atomic.write(destination, _page(assessments))
+    atomic_write.write(destination, _page(assessments))
 
 
 def _page(assessments: Sequence[Assessment]) -> str:

@@ -26,7 +26,7 @@ __all__ = [
     "WrongShape",
 ]
 
-from tconv.dialects.names import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
+from tconv.dialects.known_names import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
 
 Rule = Literal["exact", "bound", "shape", "refusal"]
 """What was compared: values exactly, values within the derived bound, the shape alone, or a refusal that is owed."""

@@ -9,7 +9,7 @@ from tconv.comparison.porting import alike
 from tconv.dialects import DIALECTS, GEOMETRY_1
 from tconv.reports.atlas.conflicts import Contradiction, Deviation, contradictions, deviations
 from tconv.reports.atlas.matrix import Question, questions
-from tconv.reports.atlas.ports import Pair, pairs
+from tconv.reports.atlas.porting import Pair, pairs
 from tconv.reports.atlas.runs import AtlasRun
 
 if TYPE_CHECKING:

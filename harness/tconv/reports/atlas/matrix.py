@@ -11,7 +11,7 @@ from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.owed import expectation
 from tconv.records import artifacts
-from tconv.reports.atlas import words
+from tconv.reports.atlas import wording
 from tconv.reports.atlas.examples import Example, call_text, output_text, reference
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
@@ -87,13 +87,13 @@ def questions(runs: Sequence[AtlasRun], corpus: Corpus, dialects: Sequence[Diale
         says = {text.says for text in texts}
         if name in CONSTRAINTS:
             differ = "open" in says
-            wording = f"Is a call answered where this does not hold: {CONSTRAINTS[name].says}?"
+            asks = f"Is a call answered where this does not hold: {CONSTRAINTS[name].says}?"
         else:
             differ = len(says) > 1 or any(text.also for text in texts)
-            wording = words.QUESTIONS[name]
+            asks = wording.QUESTIONS[name]
         if differ:
             follows = tuple(_follows(run, by_name[name]) for run, by_name in run_answers if name in by_name)
-            yield Question(name, wording, texts, follows)
+            yield Question(name, asks, texts, follows)
 
 
 def _answers(run: AtlasRun, corpus: Corpus) -> dict[str, Answers]:
@@ -117,7 +117,7 @@ def _texts(name: str, dialects: Sequence[Dialect]) -> Iterator[TextAnswer]:
             yield TextAnswer(dialect, says, answer.clause)
         else:
             also = tuple(reading for reading in dialect.disputed if reading.change.question == name)
-            says = words.ANSWERS[getattr(dialect.rules, name)]
+            says = wording.ANSWERS[getattr(dialect.rules, name)]
             yield TextAnswer(dialect, says, dialect.cites[name], also)
 
 

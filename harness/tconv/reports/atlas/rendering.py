@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tconv.gate.status import Status
-from tconv.reports.atlas import words
+from tconv.reports.atlas import wording
 from tconv.reports.page.overview import href
 from tconv.reports.templates import content, environment
 
@@ -32,7 +32,7 @@ def html(atlas: Atlas) -> str:
 
 def _rendered(template: str, atlas: Atlas, **more: object) -> str:
     templates = environment("atlas", autoescape=template.endswith(".html.j2"))
-    templates.filters |= {"md": _escaped, "code": _code, "answer": words.ANSWERS.__getitem__, "href": _target}
+    templates.filters |= {"md": _escaped, "code": _code, "answer": wording.ANSWERS.__getitem__, "href": _target}
     answering = {id(follows.run) for question in atlas.questions for follows in question.follows}
     return templates.get_template(template).render(
         atlas=atlas,

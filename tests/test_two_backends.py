@@ -10,7 +10,7 @@ import pytest
 from made_records import named
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
-from tconv.investigation.differing import differ
+from tconv.investigation.two_backends import differ
 from tconv.records.record_file import Record
 from tconv.verdict import kinds as ver
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tconv.cases.call import express
 from tconv.comparison.porting import Catalogue, Change
 from tconv.expectation.owed import expectation
-from tconv.reports.atlas import words
+from tconv.reports.atlas import wording
 from tconv.reports.atlas.examples import Example, call_text, output_text, reference
 from tconv.reports.phrases import written
 from tconv.verdict import kinds as ver
@@ -90,7 +90,7 @@ def _ported(change: Change, source: Dialect, target: Dialect, catalogue: Catalog
         (run.name, output) for run in sides[1] if (output := _instead(run.records.get(case.id), target, case))
     )
     if change.rewriting is None:
-        advice = words.ADVICE.get(change.what, "none: crop or pad the output with an operation of its own")
+        advice = wording.ADVICE.get(change.what, "none: crop or pad the output with an operation of its own")
         return PortedChange(change, before, after, instead, advice, "")
     rewriting = written(express(change.rewriting, target).attributes) or "no attribute"
     plain = catalogue.with_explicit_pads(case, change.before)

@@ -16,7 +16,7 @@ from tconv.cli.show_command import command as show_command
 from tconv.dialects import DIALECTS
 from tconv.expectation.bound import derivation
 from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
-from tconv.reports import account
+from tconv.reports import case_details
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ EXACT = "  tolerance   none: integers, |x|*|w| + |b| adds up to at most 2^24 eve
 
 def account_of(example: Case, dialect_name: str = ONNX_22) -> list[str]:
     """Return the account of a case in a dialect."""
-    return list(account.in_dialect(example, DIALECTS[dialect_name]))
+    return list(case_details.in_dialect(example, DIALECTS[dialect_name]))
 
 
 def output_of(command: click.Command, *arguments: str) -> str:
@@ -48,7 +48,7 @@ def test_the_case_itself() -> None:
     example = case((5,), (3,), channels=2, filters=3, bias=(3,), strides=(2,), auto_pad="valid", about="Words.",
                cites=(Cite(ONNX_11, "doc"),), breaks="strides-given", shapes="symbolic", filter_source="input",
                data="normal", dtype=DType.F16)  # fmt: skip
-    assert list(account.of_case(example)) == [
+    assert list(case_details.of_case(example)) == [
         "topic/file/name",
         "  Words.",
         f"  cites {ONNX_11}: doc",
@@ -63,7 +63,7 @@ def test_the_case_itself() -> None:
 
 def test_what_a_case_does_not_say_is_not_told() -> None:
     """Without words, citations, bias or attributes there is no line for them but the last."""
-    assert list(account.of_case(case((2,), (1,)))) == [
+    assert list(case_details.of_case(case((2,), (1,)))) == [
         "topic/file/name",
         "  x  f32 [1, 1, 2] integers seed 0",
         "  w  f32 [1, 1, 1] integers seed 0",
@@ -209,9 +209,9 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
     assert len(sample) >= 300
     kinds: dict[str, int] = {}
     for example in sample:
-        assert next(account.of_case(example)) == example.id
+        assert next(case_details.of_case(example)) == example.id
         for dialect in DIALECTS.values():
-            lines = list(account.in_dialect(example, dialect))
+            lines = list(case_details.in_dialect(example, dialect))
             assert lines[0] == dialect.name
             assert not any("\n" in line for line in lines)
             match expectation(example, dialect):
@@ -239,10 +239,10 @@ def test_show_prints_the_case_in_every_dialect(corpus: Corpus) -> None:
     """First the case, then a paragraph for each dialect; a pattern that means one case is as good as its id."""
     example = corpus.one("padding/output-shape/odd-unit-by-hand")
     paragraphs = output_of(show_command, example.id).rstrip("\n").split("\n\n")
-    assert paragraphs[0].splitlines() == list(account.of_case(example))
+    assert paragraphs[0].splitlines() == list(case_details.of_case(example))
     assert [part.splitlines() for part in paragraphs[1:]] == [account_of(example, name) for name in DIALECTS]
     assert output_of(show_command, "**/odd-unit-by-hand", "--dialect", ONNX_1).rstrip("\n").split("\n\n") == [
-        "\n".join(account.of_case(example)),
+        "\n".join(case_details.of_case(example)),
         "\n".join(account_of(example, ONNX_1)),
     ]
 

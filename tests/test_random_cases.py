@@ -14,9 +14,9 @@ from hypothesis import settings as configured
 from tconv.corpus.writing import settings
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Inexpressible, expectation, finds_broken
-from tconv.investigation import drawing, strategies
-from tconv.investigation.drawing import drawn
+from tconv.investigation import random_cases, strategies
 from tconv.investigation.faults import FAULTS, faults_of
+from tconv.investigation.random_cases import drawn
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DType
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def test_the_whole_space_is_drawn_from() -> None:
 @pytest.mark.parametrize("name", DIALECTS)
 def test_every_fault_that_a_dialect_minds_is_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing but faults is drawn."""
-    monkeypatch.setattr(drawing, "_BROKEN_PERCENT", 100)
+    monkeypatch.setattr(random_cases, "_BROKEN_PERCENT", 100)
     minded = faults_of(DIALECTS[name])
     assert {one.breaks for one in cases(1000, dialect=name)} - {None} == set(minded)
 

@@ -10,15 +10,15 @@ from tconv.cases.case import Cite
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.dialects import Stated
 from tconv.expectation.owed import Inexpressible, expectation, finds_broken
-from tconv.investigation.choices import Seeded
 from tconv.investigation.faults import FAULTS, faults_of
+from tconv.investigation.random_choices import Seeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.investigation.choices import Choices
+    from tconv.investigation.random_choices import Choices
 
     Settings = dict[str, Any]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import examples
-from tconv.corpus.covering import cover, tuple_numbers
+from tconv.corpus.covering_arrays import cover, tuple_numbers
 from tconv.corpus.sweep import Rows
 from tconv.vocabulary import Mask
 
