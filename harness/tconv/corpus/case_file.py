@@ -39,7 +39,7 @@ class Raw(Part):
 
 
 class OperandSettings(Part):
-    """What is different about one operand: sizes by their meaning, or a shape where meaning ends.
+    """Settings of a single operand: sizes by their meaning, or a shape that need not fit such sizes.
 
     The filter's out_channels are those of all groups together, as everywhere.
     """
@@ -57,7 +57,7 @@ class OperandSettings(Part):
 
 
 class Settings(Part):
-    """Sizes, attributes, operands and presentation; every key is optional, null takes an earlier value back."""
+    """Sizes, attributes, operands and presentation; every key is optional, and null removes an earlier value."""
 
     batch: _Count | None = None
     channels: _Count | None = None

@@ -100,9 +100,9 @@ def place_after(text: str) -> Place:
 
 
 def _refuse_unreadable(path: Path, text: str) -> None:
-    if found := _UNREADABLE.search(text):
-        message = f"must be printable text (got {found[0]!a}); write it as an escape in double quotes"
-        raise FileError(path, message, *place_after(text[: found.start()]))
+    if match := _UNREADABLE.search(text):
+        message = f"must be printable text (got {match[0]!a}); write it as an escape in double quotes"
+        raise FileError(path, message, *place_after(text[: match.start()]))
 
 
 def _syntax_error(path: Path, text: str, error: Exception) -> FileError:

@@ -210,10 +210,10 @@ def _default(key: str) -> str | None:
     return label(None) if key in ATTRIBUTES else None
 
 
-def _same(wanted: object, got: object) -> bool:
-    if isinstance(wanted, str) and isinstance(got, str) and "*" in wanted:
-        return re.fullmatch(".*".join(map(re.escape, wanted.split("*"))), got, re.DOTALL) is not None
-    return got == wanted
+def _same(expected: object, actual: object) -> bool:
+    if isinstance(expected, str) and isinstance(actual, str) and "*" in expected:
+        return re.fullmatch(".*".join(map(re.escape, expected.split("*"))), actual, re.DOTALL) is not None
+    return actual == expected
 
 
 def _json(value: object) -> object:

@@ -108,7 +108,7 @@ class Record(Recorded):
         tolerance: how the allowed distance is derived, where values were compared and differ.
         diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
         described: where and how the output is wrong, where no misreading gives it.
-        harmed: how a process died in this case after others; alone, the case does not die: an earlier one did harm.
+        harmed: how a process died at this case, which does not die alone: an earlier case has harmed the process.
     """
 
     case: str
@@ -133,7 +133,7 @@ _SHAPES = ("expected", "actual")
 
 @dataclass(frozen=True)
 class Line:
-    """A case's record as its line in a record file, without the newline; it is parsed where the record is asked for."""
+    """A record as its line in a record file, without the newline; it is parsed when the record is first used."""
 
     case: str
     text: str
