@@ -78,88 +78,65 @@ def _symmetric(attributes: Attributes) -> Attributes:
     return replace(attributes, pads_begin=pads[0], pads_end=pads[0])
 
 
-MISREADINGS: tuple[Misreading, ...] = (
-    Misreading("pads-ignored", "pads are overlooked", AttributesOtherwise(_without("pads_begin", "pads_end"))),
-    Misreading(
-        "pads-exchanged",
-        "pads of begin and end are exchanged",
-        AttributesOtherwise(_exchanged("pads_begin", "pads_end")),
-    ),
-    Misreading(
-        "pads-interleaved",
-        "the list of pads is read as begin and end of each axis in turn",
-        AttributesOtherwise(_interleaved),
-        "PaddlePaddle/X2Paddle#792, robertknight/rten#1399",
-    ),
-    Misreading("pads-symmetric", "the pads of the beginning are used on both sides", AttributesOtherwise(_symmetric)),
-    Misreading(
-        "pads-axes-reversed",
-        "pads are taken for the axes in the other order",
-        AttributesOtherwise(_reversed("pads_begin", "pads_end")),
-        "tensorflow/tensorflow#24151",
-    ),
-    Misreading(
-        "output-padding-ignored",
-        "output_padding is overlooked",
-        AttributesOtherwise(_without("output_padding")),
-        "apache/tvm#18635, openvinotoolkit/openvino#202, opencv/opencv#28264, pytorch/pytorch#169176",
-    ),
-    Misreading(
-        "output-padding-axes-reversed",
-        "output_padding is taken for the axes in the other order",
-        AttributesOtherwise(_reversed("output_padding")),
-        "ARM-software/ComputeLibrary#482",
-    ),
-    Misreading("strides-ignored", "every stride is 1", AttributesOtherwise(_without("strides"))),
-    Misreading(
-        "strides-of-the-first-axis",
-        "the first stride is used on every axis",
-        AttributesOtherwise(_first("strides")),
-        "PaddlePaddle/Paddle#20997, deepjavalibrary/djl#384",
-    ),
-    Misreading(
-        "strides-axes-reversed",
-        "strides are taken for the axes in the other order",
-        AttributesOtherwise(_reversed("strides")),
-    ),
-    Misreading(
-        "dilations-ignored",
-        "every dilation is 1",
-        AttributesOtherwise(_without("dilations")),
-        "keras-team/keras#8159, tensorflow/tensorflow#21598",
-    ),
-    Misreading(
-        "dilations-of-the-first-axis",
-        "the first dilation is used on every axis",
-        AttributesOtherwise(_first("dilations")),
-    ),
-    Misreading(
-        "dilations-axes-reversed",
-        "dilations are taken for the axes in the other order",
-        AttributesOtherwise(_reversed("dilations")),
-    ),
-    Misreading(
-        "strides-for-dilations",
-        "strides and dilations are exchanged",
-        AttributesOtherwise(_exchanged("strides", "dilations")),
-        "huggingface/candle#2337",
-    ),
-    Misreading(
-        "auto-pad-ignored",
-        "the padding mode is overlooked",
-        AttributesOtherwise(_without("auto_pad")),
-        "microsoft/onnxruntime#4086, apache/tvm#19450, openvinotoolkit/openvino#32608",
-    ),
-    Misreading(
-        "upper-for-lower",
-        "SAME_UPPER and SAME_LOWER are exchanged",
-        AttributesOtherwise(_upper_for_lower),
-        "microsoft/onnxruntime#9370",
-    ),
-    Misreading(
-        "output-shape-ignored",
-        "output_shape is overlooked",
-        AttributesOtherwise(_without("output_shape")),
-        "pytorch/pytorch#75889",
-    ),
+MISREADINGS = tuple(
+    Misreading(name, says, AttributesOtherwise(change), seen)
+    for name, says, change, seen in (
+        ("pads-ignored", "pads are overlooked", _without("pads_begin", "pads_end"), ""),
+        ("pads-exchanged", "pads of begin and end are exchanged", _exchanged("pads_begin", "pads_end"), ""),
+        (
+            "pads-interleaved",
+            "the list of pads is read as begin and end of each axis in turn",
+            _interleaved,
+            "PaddlePaddle/X2Paddle#792, robertknight/rten#1399",
+        ),
+        ("pads-symmetric", "the pads of the beginning are used on both sides", _symmetric, ""),
+        (
+            "pads-axes-reversed",
+            "pads are taken for the axes in the other order",
+            _reversed("pads_begin", "pads_end"),
+            "tensorflow/tensorflow#24151",
+        ),
+        (
+            "output-padding-ignored",
+            "output_padding is overlooked",
+            _without("output_padding"),
+            "apache/tvm#18635, openvinotoolkit/openvino#202, opencv/opencv#28264, pytorch/pytorch#169176",
+        ),
+        (
+            "output-padding-axes-reversed",
+            "output_padding is taken for the axes in the other order",
+            _reversed("output_padding"),
+            "ARM-software/ComputeLibrary#482",
+        ),
+        ("strides-ignored", "every stride is 1", _without("strides"), ""),
+        (
+            "strides-of-the-first-axis",
+            "the first stride is used on every axis",
+            _first("strides"),
+            "PaddlePaddle/Paddle#20997, deepjavalibrary/djl#384",
+        ),
+        ("strides-axes-reversed", "strides are taken for the axes in the other order", _reversed("strides"), ""),
+        (
+            "dilations-ignored",
+            "every dilation is 1",
+            _without("dilations"),
+            "keras-team/keras#8159, tensorflow/tensorflow#21598",
+        ),
+        ("dilations-of-the-first-axis", "the first dilation is used on every axis", _first("dilations"), ""),
+        ("dilations-axes-reversed", "dilations are taken for the axes in the other order", _reversed("dilations"), ""),
+        (
+            "strides-for-dilations",
+            "strides and dilations are exchanged",
+            _exchanged("strides", "dilations"),
+            "huggingface/candle#2337",
+        ),
+        (
+            "auto-pad-ignored",
+            "the padding mode is overlooked",
+            _without("auto_pad"),
+            "microsoft/onnxruntime#4086, apache/tvm#19450, openvinotoolkit/openvino#32608",
+        ),
+        ("upper-for-lower", "SAME_UPPER and SAME_LOWER are exchanged", _upper_for_lower, "microsoft/onnxruntime#9370"),
+        ("output-shape-ignored", "output_shape is overlooked", _without("output_shape"), "pytorch/pytorch#75889"),
+    )
 )

@@ -55,42 +55,40 @@ def _output_shape_without_pads(geometry: Geometry, signature: Signature) -> Geom
     return replace(geometry, pads_begin=(0,) * len(geometry.pads_begin))
 
 
-MISREADINGS: tuple[Misreading, ...] = (
-    Misreading(
-        "pads-added",
-        "pads enlarge the output, as those of a convolution do",
-        GeometryOtherwise(_pads_added),
-        "apache/mxnet#20639, Samsung/TICO#420",
-    ),
-    Misreading(
-        "output-padding-at-the-beginning",
-        "output_padding is added at the beginning",
-        GeometryOtherwise(_output_padding_at_the_beginning),
-        "llvm/torch-mlir#4650",
-    ),
-    Misreading("one-too-early", "the output begins one element too early", GeometryOtherwise(_shifted(-1))),
-    Misreading(
-        "one-too-late",
-        "the output begins one element too late",
-        GeometryOtherwise(_shifted(1)),
-        "keras-team/keras#22876",
-    ),
-    Misreading(
-        "output-padding-times-stride",
-        "output_padding is multiplied by the stride",
-        GeometryOtherwise(_output_padding_times_stride),
-        "apple/coreai-torch#57",
-    ),
-    Misreading(
-        "kernel-plus-dilation",
-        "the size of a dilated kernel is taken for kernel + dilation - 1",
-        GeometryOtherwise(_kernel_plus_dilation),
-        "microsoft/onnxruntime#2518, microsoft/onnxruntime#2688",
-    ),
-    Misreading(
-        "output-shape-pads-nothing",
-        "beside output_shape the output begins at the first point that the taps reach",
-        GeometryOtherwise(_output_shape_without_pads),
-        "microsoft/onnxruntime#26665, openvino 2026.4 reading ONNX models with groups",
-    ),
+MISREADINGS = tuple(
+    Misreading(name, says, GeometryOtherwise(change), seen)
+    for name, says, change, seen in (
+        (
+            "pads-added",
+            "pads enlarge the output, as those of a convolution do",
+            _pads_added,
+            "apache/mxnet#20639, Samsung/TICO#420",
+        ),
+        (
+            "output-padding-at-the-beginning",
+            "output_padding is added at the beginning",
+            _output_padding_at_the_beginning,
+            "llvm/torch-mlir#4650",
+        ),
+        ("one-too-early", "the output begins one element too early", _shifted(-1), ""),
+        ("one-too-late", "the output begins one element too late", _shifted(1), "keras-team/keras#22876"),
+        (
+            "output-padding-times-stride",
+            "output_padding is multiplied by the stride",
+            _output_padding_times_stride,
+            "apple/coreai-torch#57",
+        ),
+        (
+            "kernel-plus-dilation",
+            "the size of a dilated kernel is taken for kernel + dilation - 1",
+            _kernel_plus_dilation,
+            "microsoft/onnxruntime#2518, microsoft/onnxruntime#2688",
+        ),
+        (
+            "output-shape-pads-nothing",
+            "beside output_shape the output begins at the first point that the taps reach",
+            _output_shape_without_pads,
+            "microsoft/onnxruntime#26665, openvino 2026.4 reading ONNX models with groups",
+        ),
+    )
 )

@@ -216,12 +216,7 @@ MISREADINGS: tuple[Misreading, ...] = (
         OperandsOtherwise(_without_bias),
         "openvinotoolkit/openvino#34101, XiaoMi/mace#220",
     ),
-    Misreading(
-        "bias-doubled",
-        "the bias is added twice",
-        _bias(lambda b, _: 2 * b),
-        "kraiskil/onnx2c#40",
-    ),
+    Misreading("bias-doubled", "the bias is added twice", _bias(lambda b, _: 2 * b), "kraiskil/onnx2c#40"),
     Misreading(
         "bias-of-the-first-channel",
         "every channel has the first one's bias",
@@ -250,9 +245,7 @@ MISREADINGS: tuple[Misreading, ...] = (
     ),
     Misreading("operands-rounded-to-f16", "data and filter are rounded to half precision", OperandsOtherwise(_in_half)),
     Misreading(
-        "operands-rounded-to-bf16",
-        "data and filter are rounded to the 8 bits of bfloat16",
-        _significand(8, np.rint),
+        "operands-rounded-to-bf16", "data and filter are rounded to the 8 bits of bfloat16", _significand(8, np.rint)
     ),
     Misreading(
         "operands-truncated-to-bf16",

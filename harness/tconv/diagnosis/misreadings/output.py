@@ -71,51 +71,52 @@ def _subnormals_zeroed(y: Array, _: Geometry, signature: Signature) -> Array:
     return zeroed
 
 
-MISREADINGS: tuple[Misreading, ...] = (
-    Misreading(
-        "output-channels-dealt",
-        "output channels of groups are dealt one by one",
-        OutputOtherwise(_channels_dealt),
-        "uxlfoundation/oneDNN#352",
-    ),
-    Misreading(
-        "batch-repeats-the-first", "every item of the batch is the first one's", OutputOtherwise(_first_item_repeated)
-    ),
-    Misreading(
-        "channels-beyond-eight-are-zero",
-        "channels beyond the last full block of 8 stay zero",
-        OutputOtherwise(_tail_of_channels(8)),
-    ),
-    Misreading(
-        "channels-beyond-sixteen-are-zero",
-        "channels beyond the last full block of 16 stay zero",
-        OutputOtherwise(_tail_of_channels(16)),
-    ),
-    Misreading(
-        "long-axis-ends-at-2048",
-        "elements beyond 2048 of the last axis stay zero",
-        OutputOtherwise(_tail_of_a_long_axis),
-        "microsoft/onnxruntime#28976, where elements beyond 2048 are wrong, not zero",
-    ),
-    Misreading(
-        "output-axes-exchanged", "the output's spatial axes are in the other order", OutputOtherwise(_axes_reversed)
-    ),
-    Misreading(
-        "subnormal-results-are-zero",
-        "a sum that is subnormal comes out as 0",
-        OutputOtherwise(_subnormals_zeroed),
-        "jax 0.10 on the CPU",
-    ),
-    Misreading(
-        "output-padding-is-zero",
-        "the points that output_padding adds are 0, and not computed",
-        OutputOtherwise(_added_points_are_zero),
-        "llvm/torch-mlir#2026, apache/tvm#5758, Tencent/ncnn#1122",
-    ),
-    Misreading(
-        "batch-after-the-first-is-zero",
-        "items of the batch after the first stay zero",
-        OutputOtherwise(_later_items_are_zero),
-        "ggml-org/ggml#1448",
-    ),
+MISREADINGS = tuple(
+    Misreading(name, says, OutputOtherwise(change), seen)
+    for name, says, change, seen in (
+        (
+            "output-channels-dealt",
+            "output channels of groups are dealt one by one",
+            _channels_dealt,
+            "uxlfoundation/oneDNN#352",
+        ),
+        ("batch-repeats-the-first", "every item of the batch is the first one's", _first_item_repeated, ""),
+        (
+            "channels-beyond-eight-are-zero",
+            "channels beyond the last full block of 8 stay zero",
+            _tail_of_channels(8),
+            "",
+        ),
+        (
+            "channels-beyond-sixteen-are-zero",
+            "channels beyond the last full block of 16 stay zero",
+            _tail_of_channels(16),
+            "",
+        ),
+        (
+            "long-axis-ends-at-2048",
+            "elements beyond 2048 of the last axis stay zero",
+            _tail_of_a_long_axis,
+            "microsoft/onnxruntime#28976, where elements beyond 2048 are wrong, not zero",
+        ),
+        ("output-axes-exchanged", "the output's spatial axes are in the other order", _axes_reversed, ""),
+        (
+            "subnormal-results-are-zero",
+            "a sum that is subnormal comes out as 0",
+            _subnormals_zeroed,
+            "jax 0.10 on the CPU",
+        ),
+        (
+            "output-padding-is-zero",
+            "the points that output_padding adds are 0, and not computed",
+            _added_points_are_zero,
+            "llvm/torch-mlir#2026, apache/tvm#5758, Tencent/ncnn#1122",
+        ),
+        (
+            "batch-after-the-first-is-zero",
+            "items of the batch after the first stay zero",
+            _later_items_are_zero,
+            "ggml-org/ggml#1448",
+        ),
+    )
 )
