@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Scalar = str | int | bool | None
 NonEmpty = Annotated[str, Field(min_length=1)]
+_NOT_EMPTY = Field(json_schema_extra={"minLength": 1})
 _DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 
@@ -105,7 +106,7 @@ class Waiver(Scope):
     name: NonEmpty
     dialects: Annotated[Texts[DialectName], Field(min_length=1)]
     verdict: Annotated[dict[str, Any], AfterValidator(_is_verdict)]
-    diagnosis: Annotated[Texts[MisreadingNames], Field(min_length=1)] | None = None
+    diagnosis: Annotated[Texts[Annotated[MisreadingNames, _NOT_EMPTY]], Field(min_length=1)] | None = None
     versions: Annotated[str, AfterValidator(_is_specifier)]
     clause: NonEmpty
     because: NonEmpty
