@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array, DType
 
-GIVEN_UP = "undiagnosed, the search took too long"
+UNDIAGNOSED = "undiagnosed"
+"""What the description of an output begins with for which no search came to its end."""
+GIVEN_UP = f"{UNDIAGNOSED}, the search took too long"
 """How the description begins of an output that was not searched to the end."""
 BUDGET = 0.05
 """Seconds that the search for the explanations of an output may take."""

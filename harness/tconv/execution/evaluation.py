@@ -11,7 +11,7 @@ import numpy as np
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.diagnosis import Diagnosis, diagnose
+from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
 from tconv.expectation.bound import derivation
 from tconv.expectation.owed import Inexpressible
 from tconv.expectation.problem import Problem
@@ -94,7 +94,7 @@ class Evaluator:
         try:
             diagnosis = self._diagnosis(problem, outcome, verdict)
         except Exception as error:  # noqa: BLE001 - the verdict is recorded even where the diagnosis fails
-            diagnosis = Diagnosis((), f"undiagnosed, the search failed: {type(error).__name__}: {error}")
+            diagnosis = Diagnosis((), f"{UNDIAGNOSED}, the search failed: {type(error).__name__}: {error}")
         if diagnosis is None:
             return record
         return replace(record, diagnosis=diagnosis.explained, described=diagnosis.described or None)

@@ -12,6 +12,7 @@ import numpy as np
 
 from tconv import __version__
 from tconv.cases.layouts import from_ncx
+from tconv.diagnosis import UNDIAGNOSED
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects.readings import branches
 from tconv.errors import one_line
@@ -74,7 +75,7 @@ def _markdown(
         if record.diagnosis:
             prefix = "The output is "
         else:
-            prefix = "" if explained.startswith("undiagnosed") else "No known misreading gives it: "
+            prefix = "" if explained.startswith(UNDIAGNOSED) else "No known misreading gives it: "
         yield from _section("Diagnosis", [f"{prefix}{explained}.", *(f"- {name}: {says[name]}" for name in names)])
     yield from _section("How to reproduce", _reproduction(problem, header, command, cases))
 
