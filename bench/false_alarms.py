@@ -18,7 +18,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tconv.corpus.writing import flow, settings
-from tconv.dialects import dialect_named
 from tconv.errors import TconvError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
@@ -79,7 +78,7 @@ def _code(name: str, examples: int, seed: int, jobs: int) -> int:
     started, counts, alarms = perf_counter(), Counter[str](), 0
     waivers = chosen(None, name)
     with Pool(Assignment(name, None, None, ""), jobs, TIMEOUT) as pool:
-        remaining = islice(cases(seed, dialect_named(pool.dialect_name)), examples)
+        remaining = islice(cases(seed, pool.dialect), examples)
         while batch := list(islice(remaining, BATCH)):
             records = pool.records(batch)
             for case in batch:

@@ -128,4 +128,4 @@ def test_dialects_are_all_told() -> None:
             stem = name.rpartition("-")[0] if "/" in name else stem
             told[name if "/" in name else stem + name] = layouts
     assert told == {name: f"{row.data_format}, {row.filter_format}" for name, row in DIALECTS.items()}
-    assert set(onnx_model.OPSETS) <= set(told)
+    assert set(onnx_model.ONNX_DIALECT_NAMES) <= set(told)

@@ -10,14 +10,17 @@ import subprocess
 import sys
 import uuid
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
 
-from small_corpus import HEAD, TIMEOUT, environment, records, settings, tconv, written
+from small_corpus import BARE_HEAD, HEAD, TIMEOUT, environment, records, settings, tconv, written
 from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.pool import CHUNK, Pool
 from tconv.execution.run import Selection, Settings, run
@@ -247,7 +250,7 @@ def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
     before = path.read_bytes()
     corpus = Corpus.load(tmp_path / "small.yaml")
     again = settings("Right", tmp_path, resume=True)
-    slower = Settings(again.backend, again.dialect_name, again.jobs, again.timeout + 1, again.output, resume=True)
+    slower = Settings(again.backend, again.dialect, again.jobs, again.timeout + 1, again.output, resume=True)
     other = Corpus.load(written(tmp_path, FEW + "# changed\n"))
     for selection, how in [
         (Selection(corpus, "full"), again),
@@ -288,12 +291,9 @@ def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_done_is_known_before_a_worker_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unknown dialect, and a pattern among several that matches nothing, are the user's errors."""
+    """A pattern among several that matches nothing is the user's error."""
     monkeypatch.setattr("tconv.execution.run.Pool", None)
     corpus = Corpus.load(written(tmp_path, FEW))
-    unknown = Settings("wrong_backends:Right", "onnx/ConvTranspose-2", 1, TIMEOUT, tmp_path)
-    with pytest.raises(UsageError, match="did you mean 'onnx/ConvTranspose-22'"):
-        run(Selection(corpus), unknown, lambda *_: None)
     patterns = Selection(corpus, patterns=("small/few", "small/fewer"))
     with pytest.raises(UsageError, match="a pattern must match a case \\(got 'small/fewer'"):
         run(patterns, settings("Right", tmp_path), lambda *_: None)
@@ -302,7 +302,22 @@ def test_what_cannot_be_done_is_known_before_a_worker_starts(tmp_path: Path, mon
 def test_a_dialect_that_the_backend_does_not_speak_is_wrong_usage() -> None:
     """The backend is there; it is the command line that cannot be."""
     with pytest.raises(UsageError, match="must be one that Right speaks, onnx/ConvTranspose-22"):
-        Pool(Assignment("wrong_backends:Right", "geometry/1", None, ""), 1, TIMEOUT)
+        Pool(Assignment("wrong_backends:Right", DIALECTS["geometry/1"], None, ""), 1, TIMEOUT)
+
+
+SAME = "cases:\n  - {name: same, with: {spatial: [3], kernel: [3], strides: 2, auto_pad: same_upper}}\n"
+
+
+def test_a_pool_speaks_the_dialect_that_it_is_given(tmp_path: Path) -> None:
+    """One with changed rules is judged by these rules in the worker too, and its models are built."""
+    known = DIALECTS["onnx/ConvTranspose-22"]
+    own = replace(known, rules=replace(known.rules, same=Same.NO_PADDING), disputed=())
+    (case,) = Corpus.load(written(tmp_path, BARE_HEAD + SAME)).cases()
+    kinds = []
+    for dialect in (known, own):
+        with Pool(Assignment("onnxruntime", dialect, None, ""), 1, TIMEOUT) as pool:
+            kinds.append(pool.record(case).verdict.kind)
+    assert kinds == ["agreed", "wrong-shape"]
 
 
 def test_a_case_that_is_named_is_run_whatever_its_tier(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from small_corpus import CASES, HEAD, TIMEOUT, environment, tconv, written
+from small_corpus import BARE_HEAD, CASES, HEAD, TIMEOUT, environment, tconv, written
 from strategies import ONNX
 from tconv import conv_transpose
 from tconv.backends.onnxruntime import OnnxRuntime
@@ -24,9 +24,9 @@ from tconv.errors import FileError, UsageError
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import expressed
 from tconv.export.folder import export, folder_name
-from tconv.export.issue import _call, _code, _fenced
+from tconv.export.issue import TITLES, _call, _code, _fenced
 from tconv.export.snippet import snippet
-from tconv.verdict.kinds import Agreed
+from tconv.verdict.kinds import KINDS, Agreed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -276,6 +276,19 @@ def issue(folder: Path, backend: str, name: str, *more: str, text: str = CASES) 
     path = written(folder, text)
     arguments = ("--issue", "--backend", f"wrong_backends:{backend}", "--timeout", str(TIMEOUT), *more)
     return tconv(folder, "export", f"small/{name}", *arguments, "--cases", path.name)
+
+
+def test_a_report_has_the_shape_of_a_large_output(tmp_path: Path) -> None:
+    """Also of one with more elements than the page includes."""
+    text = "cases:\n  - {name: large, with: {spatial: [20000], kernel: [3], bias: true}}\n"
+    done = issue(tmp_path, "BiasDoubled", "large", text=BARE_HEAD + text)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "20002], as it came" in done.stdout
+
+
+def test_every_failure_has_a_title() -> None:
+    """A kind of verdict without a title would end in a KeyError."""
+    assert set(TITLES) == set(KINDS) - {"agreed", "disputed", "inexpressible"}
 
 
 def test_a_report_says_all_that_there_is_to_say(tmp_path: Path) -> None:

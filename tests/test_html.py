@@ -20,9 +20,9 @@ from made_records import named
 from tconv.cases.patterns import facts_of
 from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
-from tconv.records import artifacts
 from tconv.records.record_file import BackendHeader, CallSummary, Record, Run, RunHeader
 from tconv.reports import html
+from tconv.reports.page import arrays as page_arrays
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -415,7 +415,7 @@ def test_arrays_of_other_shapes_have_no_difference(page: Callable[..., _Page], s
     assert blocks["arrays-0"]["wrong"] is None
 
 
-@pytest.mark.parametrize(("size", "carried"), [(artifacts.LARGEST_READ, True), (artifacts.LARGEST_READ + 1, False)])
+@pytest.mark.parametrize(("size", "carried"), [(page_arrays.LARGEST, True), (page_arrays.LARGEST + 1, False)])
 def test_large_arrays_stay_in_the_artifact(
     page: Callable[..., _Page],
     save: Callable[..., str],

@@ -12,7 +12,7 @@ from onnx import AttributeProto, TensorProto, numpy_helper
 
 from strategies import ONNX
 from strategies import case as case_of
-from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
+from tconv.backends.onnx_model import ELEMENT_TYPES, build
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Produced
 from tconv.cases.call import express, in_layouts
@@ -157,7 +157,7 @@ def test_versions(dialect_name: str, opset: int, ir: int) -> None:
     _, model = call_and_model(plane(), dialect_name)
     assert [(opset_id.domain, opset_id.version) for opset_id in model.opset_import] == [("", opset)]
     assert model.ir_version == ir
-    assert OPSETS[dialect_name] == opset
+    assert DIALECTS[dialect_name].opset == opset
     assert onnx.defs.get_schema("ConvTranspose", opset).since_version == int(dialect_name.rpartition("-")[2])
     assert model.producer_name == "tconv"
 
@@ -247,7 +247,7 @@ def test_a_grouped_filter_without_taps_keeps_its_shape(dialect_name: str, first:
     model = build(call, in_layouts(make_operands(case.x, case.w, case.b), call))
     *before, _ = model.graph.node
     assert (before[0].op_type, before[-1].op_type) == (first, last)
-    assert model.opset_import[0].version == OPSETS[dialect_name]
+    assert model.opset_import[0].version == DIALECTS[dialect_name].opset
     inferred = {info.name: info for info in onnx.shape_inference.infer_shapes(model).graph.value_info}
     shape = [size.dim_value for size in inferred["W_canonical"].type.tensor_type.shape.dim]
     assert shape == list(case.w.shape)

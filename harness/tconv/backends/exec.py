@@ -21,7 +21,7 @@ import ml_dtypes
 import numpy as np
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import OPSETS, build
+from tconv.backends.onnx_model import build
 from tconv.backends.outcome import Broke, Died, Produced, Refused, Unsupported
 from tconv.backends.process_end import ending, tail
 from tconv.dialects import DIALECTS
@@ -145,7 +145,7 @@ class Exec:
 
     def _written(self, call: Call, arrays: Mapping[str, Array]) -> dict[str, Any]:
         """Write the call's model or arrays to files; return the request's keys for them."""
-        if call.dialect.name in OPSETS:
+        if call.dialect.opset is not None:
             model = self._files / "model.onnx"
             model.write_bytes(build(call, arrays).SerializeToString())
             feeds = call.feeds(arrays).values()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import onnx
 from onnx import AttributeProto, TensorProto, helper
 
 from tconv.cases.layouts import inverse, permutation
+from tconv.dialects import DIALECTS
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -24,19 +26,13 @@ ELEMENT_TYPES = {
     DType.F64: TensorProto.DOUBLE,
 }
 
-OPSETS = {"onnx/ConvTranspose-1": 7, "onnx/ConvTranspose-11": 11, "onnx/ConvTranspose-22": 22}
-"""The lowest opset that runtimes accept for each version of the operator."""
-ONNX_DIALECT_NAMES = tuple(reversed(OPSETS))
+ONNX_DIALECT_NAMES = tuple(name for name, dialect in reversed(DIALECTS.items()) if dialect.opset is not None)
 """The newest first."""
 
 # The first opset whose Reshape has `allowzero`: without it, a size of 0 stands for the input's size.
 _ALLOWZERO_OPSET = 14
 # Before IR 4 an initializer is an input that may be overridden, and so no constant.
 _CONSTANTS_IR_VERSION = 4
-_IR_VERSIONS = {
-    name: max(_CONSTANTS_IR_VERSION, helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
-    for name, opset in OPSETS.items()
-}
 
 
 def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> onnx.ModelProto:
@@ -66,17 +62,26 @@ def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> o
     constants += [_iox_shape(tensor) for tensor in call.inputs if _is_giox(tensor, call)]
     output = helper.make_tensor_value_info("Y", ELEMENT_TYPES[call.dtype], [None] * len(call.inputs[0].shape))
     graph = helper.make_graph(nodes, "tconv", inputs, [output], constants)
-    opset = helper.make_opsetid("", OPSETS[call.dialect.name])
-    return helper.make_model(
-        graph, opset_imports=[opset], ir_version=_IR_VERSIONS[call.dialect.name], producer_name="tconv"
-    )
+    opsets = [helper.make_opsetid("", _opset(call))]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=_ir_version(_opset(call)), producer_name="tconv")
+
+
+def _opset(call: Call) -> int:
+    if call.dialect.opset is None:
+        raise ValueError(f"a model must be of a dialect of ONNX (got {call.dialect.name})")
+    return call.dialect.opset
+
+
+@cache
+def _ir_version(opset: int) -> int:
+    return int(max(_CONSTANTS_IR_VERSION, helper.find_min_ir_version_for([helper.make_opsetid("", opset)])))
 
 
 def _canonical(tensor: Input, call: Call) -> list[onnx.NodeProto]:
     """Return the nodes that convert an input to NCX or IOX; none where it has that layout."""
     name = f"{tensor.name}_canonical"
     if _is_giox(tensor, call):
-        return _without_groups(tensor, name, OPSETS[call.dialect.name])
+        return _without_groups(tensor, name, _opset(call))
     if tensor.role == "x" and call.data_format is not DataFormat.NCX:
         axes = permutation(call.rank, call.data_format)
     elif tensor.role == "w" and call.filter_format is FilterFormat.XOI:

@@ -18,6 +18,6 @@ def command() -> None:
             with Pool(Assignment(name, None, None, ""), 1, 60.0) as pool:
                 sums = ", ".join(f"{dtype} in {accumulator}" for dtype, accumulator in pool.backend.accumulates.items())
                 accumulates = f"  accumulates {sums}" if sums else ""
-                click.echo(f"{name}  {pool.backend.version}  {pool.dialect_name}{accumulates}")
+                click.echo(f"{name}  {pool.backend.version}  {pool.dialect}{accumulates}")
         except BackendMissing as error:
             click.echo(f"{name}  not there: {error}")

@@ -23,6 +23,7 @@ from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
+    from tconv.dialects import Dialect
     from tconv.records.record_file import BackendHeader, Record
     from tconv.vocabulary import Array
 
@@ -62,20 +63,20 @@ def command(
         raise UsageError(f"--issue and --backend must go together (got {'--issue' if issue else '--backend'} alone)")
     if issue == (folder is not None):
         raise UsageError(f"there must be either DIR or --issue (got {'both' if issue else 'neither'})")
-    dialect = dialect_named(_DEFAULT_DIALECT if dialect_name is None else dialect_name)
+    dialect = options.dialect(dialect_name)
     case = Corpus.load(cases).one(case_id)
     if backend is not None:
-        return _report(case, backend, dialect_name, timeout, str(cases or ""))
+        return _report(case, backend, dialect, timeout, str(cases or ""))
     assert folder is not None  # noqa: S101 - there is no --issue
-    click.echo(f"case {export(case, dialect, folder)}")
+    click.echo(f"case {export(case, dialect or dialect_named(_DEFAULT_DIALECT), folder)}")
     return 0
 
 
-def _report(case: Case, backend: str, dialect_name: str | None, timeout: float, cases: str) -> int:
+def _report(case: Case, backend: str, spoken: Dialect | None, timeout: float, cases: str) -> int:
     """Run a case on a backend and print the report, or that there is none."""
-    record, header, actual = _run(case, backend, dialect_name, timeout)
+    record, header, dialect, actual = _run(case, backend, spoken, timeout)
     # A case that the dialect cannot express raises an error here.
-    problem = expressed(case, dialect_named(record.dialect))
+    problem = expressed(case, dialect)
     if isinstance(record.verdict, ver.Agreed | ver.Disputed):
         verdict = headline(record.verdict)
         click.echo(f"nothing to report: {header.name} {header.version} in {case.id}: {verdict}", err=True)
@@ -85,12 +86,12 @@ def _report(case: Case, backend: str, dialect_name: str | None, timeout: float, 
 
 
 def _run(
-    case: Case, backend: str, dialect_name: str | None, timeout: float
-) -> tuple[Record, BackendHeader, Array | None]:
-    """Run a case on a backend; return record and header, and the output in NCX where it is wrong."""
+    case: Case, backend: str, spoken: Dialect | None, timeout: float
+) -> tuple[Record, BackendHeader, Dialect, Array | None]:
+    """Run a case on a backend; return record, header and dialect, and the output in NCX where it is wrong."""
     with (
         tempfile.TemporaryDirectory(prefix="tconv-export-") as folder,
-        Pool(Assignment(backend, dialect_name, folder, ""), 1, timeout) as pool,
+        Pool(Assignment(backend, spoken, folder, ""), 1, timeout) as pool,
     ):
         record = pool.record(case)
-        return record, pool.backend, artifacts.array(Path(folder), record.artifact, "actual")
+        return record, pool.backend, pool.dialect, artifacts.array(Path(folder), record.artifact, "actual")

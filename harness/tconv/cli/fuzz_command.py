@@ -18,7 +18,6 @@ from rich.text import Text
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
-from tconv.dialects import dialect_named
 from tconv.errors import UsageError, writing
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
@@ -169,12 +168,10 @@ class _Target:
 @contextmanager
 def _target(spec: str, dialect_name: str | None, option: str | None, jobs: int, timeout: float) -> Iterator[_Target]:
     waivers = chosen(option, spec)
-    if dialect_name is not None:
-        dialect_named(dialect_name)
-    with Pool(Assignment(spec, dialect_name, None, ""), jobs, timeout) as pool:
+    with Pool(Assignment(spec, options.dialect(dialect_name), None, ""), jobs, timeout) as pool:
         if ":" in spec:
             waivers = chosen(option, pool.backend.name)
-        yield _Target(spec, pool, dialect_named(pool.dialect_name), waivers)
+        yield _Target(spec, pool, pool.dialect, waivers)
 
 
 def _look(targets: list[_Target]) -> Callable[[Sequence[Case]], list[Deviation]]:

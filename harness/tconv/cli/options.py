@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tconv.corpus.corpus import TIERS
+from tconv.dialects import Dialect, dialect_named
 
 cases = click.option(
     "--cases",
@@ -29,3 +30,12 @@ output = click.option(
 junit = click.option(
     "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
 )
+
+
+def dialect(name: str | None) -> Dialect | None:
+    """Return the dialect that an option names; None for the backend's first.
+
+    Raises:
+        UsageError: no dialect has that name.
+    """
+    return None if name is None else dialect_named(name)

@@ -87,7 +87,7 @@ def command(
     waiver_files = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
     for backend in backends:
-        settings = Settings(backend, dialect_name, jobs, timeout, output, resume, repeat)
+        settings = Settings(backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat)
         try:
             with showing(backend) as progress:
                 path = run(selection, settings, progress)

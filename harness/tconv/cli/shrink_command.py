@@ -12,7 +12,6 @@ import click
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file
-from tconv.dialects import dialect_named
 from tconv.errors import one_line, writing
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
@@ -54,10 +53,8 @@ def command(
     explained, an explanation in common; else with the same words. Exits with 1 where CASE does not fail.
     """
     case = Corpus.load(cases).one(case_id)
-    if dialect_name is not None:
-        dialect_named(dialect_name)
-    with Pool(Assignment(backend, dialect_name, None, ""), 1, timeout) as pool:
-        run, dialect = _counted(pool.record), dialect_named(pool.dialect_name)
+    with Pool(Assignment(backend, options.dialect(dialect_name), None, ""), 1, timeout) as pool:
+        run, dialect = _counted(pool.record), pool.dialect
         record = run(case)
         wanted = failure(record)
         if wanted is None:
@@ -67,7 +64,7 @@ def command(
     smallest = replace(result.case, id=_NAME, about=summary(result.result))
     text = case_file([smallest], f"The smallest case that fails as {case.id} does.")
     file = output or Path(f"{_NAME}.yaml")
-    words = ["tconv", "run", "--cases", str(file), "--backend", backend, "--dialect", pool.dialect_name]
+    words = ["tconv", "run", "--cases", str(file), "--backend", backend, "--dialect", dialect.name]
     lines = [summary(result.result), f"{result.tried} simpler cases were run", shlex.join(words)]
     if output is None:
         # The output must be a case file: these lines go into comments.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from tconv.dialects.dialect import Absent, ConstraintAnswer, Open, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
 from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
@@ -29,20 +27,18 @@ BACKPROP_RULES = Rules(
     negative_sized=Negative.FLOOR,
 )
 
-BACKPROP_CITES = MappingProxyType(
-    {
-        "same": _NO_PADS,
-        "sized_explicit": _IGNORED,
-        "sized_valid": _IGNORED,
-        "odd_upper": _PROSE,
-        "odd_lower": _PROSE,
-        "odd_sized_upper": _SPLIT,
-        "odd_sized_lower": _SPLIT,
-        "odd_sized": _SPLIT,
-        "negative_same": "detailed description, '//' rounds down",
-        "negative_sized": "detailed description, second formula, '//' rounds down",
-    }
-)
+BACKPROP_CITES = {
+    "same": _NO_PADS,
+    "sized_explicit": _IGNORED,
+    "sized_valid": _IGNORED,
+    "odd_upper": _PROSE,
+    "odd_lower": _PROSE,
+    "odd_sized_upper": _SPLIT,
+    "odd_sized_lower": _SPLIT,
+    "odd_sized": _SPLIT,
+    "negative_same": "detailed description, '//' rounds down",
+    "negative_sized": "detailed description, second formula, '//' rounds down",
+}
 
 BACKPROP_DISPUTED = (
     Reading(

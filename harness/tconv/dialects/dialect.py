@@ -62,7 +62,9 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
-    """One operator of one specification at one version. It is a value, passed to whatever needs a dialect.
+    """One operator of one specification at one version. It is passed to whatever needs a dialect.
+
+    Dialects are compared by identity: one with changed rules is another one, also under the same name.
 
     Attributes:
         name: `text/Operator-version`.
@@ -74,6 +76,7 @@ class Dialect:
         spelling: how it writes the vocabulary.
         data_format: the data layout where none is written.
         filter_format: the filter layout where none is written.
+        opset: for ONNX's, the lowest opset that runtimes accept for this version of the operator; else None.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Dialect:
     spelling: Spelling
     data_format: DataFormat = DataFormat.NCX
     filter_format: FilterFormat = FilterFormat.IOX
+    opset: int | None = None
 
     def __str__(self) -> str:
         return self.name

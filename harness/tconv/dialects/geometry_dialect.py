@@ -34,4 +34,5 @@ GEOMETRY_1 = replace(
         attributes={name: name for name in (*NEUTRAL, "groups")},
         inputs={"x": "data", "w": "filter", "b": "bias"},
     ),
+    opset=None,
 )

@@ -5,8 +5,6 @@ Texts: the developer guide's page dev_guide_op_convtranspose, and the specificat
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from tconv.dialects.backprop import BACKPROP_CITES, BACKPROP_CONSTRAINTS, BACKPROP_DISPUTED, BACKPROP_RULES
 from tconv.dialects.dialect import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
@@ -99,20 +97,18 @@ CONV_TRANSPOSE_1 = Dialect(
         negative_same=Negative.TRUNCATE,
         negative_sized=Negative.TRUNCATE,
     ),
-    cites=MappingProxyType(
-        {
-            "same": _SAME,
-            "sized_explicit": _UNREACHED,
-            "sized_valid": _UNREACHED,
-            "odd_upper": _SPLIT,
-            "odd_lower": _SPLIT,
-            "odd_sized_upper": _UNREACHED,
-            "odd_sized_lower": _UNREACHED,
-            "odd_sized": _UNREACHED,
-            "negative_same": "detailed description, 'total_padding[i] / 2' in a block of C++, whose division truncates",
-            "negative_sized": _UNREACHED,
-        }
-    ),
+    cites={
+        "same": _SAME,
+        "sized_explicit": _UNREACHED,
+        "sized_valid": _UNREACHED,
+        "odd_upper": _SPLIT,
+        "odd_lower": _SPLIT,
+        "odd_sized_upper": _UNREACHED,
+        "odd_sized_lower": _UNREACHED,
+        "odd_sized": _UNREACHED,
+        "negative_same": "detailed description, 'total_padding[i] / 2' in a block of C++, whose division truncates",
+        "negative_sized": _UNREACHED,
+    },
     disputed=(
         Reading(
             "negative-same-shrunk",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import MappingProxyType
 
 from tconv.dialects.dialect import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
@@ -65,20 +64,18 @@ _RULES_11 = Rules(
     negative_sized=Negative.FLOOR,
 )
 
-_CITES_11 = MappingProxyType(
-    {
-        "same": _AUTO_PAD_11,
-        "sized_explicit": _OUTPUT_SHAPE,
-        "sized_valid": _OUTPUT_SHAPE,
-        "odd_upper": _EXTRA_11,
-        "odd_lower": _EXTRA_11,
-        "odd_sized_upper": _SPLIT_11,
-        "odd_sized_lower": _SPLIT_11,
-        "odd_sized": _SPLIT_11,
-        "negative_same": _HALF,
-        "negative_sized": _HALF,
-    }
-)
+_CITES_11 = {
+    "same": _AUTO_PAD_11,
+    "sized_explicit": _OUTPUT_SHAPE,
+    "sized_valid": _OUTPUT_SHAPE,
+    "odd_upper": _EXTRA_11,
+    "odd_lower": _EXTRA_11,
+    "odd_sized_upper": _SPLIT_11,
+    "odd_sized_lower": _SPLIT_11,
+    "odd_sized": _SPLIT_11,
+    "negative_same": _HALF,
+    "negative_sized": _HALF,
+}
 
 _DISPUTED_11 = (
     Reading(
@@ -171,6 +168,7 @@ CONV_TRANSPOSE_11 = Dialect(
     disputed=_DISPUTED_11,
     constraints=_CONSTRAINTS_11,
     spelling=_SPELLING,
+    opset=11,
 )
 
 CONV_TRANSPOSE_22 = replace(
@@ -178,6 +176,7 @@ CONV_TRANSPOSE_22 = replace(
     name="onnx/ConvTranspose-22",
     text='onnx.defs.get_schema("ConvTranspose", 22)',
     constraints=_CONSTRAINTS_11 | {"without-bf16": Absent("type constraint T, tensor(bfloat16)")},
+    opset=22,
 )
 
 CONV_TRANSPOSE_1 = Dialect(
@@ -240,4 +239,6 @@ CONV_TRANSPOSE_1 = Dialect(
         "dilations-given": Open("attribute dilations is optional and no default is given"),
     },
     spelling=replace(_SPELLING, written=("strides", "dilations")),
+    # The first opset whose Transpose runtimes accept beside it.
+    opset=7,
 )

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from tconv.backends.process_end import ending, tail
+from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing, TconvError
 from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.process import WorkerProcess
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tconv.cases.case import Case
+    from tconv.dialects import Dialect
     from tconv.records.record_file import BackendHeader
 
 CHUNK = 32
@@ -49,7 +51,7 @@ class Pool:
 
     Attributes:
         backend: what the backend says of itself.
-        dialect_name: the name of the dialect that it speaks.
+        dialect: the dialect that it speaks.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -66,7 +68,7 @@ class Pool:
         # How a worker died at a case of which it is not known yet whether it is the cause, by the case's id.
         self._suspected: dict[str, str] = {}
         try:
-            self.dialect_name, self.backend = self._start_first()
+            self.dialect, self.backend = self._start_first()
         except BaseException:
             self.close()
             raise
@@ -122,8 +124,8 @@ class Pool:
             else:
                 yield from self._after_silence(worker, waiting)
 
-    def _start_first(self) -> tuple[str, BackendHeader]:
-        """Start the first worker, and return the dialect's name and the header, with the types that sums are kept in.
+    def _start_first(self) -> tuple[Dialect, BackendHeader]:
+        """Start the first worker, and return the dialect and the header, with the types that sums are kept in.
 
         The first worker probes these types, and later ones are given the result: all cases of a run are judged by the
         same bound. A backend that dies or hangs in a probe is started again and that type is not probed; its cases
@@ -143,7 +145,8 @@ class Pool:
                 worker.introduction(self._assignment.backend)
         self._assignment = replace(self._assignment, accumulates=accumulates)
         known = {dtype: accumulator for dtype, accumulator in accumulates.items() if accumulator}
-        return dialect_name, backend.model_copy(update={"accumulates": known})
+        dialect = self._assignment.dialect or dialect_named(dialect_name)
+        return dialect, backend.model_copy(update={"accumulates": known})
 
     def _start(self, pending: Iterable[Case] = ()) -> WorkerProcess:
         log = Path(self._logs.name) / f"worker-{self._started}.log"
@@ -248,7 +251,7 @@ class Pool:
     def _without_answer(self, case: Case, verdict: ver.Died | ver.TimedOut) -> Line:
         """Return the line of a case at which its worker died or hung."""
         self._suspected.pop(case.id, None)
-        return Line.of(Record(case.id, self.backend.name, self.dialect_name, verdict))
+        return Line.of(Record(case.id, self.backend.name, self.dialect.name, verdict))
 
     def _with_harm(self, line: Line) -> Line:
         """Return a line; of a case at which a worker died after others but not when it ran alone, with the cause."""

@@ -16,7 +16,6 @@ import numpy as np
 
 from tconv import __version__
 from tconv.cases.patterns import parse
-from tconv.dialects import dialect_named
 from tconv.errors import FileError, UsageError, writing
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
+    from tconv.dialects import Dialect
     from tconv.records.record_file import Line
 
 
@@ -80,7 +80,7 @@ class Settings:
 
     Attributes:
         backend: an installed name or `package.module:attribute`.
-        dialect_name: the dialect's name; None for the backend's first.
+        dialect: the dialect; None for the backend's first.
         jobs: worker processes.
         timeout: seconds that a case may take.
         output: the folder of records and artifacts.
@@ -89,7 +89,7 @@ class Settings:
     """
 
     backend: str
-    dialect_name: str | None
+    dialect: Dialect | None
     jobs: int
     timeout: float
     output: Path
@@ -107,17 +107,14 @@ def run(selection: Selection, settings: Settings, progress: Callable[[int, int, 
 
     Raises:
         BackendMissing: the backend is not there or does not start.
-        UsageError: there is no such dialect, or the backend does not speak it.
+        UsageError: the backend does not speak the dialect.
         FileError: the record file to be resumed is of another run, or it cannot be written.
     """
-    if settings.dialect_name is not None:
-        # An unknown name is refused before a worker starts, which takes a while.
-        dialect_named(settings.dialect_name)
     cases = selection.cases()
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
     folder = str(settings.output.resolve())
-    assignment = Assignment(settings.backend, settings.dialect_name, folder, "", settings.repeat)
+    assignment = Assignment(settings.backend, settings.dialect, folder, "", settings.repeat)
     with Pool(assignment, settings.jobs, settings.timeout) as pool:
         header = _header(selection, settings, pool, len(cases))
         path = settings.output / record_name(header, selection.name)
@@ -149,7 +146,7 @@ def _header(selection: Selection, settings: Settings, pool: Pool, cases: int) ->
     return RunHeader(
         tconv=__version__,
         backend=pool.backend,
-        dialect=pool.dialect_name,
+        dialect=pool.dialect.name,
         tier=selection.tier,
         patterns=selection.patterns,
         corpus=selection.corpus.digest,

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from multiprocessing.connection import Connection
 
+    from tconv.dialects import Dialect
+
 CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
 
 
@@ -39,7 +41,7 @@ class Assignment:
 
     Attributes:
         backend: an installed name or `package.module:attribute`.
-        dialect_name: the dialect's name; None for the backend's first.
+        dialect: the dialect; None for the backend's first.
         folder: where artifacts go; None for nowhere.
         log: the file for standard output and error.
         repeat: how often each case is run.
@@ -48,7 +50,7 @@ class Assignment:
     """
 
     backend: str
-    dialect_name: str | None
+    dialect: Dialect | None
     folder: str | None
     log: str
     repeat: int = 1
@@ -89,7 +91,7 @@ def _start_evaluator(connection: Connection, assignment: Assignment) -> Evaluato
     info = backend.info()
     if not info.dialects:
         raise BackendMissing(f"backend {assignment.backend!r} must speak a dialect (got none)")
-    dialect = dialect_named(assignment.dialect_name or info.dialects[0])
+    dialect = assignment.dialect or dialect_named(info.dialects[0])
     if dialect.name not in info.dialects:
         spoken = ", ".join(info.dialects)
         raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto
 
-from tconv.backends.onnx_model import ELEMENT_TYPES, OPSETS, build
+from tconv.backends.onnx_model import ELEMENT_TYPES, ONNX_DIALECT_NAMES, build
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.errors import FileError, UsageError, writing
@@ -44,10 +44,9 @@ def export(case: Case, dialect: Dialect, folder: Path) -> Path:
         UsageError: the dialect is not one of ONNX's, or cannot express the case.
         FileError: the folder cannot be written.
     """
-    if dialect.name not in OPSETS:
-        raise UsageError(
-            f"--dialect must be one of {', '.join(OPSETS)} to be written as a model (got {dialect.name!r})"
-        )
+    if dialect.opset is None:
+        known = ", ".join(reversed(ONNX_DIALECT_NAMES))
+        raise UsageError(f"--dialect must be one of {known} to be written as a model (got {dialect.name!r})")
     problem = expressed(case, dialect)
     target = folder / folder_name(case, dialect)
     files = dict(_files(problem))

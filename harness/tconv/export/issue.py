@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 256
 """The most elements of an array that a report shows."""
-_TITLES = {
+TITLES = {
     "differed": "gives wrong values",
     "wrong-shape": "gives an output of the wrong shape",
     "wrong-dtype": "gives an output of the wrong type",
@@ -43,6 +43,7 @@ _TITLES = {
     "unstable": "answers the same call differently",
     "broke": "fails",
 }
+"""What a report says of a runtime in its title, for each kind of failure."""
 
 
 def issue(problem: Problem, record: Record, header: BackendHeader, actual: Array | None, cases: str = "") -> str:
@@ -63,7 +64,7 @@ def _markdown(
 ) -> Iterator[str]:
     explained = explanation(record)
     why = f", {explained}" if record.diagnosis else ""
-    yield f"# {one_line(f'{header.name} {header.version}')}: {problem.dialect.name} {_TITLES[record.verdict.kind]}{why}"
+    yield f"# {one_line(f'{header.name} {header.version}')}: {problem.dialect.name} {TITLES[record.verdict.kind]}{why}"
     yield from _section("Versions", _versions(header))
     yield from _section("Call", _call(problem))
     yield from _section("Expected", _expected(problem))
@@ -167,7 +168,7 @@ def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: 
     if (source := snippet(problem)) is not None:
         hint = "" if header.name == "onnxruntime" else f"; it asks onnxruntime, put {_code(header.name)} in its place"
         yield from (f"Without it{hint}:", "", _fenced(source, "python"))
-    elif problem.dialect.name.startswith("onnx/"):
+    elif problem.dialect.opset is not None:
         words = ["tconv", "export", problem.case.id, ".", "--dialect", problem.dialect.name]
         words += ["--cases", cases] if cases else []
         yield from ("The arrays are too large for a report; this writes them with a script:", "")

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, helper
 
-from tconv.backends.onnx_model import OPSETS, build
+from tconv.backends.onnx_model import build
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.vocabulary import DType
 
@@ -32,7 +32,7 @@ def snippet(problem: Problem) -> str | None:
 
     None where the arrays are too large for a report, or the dialect is not one of ONNX's.
     """
-    if problem.dialect.name not in OPSETS:
+    if problem.dialect.opset is None:
         return None
     model = build(problem.call, problem.arrays)
     lines = [*_arrays(problem), *_graph(problem, model)]
@@ -108,7 +108,7 @@ def _graph(problem: Problem, model: onnx.ModelProto) -> Iterator[str]:
     constants = [f"numpy_helper.from_array({name}, {name!r})" for name in names]
     constants += [_shape(tensor) for tensor in model.graph.initializer if tensor.data_type == TensorProto.INT64]
     yield f'graph = helper.make_graph(nodes, "tconv", fed, [output], [{", ".join(constants)}])'
-    opset = f'[helper.make_opsetid("", {OPSETS[problem.dialect.name]})]'
+    opset = f'[helper.make_opsetid("", {problem.dialect.opset})]'
     yield f"model = helper.make_model(graph, opset_imports={opset}, ir_version={model.ir_version})"
 
 

@@ -71,7 +71,7 @@ def separate(
     Raises:
         BackendMissing: the backend is not there or does not start.
     """
-    with Pool(Assignment(backend, dialect.name, None, "", REPEAT), 1, timeout) as pool:
+    with Pool(Assignment(backend, dialect, None, "", REPEAT), 1, timeout) as pool:
         first = pool.record(case)
         left = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []

@@ -53,7 +53,7 @@ class Session:
             UsageError: it does not speak the dialect.
         """
         if self._pool is None:
-            assignment = Assignment(self.settings.backend, self.settings.dialect_name, None, "")
+            assignment = Assignment(self.settings.backend, self.settings.dialect, None, "")
             self._pool = Pool(assignment, 1, self.settings.timeout)
         return self._pool
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.corpus import Tier
+    from tconv.dialects import Dialect
     from tconv.gate.waivers import WaiverFile
 
 _LEAST_SECONDS = 0.05
@@ -33,7 +34,7 @@ class Settings:
         base: the folder of the ini file; pytest visits the files below it.
         roots: case files and folders of them.
         backend: an installed name or `package.module:attribute`.
-        dialect_name: the dialect's name; None for the backend's first.
+        dialect: the dialect; None for the backend's first.
         tier: smoke, gate or full.
         waivers: a file, `none`, or None for those that ship for the backend.
         strict: whether accepting an invalid model is a failure.
@@ -43,7 +44,7 @@ class Settings:
     base: Path
     roots: tuple[Path, ...]
     backend: str
-    dialect_name: str | None
+    dialect: Dialect | None
     tier: Tier
     waivers: str | None
     strict: bool
@@ -86,7 +87,7 @@ def read(config: pytest.Config) -> Settings:
         base=base.resolve(),
         roots=tuple(_root(config, path) for path in _value(config, "tconv_cases")),
         backend=_text(config, "tconv_backend") or "onnxruntime",
-        dialect_name=_dialect_name(config),
+        dialect=_dialect(config),
         tier=_tier(config),
         waivers=waiver_file if waiver_file in (None, "none") else str(base / waiver_file),
         strict=_value(config, "tconv_strict"),
@@ -116,9 +117,9 @@ def _root(config: pytest.Config, path: Path) -> Path:
     return path.resolve()
 
 
-def _dialect_name(config: pytest.Config) -> str | None:
+def _dialect(config: pytest.Config) -> Dialect | None:
     name = _text(config, "tconv_dialect")
-    return None if name is None else _known(config, "tconv_dialect", name, DIALECTS)
+    return None if name is None else DIALECTS[_known(config, "tconv_dialect", name, DIALECTS)]
 
 
 def _tier(config: pytest.Config) -> Tier:

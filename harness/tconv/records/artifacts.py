@@ -19,9 +19,6 @@ FOLDER = "artifacts"
 """The folder beside the record file."""
 LARGEST_WRITTEN = 2**22
 """Elements of all arrays of one artifact; one that has more is not written."""
-LARGEST_READ = 16_384
-"""Elements of an array that a report shows; a larger one is not read."""
-
 _NUMBERS = "fiub"
 _LONGEST = 200
 
@@ -49,26 +46,29 @@ def write(folder: Path, identity: Sequence[str], arrays: Mapping[str, Array]) ->
     return f"{FOLDER}/{path.name}"
 
 
-def read(folder: Path, artifact: str, names: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
+def read(
+    folder: Path, artifact: str, names: Sequence[str], largest: int = LARGEST_WRITTEN
+) -> tuple[dict[str, Array], list[str]]:
     """Return the arrays of these names as float64, and for each that is left out a sentence that says why.
 
     Args:
         folder: what the path is relative to and must not leave.
         artifact: the path in the record.
         names: the arrays that are wanted.
+        largest: the elements of an array beyond which it is left out; it is not decompressed then.
 
     Raises:
         Unreadable: there is no such file, or it is no artifact.
     """
-    return _read(_inside(folder, artifact), names)
+    return _read(_inside(folder, artifact), names, largest)
 
 
-def array(folder: Path, artifact: str | None, name: str) -> Array | None:
-    """Return one array of an artifact, or None where there is none or it cannot be read."""
+def array(folder: Path, artifact: str | None, name: str, largest: int = LARGEST_WRITTEN) -> Array | None:
+    """Return one array of an artifact; None where there is none, it has more elements, or it cannot be read."""
     if artifact is None:
         return None
     try:
-        arrays, _ = read(folder, artifact, (name,))
+        arrays, _ = read(folder, artifact, (name,), largest)
     except Unreadable:
         return None
     return arrays.get(name)
@@ -88,14 +88,14 @@ def _inside(folder: Path, artifact: str) -> Path:
     return path
 
 
-def _read(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
+def _read(path: Path, names: Sequence[str], largest: int) -> tuple[dict[str, Array], list[str]]:
     arrays: dict[str, Array] = {}
     omissions: list[str] = []
     try:
         with zipfile.ZipFile(path) as archive:
             for name in names:
                 if f"{name}.npy" in archive.NameToInfo:
-                    _read_member(archive, name, arrays, omissions)
+                    _read_member(archive, name, largest, arrays, omissions)
     except Exception as error:  # noqa: BLE001 - a corrupt file makes zipfile and numpy raise almost anything
         raise Unreadable(f"The arrays are not shown: the artifact cannot be read ({_clipped(error)}).") from None
     if not arrays and not omissions:
@@ -103,15 +103,17 @@ def _read(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], list[str]
     return arrays, omissions
 
 
-def _read_member(archive: zipfile.ZipFile, name: str, arrays: dict[str, Array], omissions: list[str]) -> None:
+def _read_member(
+    archive: zipfile.ZipFile, name: str, largest: int, arrays: dict[str, Array], omissions: list[str]
+) -> None:
     """Read an array, its header first, so that one that is too large is never decompressed."""
     with archive.open(f"{name}.npy") as stream:
         shape, dtype = _header(stream)
     if dtype.kind not in _NUMBERS:
         omissions.append(f"{name} is not shown: it has no numbers but {dtype}.")
-    elif prod(shape) > LARGEST_READ:
+    elif prod(shape) > largest:
         omissions.append(
-            f"{name} is not shown: {prod(shape):,} elements are more than the page's limit of {LARGEST_READ:,}."
+            f"{name} is not shown: {prod(shape):,} elements are more than the page's limit of {largest:,}."
         )
     else:
         with archive.open(f"{name}.npy") as stream:

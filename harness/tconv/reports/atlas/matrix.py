@@ -13,6 +13,7 @@ from tconv.expectation.owed import expectation
 from tconv.records import artifacts
 from tconv.reports.atlas import wording
 from tconv.reports.atlas.examples import Example, call_text, output_text, reference
+from tconv.reports.page.arrays import LARGEST
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
 
@@ -103,7 +104,7 @@ def _answers(run: AtlasRun, corpus: Corpus) -> dict[str, Answers]:
         return {}
 
     def actual(record: Record) -> Array | None:
-        return artifacts.array(records.path.parent, record.artifact, "actual")
+        return artifacts.array(records.path.parent, record.artifact, "actual", LARGEST)
 
     shown = answers(records, corpus.find, run.dialect.every_reading(), actual, run.assessment.waived)
     return {answered.question: answered for answered in shown}
@@ -151,7 +152,7 @@ def _output(run: AtlasRun, case: Case, answer: str) -> str:
     verdict = record.verdict
     if answer == Opened.REFUSED or (isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"):
         return "refused"
-    array = artifacts.array(run.assessment.run.path.parent, record.artifact, "actual")
+    array = artifacts.array(run.assessment.run.path.parent, record.artifact, "actual", LARGEST)
     if array is None and (geometry := followed(verdict, expectation(case, run.dialect))) is not None:
         array = reference(case, geometry)
     if array is None:

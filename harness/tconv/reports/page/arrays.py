@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from tconv.vocabulary import Array
 
+LARGEST = 16_384
+"""Elements of an array that the page includes."""
+
 VALUES = ("expected", "actual", "allowed")
 OPERANDS = ("x", "w", "b")
 
@@ -47,7 +50,7 @@ def array_block(folder: Path, artifact: str, names: tuple[str, ...]) -> ArrayBlo
         names: the arrays to include.
     """
     try:
-        arrays, notes = artifacts.read(folder, artifact, names)
+        arrays, notes = artifacts.read(folder, artifact, names, LARGEST)
     except artifacts.Unreadable as reason:
         return ArrayBlock([f"{reason} The artifact is {artifact}."])
     if notes:
