@@ -77,7 +77,7 @@ def test_what_a_case_does_not_say_is_not_told() -> None:
 
 def test_a_value(corpus: Corpus) -> None:
     """The call in the dialect's words, the inputs in its layouts, the geometry, the value, and how it is compared."""
-    example = corpus.one("padding/output-shape/odd-unit-by-hand")
+    example = corpus.case("padding/output-shape/odd-unit-by-hand")
     assert account_of(example, ONNX_11) == [
         ONNX_11,
         "  call        strides=[2], auto_pad=NOTSET, output_shape=[6]",
@@ -92,7 +92,7 @@ def test_a_value(corpus: Corpus) -> None:
 
 def test_an_output_shape_that_is_an_input_is_told(corpus: Corpus) -> None:
     """Where the size is an input its values are told with it; the output is in the dialect's layout."""
-    lines = account_of(corpus.one("padding/output-shape/odd-unit-by-hand"), "onednn/ConvolutionBackpropData-1")
+    lines = account_of(corpus.case("padding/output-shape/odd-unit-by-hand"), "onednn/ConvolutionBackpropData-1")
     assert lines[1] == "  call        strides=[2], dilations=[1], pads_begin=[0], pads_end=[0], auto_pad=None"
     assert (
         lines[2]
@@ -103,7 +103,7 @@ def test_an_output_shape_that_is_an_input_is_told(corpus: Corpus) -> None:
 
 def test_readings_and_refusals_with_their_clauses(corpus: Corpus) -> None:
     """Each disputed output has its geometry and values, each reading its sentence and clause, each refusal its name."""
-    lines = account_of(corpus.one("padding/output-shape/negative-total-by-hand"))
+    lines = account_of(corpus.case("padding/output-shape/negative-total-by-hand"))
     assert lines[3:6] == [
         "  primary reading",
         "    full [8], pads_begin [-1], pads_end [-1], output [10]",
@@ -237,7 +237,7 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
 
 def test_show_prints_the_case_in_every_dialect(corpus: Corpus) -> None:
     """First the case, then a paragraph for each dialect; a pattern that means one case is as good as its id."""
-    example = corpus.one("padding/output-shape/odd-unit-by-hand")
+    example = corpus.case("padding/output-shape/odd-unit-by-hand")
     paragraphs = output_of(show_command, example.id).rstrip("\n").split("\n\n")
     assert paragraphs[0].splitlines() == list(case_details.of_case(example))
     assert [part.splitlines() for part in paragraphs[1:]] == [account_of(example, name) for name in DIALECTS]

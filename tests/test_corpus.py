@@ -153,11 +153,11 @@ def test_ids_begin_with_the_path_below_the_folder(small: Corpus, tmp_path: Path)
 
 def test_a_case_says_what_its_file_says(small: Corpus) -> None:
     """Its words, citations and marks come with it, and base holds for all."""
-    case = small.one("topic/one/marked")
+    case = small.case("topic/one/marked")
     assert (case.about, case.smoke, case.topic) == ("It matters.", True, "topic")
     assert [(cite.dialect, cite.clause) for cite in case.cites] == [("onnx/ConvTranspose-22", "doc")]
     assert case.b is not None
-    assert small.one("two/plain").b is None
+    assert small.case("two/plain").b is None
 
 
 def test_the_digest_is_of_names_and_contents(small: Corpus, tmp_path: Path) -> None:
@@ -241,19 +241,19 @@ def test_what_is_no_id_is_not_found(small: Corpus, text: str) -> None:
 
 def test_one_takes_an_id_or_a_pattern_of_one(small: Corpus) -> None:
     """An id is itself; a pattern must mean exactly one case, and says so with examples where it means several."""
-    assert small.one("topic/one/plain").id == "topic/one/plain"
+    assert small.case("topic/one/plain").id == "topic/one/plain"
     full = "topic/one/crop[strides=1,dilations=2,seed=1]"
-    assert small.one(full).id == full
-    assert small.one("**[seed=1,dilations=2,strides=1]").id == full
+    assert small.case(full).id == full
+    assert small.case("**[seed=1,dilations=2,strides=1]").id == full
     with pytest.raises(UsageError, match=r"must match a case \(got 'nothing', which matches none\); see 'tconv list'"):
-        small.one("nothing")
+        small.case("nothing")
     with pytest.raises(UsageError, match=r"must be one case \(got 'topic/one/crop', which matches several\)") as error:
-        small.one("topic/one/crop")
+        small.case("topic/one/crop")
     assert len(str(error.value).splitlines()) == 6
     with pytest.raises(UsageError, match=r"which matches several\); for example\n  topic/one/plain\n  two/plain$"):
-        small.one("**/plain")
+        small.case("**/plain")
     with pytest.raises(UsageError, match=r"a pattern must be PATH or PATH\[key=value,...\]"):
-        small.one("topic/one/crop[")
+        small.case("topic/one/crop[")
 
 
 def test_facts_of_a_found_case(small: Corpus) -> None:
@@ -302,7 +302,7 @@ def test_a_path_that_no_pattern_could_say_is_refused(tmp_path: Path, name: str) 
 def test_spaces_and_letters_of_any_alphabet_are_fine(tmp_path: Path) -> None:
     """What patterns can say may be in a path."""
     written(tmp_path, PLAIN, "größe 2.yaml")
-    assert Corpus.load(tmp_path).one("größe 2/plain").id == "größe 2/plain"
+    assert Corpus.load(tmp_path).case("größe 2/plain").id == "größe 2/plain"
 
 
 @pytest.mark.parametrize(

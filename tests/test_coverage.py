@@ -27,8 +27,8 @@ OPENVINO, GROUPED = "openvino/ConvolutionBackpropData-1", "openvino/GroupConvolu
 def covered(folder: Path, sweeps: str, tier: Tier = "full") -> dict[str, Coverage]:
     """Return the coverage of the only sweep of a file, by dialect."""
     found = list(coverage.coverage(Corpus.load(written(folder, f"{BARE_HEAD}sweeps:\n{sweeps}", "file.yaml")), tier))
-    assert [one.dialect for one in found] == list(DIALECTS)
-    return {one.dialect: one for one in found}
+    assert [one.dialect_name for one in found] == list(DIALECTS)
+    return {one.dialect_name: one for one in found}
 
 
 # Counts by hand.
@@ -133,13 +133,13 @@ def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: 
     assert len(gate) == len(smoke) == len(corpus.sweeps) * len(DIALECTS)
     for found in (gate, smoke):
         short = [
-            (one.sweep, one.dialect, counted)
+            (one.sweep, one.dialect_name, counted)
             for one in found
             for counted in one.counts
             if counted.covered < counted.reachable
         ]
         assert short == []
-    said = {name: sum(one.cases for one in gate if one.dialect == name) for name in DIALECTS}
+    said = {name: sum(one.cases for one in gate if one.dialect_name == name) for name in DIALECTS}
     assert min(said.values()) > 2500, said
     for one in gate:
         if not one.cases:

@@ -39,7 +39,7 @@ ONNX_22 = DIALECTS[ONNX[-1]]
 
 def small(folder: Path, name: str, text: str = CASES) -> Case:
     """Return a case of a small corpus in a folder."""
-    return Corpus.load(written(folder, text)).one(f"small/{name}")
+    return Corpus.load(written(folder, text)).case(f"small/{name}")
 
 
 def repro(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:

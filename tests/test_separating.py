@@ -22,7 +22,7 @@ TWO_WAYS = "padding/pads/sides[pads_begin=1,pads_end=2,strides=1,output_padding=
 
 def test_two_candidates_are_told_apart_by_a_case_on_which_they_part(corpus: Corpus) -> None:
     """Pads of 1 and 2 exchanged are the output one too late; a case of other pads is neither, and tells."""
-    case, others = corpus.one(TWO_WAYS), list(corpus.cases("smoke", ["padding/**", "examples/**"]))
+    case, others = corpus.case(TWO_WAYS), list(corpus.cases("smoke", ["padding/**", "examples/**"]))
     reasoning = separate(case, others, ONNX, "wrong_backends:PadsSwapped", 10.0)
     assert set(map(str, reasoning.record.diagnosis)) == {"pads-exchanged", "one-too-late"}
     assert reasoning.left == ("pads-exchanged",)
@@ -32,7 +32,7 @@ def test_two_candidates_are_told_apart_by_a_case_on_which_they_part(corpus: Corp
 
 def test_cases_that_say_nothing_are_not_asked(corpus: Corpus) -> None:
     """An empty output is the same under every candidate: with such cases alone they stay undecided."""
-    case, others = corpus.one(TWO_WAYS), list(corpus.cases("gate", ["empty/empty/batch"]))
+    case, others = corpus.case(TWO_WAYS), list(corpus.cases("gate", ["empty/empty/batch"]))
     reasoning = separate(case, others, ONNX, "wrong_backends:PadsSwapped", 10.0)
     assert reasoning.further == ()
     assert reasoning.left == tuple(map(str, reasoning.record.diagnosis))
@@ -40,7 +40,7 @@ def test_cases_that_say_nothing_are_not_asked(corpus: Corpus) -> None:
 
 def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
     """What is plain at once is said at once."""
-    reasoning = separate(corpus.one("bias/bias/alone"), [], ONNX, "wrong_backends:BiasDoubled", 10.0)
+    reasoning = separate(corpus.case("bias/bias/alone"), [], ONNX, "wrong_backends:BiasDoubled", 10.0)
     assert (reasoning.further, reasoning.left) == ((), ("bias-doubled",))
 
 

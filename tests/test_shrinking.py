@@ -62,7 +62,7 @@ def shrink(command: Command, tmp_path: Path) -> Command:
 
 def minimal(folder: Path) -> Case:
     """Return the case that was written."""
-    return Corpus.load(folder / "minimal.yaml").one("minimal/minimal")
+    return Corpus.load(folder / "minimal.yaml").case("minimal/minimal")
 
 
 @pytest.mark.parametrize("backend", TRULY_MINIMAL)

@@ -26,7 +26,7 @@ DIFFERED = ver.Differed("exact", 3, 9, (0, 0, 1), 5.0, 7.0)
 @pytest.fixture(scope="module")
 def case(corpus: Corpus) -> Case:
     """Return a case whose text allows several sizes."""
-    return corpus.one("padding/output-shape/negative-total-by-hand")
+    return corpus.case("padding/output-shape/negative-total-by-hand")
 
 
 def told(case: Case, one: ver.Verdict, other: ver.Verdict, *diagnoses: tuple[str, ...]) -> str:

@@ -281,7 +281,7 @@ def test_failure_shows_its_heatmaps(opened: Callable[..., Page]) -> None:
 @pytest.mark.parametrize("width", [420, 1400])
 def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, tmp_path: Path, width: int) -> None:
     """It is a sentence: no column of numbers stands beside it, on a narrow page neither."""
-    case = Corpus.load().one("padding/auto-pad/same-upper-by-hand")
+    case = Corpus.load().case("padding/auto-pad/same-upper-by-hand")
     run = _assessment([Record(case.id, "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"))], tmp_path)
     mixed = Answers("negative_same", (Given("shrink", 2, case), Given("floor", 1, case)))
     html.write([replace(run, mixed=(mixed,))], tmp_path / "index.html")

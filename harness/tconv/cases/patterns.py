@@ -1,4 +1,4 @@
-"""Patterns over cases: the command line and the waivers use the same one.
+"""Patterns over cases, the same on the command line and in waivers.
 
 A pattern is a glob over the path, `*` within a segment and `**` across segments, then optionally conditions on the
 case's facts, in any order: `padding/*/grow[auto_pad=same_upper,strides=2|3]`. A pattern that ends before the path does
@@ -35,7 +35,7 @@ class Pattern:
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def matches(self, case_id: str, facts: Mapping[str, str]) -> bool:
-        """Return whether the case of that id and those facts is meant."""
+        """Return whether a case of this id and these facts matches."""
         return bool(self.path.fullmatch(case_id.partition("[")[0])) and all(
             facts.get(key) in allowed for key, allowed in self.conditions.items()
         )

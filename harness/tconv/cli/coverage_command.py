@@ -33,13 +33,13 @@ def command(tier: Tier, cases: Path | None, dialect_name: str | None) -> None:
     """
     if dialect_name is not None:
         dialect_named(dialect_name)
-    coverages = [entry for entry in coverage(Corpus.load(cases), tier) if dialect_name in (None, entry.dialect)]
+    coverages = [entry for entry in coverage(Corpus.load(cases), tier) if dialect_name in (None, entry.dialect_name)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{tier} tier: covered/reachable", title_justify="left")
     for column in ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadruples"):
         table.add_column(column, justify="left" if column in ("sweep", "dialect") else "right", overflow="fold")
     for entry in coverages:
         counts = [f"{c.covered}/{c.reachable}" if c.conceivable else "-" for c in entry.counts]
-        table.add_row(*map(Text, (entry.sweep, entry.dialect, str(entry.cases), *counts)))
+        table.add_row(*map(Text, (entry.sweep, entry.dialect_name, str(entry.cases), *counts)))
     console().print(table)
     _print_missing(coverages)
 
@@ -49,7 +49,7 @@ def _print_missing(coverages: list[Coverage]) -> None:
     missing: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for entry in coverages:
         for values, reason in entry.never:
-            missing[entry.dialect, reason, entry.sweep].append(values)
+            missing[entry.dialect_name, reason, entry.sweep].append(values)
     click.echo("never occurs:" if missing else "everything that the axes can say occurs")
     heading = ("", "")
     for (dialect_name, reason, sweep), values_of_sweep in sorted(missing.items()):

@@ -36,7 +36,7 @@ def command(case_id: str, backend: str, dialect_name: str, cases: Path | None, t
     that tell them apart. Exits with 1 where nothing explains a failure, or several misreadings still do.
     """
     dialect = dialect_named(dialect_name)
-    case = Corpus.load(cases).one(case_id)
+    case = Corpus.load(cases).case(case_id)
     reasoning = separate(case, Corpus.load().cases("gate"), dialect, backend, timeout)
     _print(reasoning, {misreading.name: misreading.says for misreading in misreadings_of(dialect)})
     kind = reasoning.record.verdict.kind

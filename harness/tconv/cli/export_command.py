@@ -64,7 +64,7 @@ def command(
     if issue == (folder is not None):
         raise UsageError(f"there must be either DIR or --issue (got {'both' if issue else 'neither'})")
     dialect = options.dialect(dialect_name)
-    case = Corpus.load(cases).one(case_id)
+    case = Corpus.load(cases).case(case_id)
     if backend is not None:
         return _report(case, backend, dialect, timeout, str(cases or ""))
     assert folder is not None  # noqa: S101 - there is no --issue

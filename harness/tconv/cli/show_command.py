@@ -18,7 +18,7 @@ from tconv.reports import case_details
 @options.cases
 def command(case_id: str, dialect_name: str | None, cases: Path | None) -> None:
     """Print CASE in each dialect: call, geometry, readings, what is owed, and how the tolerance is derived."""
-    case = Corpus.load(cases).one(case_id)
+    case = Corpus.load(cases).case(case_id)
     dialects = [dialect_named(dialect_name)] if dialect_name else list(DIALECTS.values())
     for line in case_details.of_case(case):
         click.echo(line)

@@ -52,7 +52,7 @@ def command(
     Simpler cases are run until none of them fails alike: with the same kind of verdict and, where the wrong output is
     explained, an explanation in common; else with the same words. Exits with 1 where CASE does not fail.
     """
-    case = Corpus.load(cases).one(case_id)
+    case = Corpus.load(cases).case(case_id)
     with Pool(Assignment(backend, options.dialect(dialect_name), None, ""), 1, timeout) as pool:
         run, dialect = _counted(pool.record), pool.dialect
         record = run(case)

@@ -34,7 +34,7 @@ DEFAULTS: dict[str, Any] = {
     "shapes": "static",
     "filter_source": "initializer",
 }
-"""The settings of a case that says nothing about them."""
+"""The settings that are used where a case has none."""
 _OPERANDS = ("x", "w", "b")
 _MEANINGS = {"x": ("batch", "channels", "spatial"), "w": ("channels", "out_channels", "kernel"), "b": ("out_channels",)}
 """The sizes that each operand has by their meaning."""
@@ -147,7 +147,7 @@ def _empty(x: Ints, w: Ints) -> str:
 
 
 def _unwrapped(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
-    """Return a setting's value; a word that is written as it is stands in a mapping, `raw: word`."""
+    """Return a setting's value; an unknown word is given as a mapping, `raw: word`."""
     return value["raw"] if isinstance(value, dict) else value
 
 

@@ -112,7 +112,7 @@ class Corpus:
         row = None if sweep is None else sweep.row(facts_of(case_id))
         return None if sweep is None or row is None else sweep.case(row[0].tolist())
 
-    def one(self, text: str) -> Case:
+    def case(self, text: str) -> Case:
         """Return the case of that id, or the only one that a pattern matches.
 
         Raises:

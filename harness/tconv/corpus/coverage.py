@@ -36,16 +36,18 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One sweep in one dialect.
+    """The coverage of a sweep in a dialect.
 
     Attributes:
+        sweep: the sweep's id.
+        dialect_name: the dialect's name.
         cases: how many of the tier's cases the dialect can express.
         counts: what is covered, for each strength.
         never: values and pairs that no expressible case of the sweep has, with the reason.
     """
 
     sweep: str
-    dialect: str
+    dialect_name: str
     cases: int
     counts: tuple[Covered, ...]
     never: tuple[tuple[str, str], ...]
@@ -67,8 +69,8 @@ def coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
 
 
 def _membership(rows: Rows, chosen: Rows) -> Mask:
-    wanted = {row.tobytes() for row in np.ascontiguousarray(chosen)}
-    return np.array([row.tobytes() in wanted for row in np.ascontiguousarray(rows)], dtype=bool)
+    members = {row.tobytes() for row in np.ascontiguousarray(chosen)}
+    return np.array([row.tobytes() in members for row in np.ascontiguousarray(rows)], dtype=bool)
 
 
 def _counted(rows: Rows, radix: tuple[int, ...], strength: int, mask: Mask, chosen: Mask) -> Covered:

@@ -36,7 +36,7 @@ Rows = np.ndarray[Any, np.dtype[np.int32]]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis: its name, and for each label the settings that it stands for."""
+    """An axis: its name, its labels, and the settings of each label."""
 
     name: str
     labels: tuple[str, ...]

@@ -38,7 +38,7 @@ _RowNumbers = Annotated[tuple[int, ...], AfterValidator(_ascending)]
 
 
 class Selection(BaseModel):
-    """Row numbers of one sweep, by tier."""
+    """The rows of a sweep that are in each tier, by their numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -114,17 +114,17 @@ def _suspects(
     data = np.stack([_last_axes(x[at[0], first : first + channels], place) for place in places], axis=1)
     weights = np.stack([_last_axes(w[first : first + channels, out_channel], tap) for tap in taps], axis=1)
     shares = data * weights
-    for times, wanted in ((0, lacking), (2, -lacking)):
-        for channel, tap in np.argwhere(np.abs(shares - wanted) <= slack).tolist():
+    for times, share in ((0, lacking), (2, -lacking)):
+        for channel, tap in np.argwhere(np.abs(shares - share) <= slack).tolist():
             for where in (-1, at[1]):
                 yield _Suspect(times, first + channel, taps[tap], where)
-        for tap in np.flatnonzero(np.abs(shares.sum(axis=0) - wanted) <= slack).tolist():
+        for tap in np.flatnonzero(np.abs(shares.sum(axis=0) - share) <= slack).tolist():
             yield _Suspect(times, -1, taps[tap], -1)
-        for channel in np.flatnonzero(np.abs(shares.sum(axis=1) - wanted) <= slack).tolist():
+        for channel in np.flatnonzero(np.abs(shares.sum(axis=1) - share) <= slack).tolist():
             yield _Suspect(times, first + channel, (), -1)
 
 
-def _last_axes(array: Array, place: Any) -> Array:  # noqa: ANN401 - integers, which numpy's types do not take
+def _last_axes(array: Array, place: Any) -> Array:  # noqa: ANN401 - integers, which numpy's types do not accept
     """Return the elements at a place of the last axes, from (C, K...) or (C, X...) to (C,)."""
     part: Array = array[(..., *place)]
     return part

@@ -46,7 +46,7 @@ class Spelling:
     Attributes:
         attributes: the dialect's name for each attribute that it has. ONNX writes both pads in one list, `pads`.
         auto_pad: the dialect's word for each padding mode.
-        data_formats: the word for each data layout that the operator itself takes; empty where it has no attribute.
+        data_formats: the word for each data layout that the operator accepts; empty where it has no such attribute.
         filter_formats: the same for the filter.
         inputs: the names of data, filter, and bias or output_shape where they are inputs.
         written: attributes written at their neutral value where a case does not mention them.

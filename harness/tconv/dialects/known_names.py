@@ -1,6 +1,7 @@
-"""The names that files give to dialects, constraints, attributes and misreadings, as types that know them.
+"""The names of dialects, constraints, attributes and misreadings in files, as types.
 
-In a record any name is read: another version may have known more. An editor completes both.
+A name in a case file or a waiver is checked; in a record it is not, as another version may have had more names. The
+schemas list the names for both, so that an editor can complete them.
 """
 
 from __future__ import annotations

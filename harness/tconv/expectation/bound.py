@@ -91,15 +91,16 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
     """
     working = accumulates.get(dtype, DType.F32) == dtype
     with np.errstate(over="ignore", invalid="ignore"):
-        own = _relative(terms.count + 1, _F64, terms.magnitude)
+        reference_error = _relative(terms.count + 1, _F64, terms.magnitude)
         if dtype in (DType.F32, DType.F64):
-            allowed = before = _plain(terms, dtype) + own
+            allowed = before = _plain(terms, dtype) + reference_error
         elif working:
             allowed = _relative(terms.count, UNIT_ROUNDOFF[dtype], terms.magnitude)
-            allowed = before = allowed + terms.count * _SMALLEST[dtype] / 2 + own
+            allowed = before = allowed + terms.count * _SMALLEST[dtype] / 2 + reference_error
         else:
-            allowed, before = (part + own for part in _accumulated_in_f32(terms, dtype))
-        return Bound(allowed, _warning(terms, dtype) + own, np.abs(terms.y) + before >= _OVERFLOW[dtype])
+            allowed, before = (part + reference_error for part in _accumulated_in_f32(terms, dtype))
+        may_overflow = np.abs(terms.y) + before >= _OVERFLOW[dtype]
+        return Bound(allowed, _warning(terms, dtype) + reference_error, may_overflow)
 
 
 def _plain(terms: Terms, dtype: DType) -> Float64s:

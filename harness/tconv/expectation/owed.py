@@ -71,8 +71,8 @@ class Values:
 
     def geometry(self, readings: Sequence[str]) -> Geometry | None:
         """Return the geometry under these readings, none meaning the primary ones; None where they give no output."""
-        wanted = tuple(readings)
-        return next((candidate.geometry for candidate in self.candidates if candidate.readings == wanted), None)
+        names = tuple(readings)
+        return next((candidate.geometry for candidate in self.candidates if candidate.readings == names), None)
 
 
 @dataclass(frozen=True, slots=True)

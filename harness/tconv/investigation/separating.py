@@ -82,7 +82,7 @@ def separate(
             if problem.values is None or len({_predicted(problem, name) for name in left}) < _SEVERAL:
                 continue
             record = pool.record(other)
-            left = [name for name in left if _bears_out(record, problem, name)]
+            left = [name for name in left if _confirms(record, problem, name)]
             further.append(FurtherCase(record, tuple(left)))
     explained = tuple(left) if further or len(left) == 1 else tuple(map(str, first.diagnosis))
     return Reasoning(first, tuple(further), explained)
@@ -108,7 +108,7 @@ def _predicted(problem: Problem, name: str) -> bytes | None:
     return str(array.shape).encode() + array.tobytes()
 
 
-def _bears_out(record: Record, problem: Problem, name: str) -> bool:
+def _confirms(record: Record, problem: Problem, name: str) -> bool:
     """Return whether the record of a case has the output that the misreading predicts."""
     if _predicted(problem, name) is None:
         return isinstance(record.verdict, ver.Agreed | ver.Disputed)
