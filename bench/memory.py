@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from tconv.corpus import Corpus
-from tconv.execution.run import Selection, Settings, run
+from tconv.execution.run import RunSettings, Selection, run
 
 UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes of the unit in which the system counts."""
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings("onnxruntime", None, arguments.jobs, 60.0, Path(folder))
+        settings = RunSettings("onnxruntime", None, arguments.jobs, 60.0, Path(folder))
         run(Selection(Corpus.load()), settings, lambda _done, _total, _line: None)
     for name, who in (("parent", resource.RUSAGE_SELF), ("largest worker", resource.RUSAGE_CHILDREN)):
         print(f"{name:15} {resource.getrusage(who).ru_maxrss * UNIT / 2**20:6.0f} MiB")

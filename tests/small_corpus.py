@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from tconv.corpus import Corpus
-from tconv.execution.run import Selection, Settings, run
+from tconv.execution.run import RunSettings, Selection, run
 from tconv.gate.assessment import assess
 from tconv.records.record_file import read
 
@@ -51,9 +51,9 @@ def written(folder: Path, text: str = CASES, name: str = "small.yaml") -> Path:
     return path
 
 
-def settings(backend: str, folder: Path, *, jobs: int = 1, resume: bool = False) -> Settings:
+def settings(backend: str, folder: Path, *, jobs: int = 1, resume: bool = False) -> RunSettings:
     """Return the settings of a run of one of `wrong_backends`."""
-    return Settings(f"wrong_backends:{backend}", None, jobs, TIMEOUT, folder / "out", resume)
+    return RunSettings(f"wrong_backends:{backend}", None, jobs, TIMEOUT, folder / "out", resume)
 
 
 def records(backend: str, folder: Path, text: str = CASES, *, jobs: int = 1, resume: bool = False) -> Path:

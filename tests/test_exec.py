@@ -13,7 +13,7 @@ from small_corpus import NAMES, TIMEOUT, written
 from tconv.backends import create
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
-from tconv.execution.run import Selection, Settings, run
+from tconv.execution.run import RunSettings, Selection, run
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 
@@ -42,7 +42,7 @@ def command(how: str) -> str:
 def recorded(how: str, folder: Path) -> Run:
     """Run the small corpus on a runner and return its records."""
     selection = Selection(Corpus.load(written(folder)))
-    return read(run(selection, Settings(command(how), None, 1, TIMEOUT, folder / "out"), lambda *_: None))
+    return read(run(selection, RunSettings(command(how), None, 1, TIMEOUT, folder / "out"), lambda *_: None))
 
 
 def verdicts(recorded_run: Run) -> dict[str, ver.Verdict]:

@@ -23,7 +23,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.pool import CHUNK, Pool
-from tconv.execution.run import Selection, Settings, run
+from tconv.execution.run import RunSettings, Selection, run
 from tconv.execution.worker import Assignment
 from tconv.records.record_file import read
 from wrong_backends import LOG, SPOKEN, TROUBLE
@@ -185,7 +185,7 @@ def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
     """Each case is asked so often as is wanted; once, a wavering backend is merely wrong."""
     path = written(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     for repeat, kind in ((1, "differed"), (3, "unstable")):
-        settings = Settings("wrong_backends:Wavers", None, 1, TIMEOUT, tmp_path / str(repeat), repeat=repeat)
+        settings = RunSettings("wrong_backends:Wavers", None, 1, TIMEOUT, tmp_path / str(repeat), repeat=repeat)
         finished = read(run(Selection(Corpus.load(path)), settings, lambda *_: None))
         kinds = {record.case: record.verdict.kind for record in finished.records}
         assert set(kinds.values()) == {"agreed", kind}
@@ -250,7 +250,7 @@ def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
     before = path.read_bytes()
     corpus = Corpus.load(tmp_path / "small.yaml")
     again = settings("Right", tmp_path, resume=True)
-    slower = Settings(again.backend, again.dialect, again.jobs, again.timeout + 1, again.output, resume=True)
+    slower = RunSettings(again.backend, again.dialect, again.jobs, again.timeout + 1, again.output, resume=True)
     other = Corpus.load(written(tmp_path, FEW + "# changed\n"))
     for selection, how in [
         (Selection(corpus, "full"), again),

@@ -12,7 +12,7 @@ from tconv.cli import options
 from tconv.cli.progress import showing
 from tconv.corpus import Corpus, Tier
 from tconv.errors import BackendLost, BackendMissing, DialectError, UsageError
-from tconv.execution.run import Selection, Settings, run
+from tconv.execution.run import RunSettings, Selection, run
 from tconv.gate.assessment import assessed
 from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
@@ -87,7 +87,7 @@ def command(
     waiver_files = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
     for backend in backends:
-        settings = Settings(backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat)
+        settings = RunSettings(backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat)
         try:
             with showing(backend) as progress:
                 path = run(selection, settings, progress)

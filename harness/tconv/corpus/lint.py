@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """Something to correct: where, and what must be."""
 
     where: str
     message: str
 
 
-def lint(corpus: Corpus) -> Iterator[Finding]:
+def lint(corpus: Corpus) -> Iterator[LintFinding]:
     """Yield what is wrong with a corpus whose files could be read.
 
     Skips that leave nothing out; stored tiers that are not of the sweep as it is now, or lack a reachable tuple; cases
@@ -42,62 +42,64 @@ def lint(corpus: Corpus) -> Iterator[Finding]:
         if corpus.tiers.selections:
             yield from _tiers(sweep, corpus.tiers)
     for sweep_id in sorted(set(corpus.tiers.selections) - set(corpus.sweeps)) if corpus.whole else ():
-        yield Finding(sweep_id, f"{FILE_NAME} must name sweeps that are there; run 'tconv check --write-tiers'")
+        yield LintFinding(sweep_id, f"{FILE_NAME} must name sweeps that are there; run 'tconv check --write-tiers'")
     for case in corpus.cases("full"):
         yield from _expressibility(case)
         yield from _literals(case)
         if (first := seen.setdefault(case.content, case.id)) != case.id:
-            yield Finding(case.id, f"must say something new (got the same as {first}); remove one")
+            yield LintFinding(case.id, f"must say something new (got the same as {first}); remove one")
 
 
-def _tiers(sweep: Sweep, tiers: Tiers) -> Iterator[Finding]:
+def _tiers(sweep: Sweep, tiers: Tiers) -> Iterator[LintFinding]:
     if not tiers.fresh(sweep):
-        yield Finding(sweep.id, f"{FILE_NAME} must be of today (got another digest); run 'tconv check --write-tiers'")
+        yield LintFinding(
+            sweep.id, f"{FILE_NAME} must be of today (got another digest); run 'tconv check --write-tiers'"
+        )
         return
     for tier, count in missing_tuples(sweep, tiers.selections[sweep.id]).items():
         if count:
-            yield Finding(
+            yield LintFinding(
                 sweep.id,
                 f"{FILE_NAME} must cover what each dialect can say ({tier} lacks {count} tuples of values); "
                 "run 'tconv check --write-tiers'",
             )
 
 
-def _skips(sweep: Sweep) -> Iterator[Finding]:
+def _skips(sweep: Sweep) -> Iterator[LintFinding]:
     rows = sweep.product()
     remaining = np.ones(len(rows), dtype=bool)
     for number, skip in enumerate(sweep.skips, start=1):
         skipped = skip.covers(rows) & remaining
         remaining &= ~skipped
         if not skipped.any():
-            yield Finding(
+            yield LintFinding(
                 sweep.id, f"skip {number} must leave something out (got nothing: {skip.because!r}); remove it"
             )
 
 
-def _expressibility(case: Case) -> Iterator[Finding]:
+def _expressibility(case: Case) -> Iterator[LintFinding]:
     """Yield a finding where no dialect can express the case, or the constraint that it names is broken in none."""
     expected = {name: expectation(case, dialect) for name, dialect in DIALECTS.items()}
     reasons = {name: owed.reason for name, owed in expected.items() if isinstance(owed, Inexpressible)}
     if len(reasons) == len(DIALECTS):
         reason = next(iter(reasons.values()))
-        yield Finding(case.id, f"must be sayable in a dialect (got none; the first says: {reason}); skip it")
+        yield LintFinding(case.id, f"must be sayable in a dialect (got none; the first says: {reason}); skip it")
     elif case.breaks is not None:
         answers = {name: dialect.constraints[case.breaks] for name, dialect in DIALECTS.items()}
         names = [name for name, answer in answers.items() if not isinstance(answer, Absent)]
         if not any(finds_broken(expected[name], case.breaks) for name in names):
             valued = [name for name in names if isinstance(expected[name], Values)]
             if valued:
-                yield Finding(case.id, f"must break {case.breaks} (got a value owed in {valued[0]}); correct it")
+                yield LintFinding(case.id, f"must break {case.breaks} (got a value owed in {valued[0]}); correct it")
             else:
-                yield Finding(case.id, f"must break {case.breaks} alone (got {reasons[names[0]]}); correct it")
+                yield LintFinding(case.id, f"must break {case.breaks} alone (got {reasons[names[0]]}); correct it")
 
 
-def _literals(case: Case) -> Iterator[Finding]:
+def _literals(case: Case) -> Iterator[LintFinding]:
     for literal in case.expected:
         for name in literal.dialects:
             if message := _contradiction(Problem(case, DIALECTS[name]), literal):
-                yield Finding(case.id, message)
+                yield LintFinding(case.id, message)
 
 
 def _contradiction(problem: Problem, literal: Expected) -> str | None:

@@ -37,7 +37,7 @@ def _ascending(numbers: tuple[int, ...]) -> tuple[int, ...]:
 _RowNumbers = Annotated[tuple[int, ...], AfterValidator(_ascending)]
 
 
-class Selection(BaseModel):
+class TierSelection(BaseModel):
     """The rows of a sweep that are in each tier, by their numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -53,14 +53,14 @@ class TiersFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal[1] = 1
-    sweeps: dict[str, Selection] = {}
+    sweeps: dict[str, TierSelection] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
     """The selections that are stored with a corpus, by sweep id, and their file."""
 
-    selections: dict[str, Selection]
+    selections: dict[str, TierSelection]
     path: Path
 
     def fresh(self, sweep: Sweep) -> bool:
@@ -102,7 +102,7 @@ def _broken(path: Path) -> FileError:
     return FileError(path, "must be what 'tconv check --write-tiers' writes; delete it and write it anew")
 
 
-def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, Selection] | None = None) -> None:
+def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, TierSelection] | None = None) -> None:
     """Store selections in `folder`, each sweep on a line of its own so that a diff shows what changed.
 
     Args:
@@ -123,15 +123,15 @@ def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, Selection]
         (folder / FILE_NAME).write_text(text, encoding="utf-8")
 
 
-def select(sweep: Sweep) -> Selection:
+def select(sweep: Sweep) -> TierSelection:
     """Choose the rows of each tier, which hold every reachable tuple of every dialect; smoke is a part of gate."""
     rows, masks = sweep.rows(), list(expressible(sweep).values())
     gate = cover(rows, sweep.radix, STRENGTH["gate"], masks)
     smoke = cover(rows[gate], sweep.radix, STRENGTH["smoke"], [mask[gate] for mask in masks])
-    return Selection(digest=sweep.digest, gate=tuple(gate), smoke=tuple(gate[number] for number in smoke))
+    return TierSelection(digest=sweep.digest, gate=tuple(gate), smoke=tuple(gate[number] for number in smoke))
 
 
-def missing_tuples(sweep: Sweep, selection: Selection) -> dict[str, int]:
+def missing_tuples(sweep: Sweep, selection: TierSelection) -> dict[str, int]:
     """Return, for each tier, how many reachable tuples none of its rows holds.
 
     A selection of the same sweep may lack some where a dialect has changed since: then other tuples are reachable.

@@ -75,7 +75,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunSettings:
     """How cases are run.
 
     Attributes:
@@ -97,7 +97,7 @@ class Settings:
     repeat: int = 1
 
 
-def run(selection: Selection, settings: Settings, progress: Callable[[int, int, Line | None], None]) -> Path:
+def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
     """Run a selection and return the record file, complete.
 
     Args:
@@ -142,7 +142,7 @@ def _open(path: Path, mode: Literal["a", "w"]) -> TextIO:
         return path.open(mode, encoding="utf-8", buffering=1)
 
 
-def _header(selection: Selection, settings: Settings, pool: Pool, cases: int) -> RunHeader:
+def _header(selection: Selection, settings: RunSettings, pool: Pool, cases: int) -> RunHeader:
     return RunHeader(
         tconv=__version__,
         backend=pool.backend,

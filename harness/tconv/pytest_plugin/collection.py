@@ -29,7 +29,7 @@ SESSION: pytest.StashKey[Session] = pytest.StashKey()
 """Where pytest's configuration stores what all items share."""
 
 
-class Deviation(Exception):  # noqa: N818 - a result, not a fault of the program
+class FailedCase(Exception):  # noqa: N818 - a result, not a fault of the program
     """A case failed.
 
     Attributes:
@@ -96,7 +96,7 @@ class CaseItem(pytest.Item):
         """Run the case and judge its record with the waivers.
 
         Raises:
-            Deviation: it failed.
+            FailedCase: it failed.
         """
         judged = self._judged()
         self.user_properties.append((RECORD, record_line(judged.record)))
@@ -106,7 +106,7 @@ class CaseItem(pytest.Item):
             case Status.WAIVED if not self.config.getoption("runxfail"):
                 pytest.xfail(judged.reason)
             case Status.FAILED | Status.WAIVED:
-                raise Deviation(judged)
+                raise FailedCase(judged)
             case Status.UNSUPPORTED | Status.INEXPRESSIBLE:
                 pytest.skip(judged.reason)
             case _:
@@ -123,7 +123,7 @@ class CaseItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401
         """Return the explanation of a failure, without a traceback through tconv."""
         match excinfo.value:
-            case Deviation(judged=judged):
+            case FailedCase(judged=judged):
                 settings = self._shared.settings
                 return "\n".join(explanation.of(judged, settings.backend, settings.root_of(self.path) or self.path))
             case TconvError() | pytest.xfail.Exception():

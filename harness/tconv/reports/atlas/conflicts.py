@@ -36,7 +36,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation:
+class UsedWaiver:
     """A waiver that was used: what a backend does against its text, and the misreadings that explain it."""
 
     run: AtlasRun
@@ -59,7 +59,7 @@ def contradictions(dialects: Sequence[Dialect]) -> Iterator[Contradiction]:
                 )
 
 
-def deviations(runs: Sequence[AtlasRun]) -> Iterator[Deviation]:
+def used_waivers(runs: Sequence[AtlasRun]) -> Iterator[UsedWaiver]:
     """Yield every waiver that was used, run by run, the most used first."""
     for run in runs:
         uses: dict[str, tuple[Waiver, list[Record]]] = {}
@@ -69,4 +69,4 @@ def deviations(runs: Sequence[AtlasRun]) -> Iterator[Deviation]:
         for waiver, records in sorted(uses.values(), key=lambda use: -len(use[1])):
             explanations = Counter(shared({record.case: record.diagnosis for record in records}).values())
             explained = tuple(together for together, _ in explanations.most_common(_NAMED))
-            yield Deviation(run, waiver, len(records), explained)
+            yield UsedWaiver(run, waiver, len(records), explained)

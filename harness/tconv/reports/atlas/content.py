@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tconv.comparison.porting import alike
 from tconv.dialects import DIALECTS, GEOMETRY_1
-from tconv.reports.atlas.conflicts import Contradiction, Deviation, contradictions, deviations
+from tconv.reports.atlas.conflicts import Contradiction, UsedWaiver, contradictions, used_waivers
 from tconv.reports.atlas.matrix import Question, questions
 from tconv.reports.atlas.porting import Pair, pairs
 from tconv.reports.atlas.runs import AtlasRun
@@ -29,7 +29,7 @@ class Atlas:
     pairs: tuple[Pair, ...]
     same: Mapping[Dialect, Sequence[Dialect]]
     contradictions: tuple[Contradiction, ...]
-    deviations: tuple[Deviation, ...]
+    deviations: tuple[UsedWaiver, ...]
 
     @property
     def red(self) -> tuple[AtlasRun, ...]:
@@ -53,7 +53,7 @@ def atlas(assessments: Sequence[Assessment], corpus: Corpus) -> Atlas:
         tuple(pairs(runs, corpus, same)),
         same,
         tuple(contradictions(dialects)),
-        tuple(deviations(runs)),
+        tuple(used_waivers(runs)),
     )
 
 
