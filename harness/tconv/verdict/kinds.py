@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from tconv.backends.outcome import Broke, Died, Recorded, TimedOut, Unsupported
+from tconv.dialects.known_names import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
 
 __all__ = [
     "KINDS",
@@ -25,8 +26,6 @@ __all__ = [
     "WrongDtype",
     "WrongShape",
 ]
-
-from tconv.dialects.known_names import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
 
 Rule = Literal["exact", "bound", "shape", "refusal"]
 """What was compared: values exactly, values within the derived bound, the shape alone, or a refusal that is owed."""
