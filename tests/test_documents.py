@@ -76,6 +76,8 @@ CORE_SCHEMA: list[tuple[str, object]] = [
     *((word, word) for word in ("1:30", "190:20:30", "2026-11-20", "2026-11-20T10:00:00Z", "1_000", "full-1", ".")),
     *((word, word) for word in ("0b11", "0X1F", "-0x1F", "0o8", "\u0661")),
     *(("'1'", "1"), ('"true"', "true"), ("''", "")),
+    *(("! 12", "12"), ("!!str 12", "12"), ("!!int 12", 12), ('!!int "0x10"', 16), ("!!float 1", 1.0)),
+    *(("!!null ''", None), ("!!bool 'true'", True), ("!!seq [1]", [1]), ("!!map {a: 1}", {"a": 1}), ("! [1]", [1])),
 ]
 
 
@@ -91,10 +93,10 @@ def test_scalars_follow_the_core_schema(written: Callable[[str], Path], text: st
 def test_keys_are_their_text(written: Callable[[str], Path]) -> None:
     """A key is text as written, whatever it would be as a value and however long; `<<` merges nothing."""
     digits = "7" * 200
-    text = f"{{on: 1, 010: 2, ~: 3, 1.50: 4, true: 5, '0x1': 6, ? : 7, {digits}: 8, <<: {{a: 9}}}}"
+    text = f"{{on: 1, 010: 2, ~: 3, 1.50: 4, true: 5, '0x1': 6, ? : 7, !!int 12: 8, {digits}: 9, <<: {{a: 9}}}}"
     value = read(written(text)).value
     assert isinstance(value, dict)
-    assert list(value) == ["on", "010", "~", "1.50", "true", "0x1", "", digits, "<<"]
+    assert list(value) == ["on", "010", "~", "1.50", "true", "0x1", "", "12", digits, "<<"]
     assert value["<<"] == {"a": 9}
 
 
@@ -222,6 +224,11 @@ def tagged(tag: str) -> str:
     return f"must be a plain value (got the tag {tag!r}); leave the tag out"
 
 
+def misfit(tag: str, text: str) -> str:
+    """Return what is said of a text that its tag does not fit."""
+    return f"must be what its tag !!{tag} says (got {text!r}); leave the tag out"
+
+
 REFUSALS = [
     # A tab as indentation is named as such, at the tab.
     ("a:\n\tb: 1", (2, 1), TAB),
@@ -241,14 +248,23 @@ REFUSALS = [
     ("{{a: 1}: 2}", (1, 2), NO_KEY),
     ("? - a\n: b", (1, 3), NO_KEY),
     ("a: &x [1]\n*x : 2", (2, 1), NO_KEY),
-    # Tags, of Python's objects and of YAML's own types.
+    # Tags of other types, and of the core schema on what they are not for.
     ("a: !foo 1", (1, 4), tagged("!foo")),
     ("- !!python/object:os.system {}", (1, 3), tagged("!!python/object:os.system")),
     ("!foo x: 1", (1, 1), tagged("!foo")),
     ("a: !!timestamp 2026-11-20", (1, 4), tagged("!!timestamp")),
-    ("a: !!seq [b]", (1, 4), tagged("!!seq")),
-    ("a: !!str 12", (1, 4), tagged("!!str")),
-    ("a: ! 12", (1, 4), tagged("!")),
+    ("a: !!set {b}", (1, 4), tagged("!!set")),
+    ("a: !!map [b]", (1, 4), tagged("!!map")),
+    ("a: !!seq b", (1, 4), tagged("!!seq")),
+    ("a: !!str [b]", (1, 4), tagged("!!str")),
+    ("a: !<int> 1", (1, 4), tagged("int")),
+    # A tag of the core schema whose values are not written so.
+    ("- !!int abc", (1, 3), misfit("int", "abc")),
+    ("- !!bool yes", (1, 3), misfit("bool", "yes")),
+    ("- !!float 1:30", (1, 3), misfit("float", "1:30")),
+    ("- !!null 0", (1, 3), misfit("null", "0")),
+    ("- &x !!str a\n- !!int b", (2, 3), misfit("int", "b")),
+    ("&x !!int a: *x", (1, 13), misfit("int", "a")),
     # Documents and aliases.
     ("a: 1\n---\nb: 2", (2, 1), SECOND),
     ("--- ~\n--- ~", (2, 1), SECOND),
@@ -523,17 +539,18 @@ class AutoPad(StrEnum):
     SAME_UPPER = "same_upper"
 
 
-class Raw(Part):
-    """A member of a union with words."""
-
-    raw: str
-
-
 def even(number: int) -> int:
     """Refuse odd numbers, in two lines."""
     if number % 2:
         raise ValueError(f"must be even\n(got {number}); add \x1b 1")
     return number
+
+
+class Raw(Part):
+    """A member of a union with words."""
+
+    raw: str
+    step: Annotated[int, AfterValidator(even)] = 2
 
 
 def of_small_words(text: str) -> str:
@@ -611,6 +628,8 @@ COMPLAINTS = [
     ("auto_pad: {}", 11, "must have the key 'raw'"),
     ("auto_pad: {rwa: x}", 12, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
     ("{pad: 1, axes: {a: {b: {rwa: x}}}}", 25, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
+    ("raws: [{rwa: x}]", 9, "must be one of the known keys (got 'rwa'); did you mean 'raw'? (and 1 more)"),
+    ("axes: {axes: {axes: {rwa: x}}}", 22, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
     # Types.
     ("name: 12", 7, "must be text (got 12); put it in quotes"),
     ("name: true", 7, "must be text (got True); put it in quotes"),
@@ -639,6 +658,7 @@ COMPLAINTS = [
     ("strides: [1, a, b]", 14, "must be an integer (got 'a')"),
     ("shape: {a: 1}", 8, "must be an integer, a list of integers or text (got {'a': 1})"),
     ("axes: {a: {b: {raw: 1}, c: {raw: []}}}", 21, "must be text (got 1); put it in quotes"),
+    ("auto_pad: {raw: 1, step: 3}", 26, r"must be even (got 3); add \x1b 1"),
     ("axes: {a: 1}", 11, "must be a list of values or a mapping (got 1)"),
     ("auto_pad: 1", 11, "must be 'explicit' or 'same_upper' or a mapping (got 1)"),
     (
@@ -669,9 +689,9 @@ COMPLAINTS = [
     # What was got, in short.
     (f"pad: {'x' * 100}", 6, f"must be an integer (got '{'x' * 56}...)"),
     (r'pad: "a\e[31m\nb"', 6, r"must be an integer (got 'a\x1b[31m\nb')"),
-    # The number of others; where a key is unknown, the rest of its mapping is not looked at.
+    # The number of others; unknown keys follow the known ones, missing ones come last.
     ("{pad: x, step: x}", 7, "must be an integer (got 'x') (and 1 more)"),
-    ("{strides: x, pad: x, zzz: 1}", 22, "must be one of the known keys (got 'zzz')"),
+    ("{strides: x, pad: x, zzz: 1}", 11, "must be an integer or a list of integers (got 'x') (and 2 more)"),
     # The whole document.
     ("[1]", 1, "must be a mapping (got [1])"),
     ("~", 1, "must be a mapping (got None)"),
@@ -689,7 +709,12 @@ def test_a_complaint_says_what_must_be(written: Callable[[str], Path], text: str
     [
         ("# c\nsweeps: []", (2, 1), "must have the key 'format'"),
         # A misspelt key is told as such, not as the lack of its right spelling.
-        ("sweeps: []\nfromat: 1", (2, 1), "must be one of the known keys (got 'fromat'); did you mean 'format'?"),
+        (
+            "sweeps: []\nfromat: 1",
+            (2, 1),
+            "must be one of the known keys (got 'fromat'); did you mean 'format'? (and 1 more)",
+        ),
+        ("fromat: 1\nformat: 2\nlow: x", (2, 9), "must be 1 (got 2) (and 2 more)"),
         (
             "format: 1\nsweeps:\n  - {name: a}\n  - name: b\n    strids: 1\n",
             (5, 5),

@@ -10,6 +10,7 @@ from made_records import DIALECT, waiver, waiver_file
 from tconv.datafiles import data_folder
 from tconv.errors import FileError
 from tconv.gate.waivers import chosen, load
+from tconv.verdict.kinds import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,6 +80,12 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         (f"[{DIALECT}]", "[]", "8:15: "),
         ("kind: differed", "kind: difered", "11:14: must have a kind, one of agreed, disputed, differed, "),
         ("kind: differed", "kind: [differed]", "11:14: must have a kind, one of agreed, disputed, differed, "),
+        ("format: 1", "format: 2\nbakcend: x", "1:9: must be less than or equal to 1 (got 2) (and 1 more)"),
+        (
+            "kind: differed}",
+            "kind: difered}\n    lnk: x",
+            f"11:14: must have a kind, one of {', '.join(KINDS)} (got 'difered') (and 1 more)",
+        ),
         ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, differed, "),
         (
             "kind: differed",

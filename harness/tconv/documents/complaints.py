@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from tconv.documents.models import UNKNOWN_KEY
+from tconv.documents.models import known_keys
 from tconv.errors import nearest, one_line, shown
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
+    from tconv.documents.models import Part
     from tconv.documents.tree import Node
 
 Location: TypeAlias = tuple[int | str, ...]
@@ -26,8 +27,6 @@ _TYPES: Final = {
     "dict_type": "a mapping",
     "model_type": "a mapping",
 }
-# Errors whose message is shown as it is.
-_WHOLE: Final = {UNKNOWN_KEY, "value_error"}
 # How pydantic begins its sentences, and what it adds where validation may change a length.
 _FRAME: Final = re.compile(r"^\w+ should | after validation.*")
 
@@ -52,11 +51,12 @@ class _Fault(NamedTuple):
         return len(self.location) + (self.error["type"] == "missing")
 
 
-def first_complaint(root: Node, error: ValidationError) -> tuple[Location, bool, str]:
+def first_complaint(root: Node, model: type[Part], error: ValidationError) -> tuple[Location, bool, str]:
     """Return what is reported first: the errors of a union's members are one complaint, made of the deepest of them.
 
     Args:
         root: the document that was validated.
+        model: what it must be.
         error: what pydantic says.
 
     Returns:
@@ -68,10 +68,12 @@ def first_complaint(root: Node, error: ValidationError) -> tuple[Location, bool,
         fault = _fault(root, details)
         groups.setdefault(fault.group, []).append(fault)
     faults = next(iter(groups.values()))
-    head = max(faults, key=lambda fault: fault.depth)
+    # Of equally deep ones a validator's own is the most helpful.
+    head = max(faults, key=lambda fault: (fault.depth, fault.error["type"] == "value_error"))
     alternatives = [fault.error for fault in faults if (fault.depth, fault.location) == (head.depth, head.location)]
     more = f" (and {len(groups) - 1} more)" if len(groups) > 1 else ""
-    return head.location, head.key, one_line(_sentence(alternatives) + more)
+    known = known_keys(model, head.location[:-1]) if head.error["type"] == "extra_forbidden" else []
+    return head.location, head.key, one_line(_sentence(alternatives, known) + more)
 
 
 def _fault(root: Node, error: ErrorDetails) -> _Fault:
@@ -82,17 +84,19 @@ def _fault(root: Node, error: ErrorDetails) -> _Fault:
             location.append(segment)
         elif group is None:
             group = tuple(location)
-    unknown = [error["ctx"]["key"]] if error["type"] == UNKNOWN_KEY else []
-    is_key = bool(unknown) or error["loc"][-1:] == ("[key]",)
-    return _Fault(error["loc"] if group is None else group, (*location, *unknown), is_key, error)
+    is_key = error["type"] == "extra_forbidden" or error["loc"][-1:] == ("[key]",)
+    return _Fault(error["loc"] if group is None else group, tuple(location), is_key, error)
 
 
-def _sentence(errors: list[ErrorDetails]) -> str:
-    head = next((error for error in errors if error["type"] in _WHOLE), errors[0])
-    if head["type"] in _WHOLE:
-        return str(head["ctx"].get("error", head["msg"]))
+def _sentence(errors: list[ErrorDetails], known_keys: list[str]) -> str:
+    head = next((error for error in errors if error["type"] == "value_error"), errors[0])
+    if head["type"] == "value_error":
+        return str(head["ctx"]["error"])
+    name = head["loc"][-1] if head["loc"] else ""
     if head["type"] == "missing":
-        return f"must have the key {head['loc'][-1]!r}"
+        return f"must have the key {name!r}"
+    if head["type"] == "extra_forbidden":
+        return f"must be one of the known keys (got {shown(name)}){nearest(str(name), known_keys)}"
     got = head["input"]
     return f"must {_either([_must(error) for error in errors])} (got {shown(got)}){_advice(errors, got)}"
 

@@ -67,8 +67,8 @@ def read(path: Path) -> Document:
         Its one document.
 
     Raises:
-        FileError: the file cannot be read, is not UTF-8 or YAML, repeats a key, has keys that are not scalars, tags,
-            several documents or none, or exceeds a limit.
+        FileError: the file cannot be read, is not UTF-8 or YAML, repeats a key, has keys that are not scalars, tags
+            other than the core schema's, several documents or none, or exceeds a limit.
     """
     root = compose(path, _text(path))
     return Document(path, root.value, root)
@@ -92,7 +92,7 @@ def load(path: Path, model: type[M]) -> tuple[M, Document]:
     try:
         return model.model_validate(document.value), document
     except ValidationError as error:
-        location, key, message = first_complaint(document.root, error)
+        location, key, message = first_complaint(document.root, model, error)
         raise error_at(document, location, message, key=key) from error
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 from pydantic_core import PydanticCustomError
 
-from tconv.errors import nearest, shown
+from tconv.errors import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Iterator
 
 T = TypeVar("T")
-
-UNKNOWN_KEY = "unknown_key"
-"""The type of the error about an unknown key, which is `key` in its context."""
 
 
 class Part(BaseModel):
@@ -23,18 +21,40 @@ class Part(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _knows_its_keys(cls, value: Any) -> Any:  # noqa: ANN401 - whatever stands in the file
-        """Refuse an unknown key before pydantic does, with a suggestion from the known ones."""
-        known = [field.alias or name for name, field in cls.model_fields.items()]
-        for key in value if isinstance(value, dict) else ():
-            if key not in known:
-                must = "must be one of the known keys (got {got}){meant}"
-                raise PydanticCustomError(
-                    UNKNOWN_KEY, must, {"key": key, "got": shown(key), "meant": nearest(key, known)}
-                )
-        return value
+
+def known_keys(model: type[Part], location: Iterable[str | int]) -> list[str]:
+    """Return the keys of the mapping at a location of the file; of a union, those of all its members."""
+    types: list[Any] = [model]
+    for segment in location:
+        types = [member for outer in types for inner in _inner(outer, segment) for member in _members(inner)]
+    return [key for part in types if _is_part(part) for key in _fields(part)]
+
+
+def _inner(outer: Any, segment: str | int) -> Iterator[Any]:  # noqa: ANN401 - any type
+    """Return the type of a part of a value of the type `outer`, or nothing where it has no such part."""
+    if _is_part(outer) and segment in _fields(outer):
+        yield _fields(outer)[segment]
+    elif get_origin(outer) is (list if isinstance(segment, int) else dict):
+        yield get_args(outer)[-1]
+
+
+def _members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - any type
+    """Return the members of a union, or the type itself, without what annotates them."""
+    if get_origin(annotation) is Annotated:
+        yield from _members(get_args(annotation)[0])
+    elif get_origin(annotation) in {Union, UnionType}:
+        for member in get_args(annotation):
+            yield from _members(member)
+    else:
+        yield annotation
+
+
+def _is_part(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Part)
+
+
+def _fields(part: type[Part]) -> dict[str, Any]:
+    return {field.alias or name: field.annotation for name, field in part.model_fields.items()}
 
 
 def known_as(what: str, words: Collection[str]) -> AfterValidator:

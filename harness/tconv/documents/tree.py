@@ -18,6 +18,7 @@ from yaml.events import (
     CollectionEndEvent,
     CollectionStartEvent,
     DocumentStartEvent,
+    MappingStartEvent,
     ScalarEvent,
     SequenceStartEvent,
 )
@@ -50,6 +51,12 @@ _UNREADABLE = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile("\r\n|\r|\n")
 _TAB_AS_INDENTATION = re.compile(r"[ ?:-]*\t\s*")
+
+_CORE_TAG = "tag:yaml.org,2002:"
+_TAGS: Final[dict[type[Event], set[str]]] = {
+    event: {"!", *(f"{_CORE_TAG}{name}" for name in names)}
+    for event, names in ((ScalarEvent, KINDS), (SequenceStartEvent, ["seq"]), (MappingStartEvent, ["map"]))
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +187,12 @@ class _Composer:
                 self._refuse(event, f"must not contain itself (got {alias}); write the value out")
             self._characters += len(target.value) if isinstance(target, ScalarEvent) else 0
             return target
-        if event.tag is not None:
-            tag = shown(event.tag.replace("tag:yaml.org,2002:", "!!"))
-            self._refuse(event, f"must be a plain value (got the tag {tag}); leave the tag out")
         if isinstance(event, ScalarEvent) and _HALF_CHARACTER.search(event.value):
             message = f"must be whole characters (got {shown(event.value)}); write them without escapes"
             self._refuse(event, message)
+        if event.tag is not None and event.tag not in _TAGS[type(event)]:
+            tag = shown(event.tag.replace(_CORE_TAG, "!!"))
+            self._refuse(event, f"must be a plain value (got the tag {tag}); leave the tag out")
         self._anchors[event.anchor] = event if isinstance(event, ScalarEvent) else None
         return event
 
@@ -207,8 +214,12 @@ class _Composer:
         return parts
 
     def _scalar(self, event: _Value, written: ScalarEvent) -> Scalar:
-        text, is_plain = written.value, written.implicit[0]
-        kind = kind_of(text) if is_plain else "str"
+        text, tag = written.value, written.tag
+        if tag in {None, "!"}:
+            # PyYAML calls a text with the tag `!` plain, but that tag means the same as quotes.
+            kind = kind_of(text) if tag is None and written.implicit[0] else "str"
+        elif not KINDS[kind := tag.removeprefix(_CORE_TAG)].pattern.fullmatch(text):
+            self._refuse(event, f"must be what its tag !!{kind} says (got {shown(text)}); leave the tag out")
         if kind == "int" and len(text.lstrip("+-")) > MAX_DIGITS:
             message = f"must be an integer of at most {MAX_DIGITS} digits (got {shown(text)}); quote it as text"
             self._refuse(event, message)
