@@ -71,7 +71,7 @@ class Problem:
     @property
     def truth(self) -> Truth:
         """The reference for the operands."""
-        return _operands(self.case.x, self.case.w, self.case.b)[1]
+        return truth_of(self.case)
 
     @property
     def output(self) -> Array | None:
@@ -113,6 +113,11 @@ def expressed(case: Case, dialect: Dialect) -> Problem:
         reason = problem.expectation.reason
         raise UsageError(f"a case must be one that {dialect.name} can say (got {case.id}: {reason})")
     return problem
+
+
+def truth_of(case: Case) -> Truth:
+    """Return the reference for a case's operands, whatever the dialect."""
+    return _operands(case.x, case.w, case.b)[1]
 
 
 @lru_cache(maxsize=4)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.operands import make_operands
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Together
 from tconv.expectation.owed import Values, expectation
-from tconv.expectation.truth import Truth
+from tconv.expectation.problem import truth_of
 from tconv.investigation.fuzzing import Deviation
 from tconv.records.failure import Failure
 from tconv.verdict import kinds as ver
@@ -147,5 +146,5 @@ def _same_output(case: Case, first: Geometry, second: Geometry, *, by_shape: boo
     """Return whether two geometries give the same elements, or, by shape, the same shape."""
     if first == second or first.output != second.output:
         return first == second
-    truth = Truth(make_operands(case.x, case.w, case.b), case.x.dtype)
+    truth = truth_of(case)
     return by_shape or np.array_equal(truth.values(first), truth.values(second), equal_nan=True)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.call import express
-from tconv.cases.operands import make_operands
-from tconv.expectation.truth import Truth
+from tconv.expectation.problem import truth_of
 from tconv.reports.phrases import written
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Example:
 
 def reference(case: Case, geometry: Geometry) -> Array:
     """Return the reference's output, (N, O, Y...)."""
-    return Truth(make_operands(case.x, case.w, case.b), case.x.dtype).values(geometry)
+    return truth_of(case).values(geometry)
 
 
 def output_text(array: Array) -> str:
