@@ -187,7 +187,8 @@ def _redundant(noticed: Mapping[str, set[str]]) -> dict[str, str]:
 
 def _needed(powers: Sequence[Power]) -> list[str]:
     """Return few cases that notice every misreading that any case notices."""
-    unnoticed = {power.misreading.name: set(power.killed) for power in powers if power.killed}
+    # In order, so that of equals the same case is chosen in every process.
+    unnoticed = {power.misreading.name: dict.fromkeys(power.killed) for power in powers if power.killed}
     chosen = []
     while unnoticed:
         (best, _), *_ = Counter(case for cases in unnoticed.values() for case in cases).most_common(1)
