@@ -65,12 +65,7 @@ BROKEN: dict[str, Example] = {
     "output-padding-non-negative": (attributes(output_padding=(0, -1)), "output_padding", set()),
     "output-shape-non-negative": (attributes(output_shape=(-1, 8)), "output_shape", {"without-output-shape"}),
     "groups-positive": (attributes(groups=0), "groups", {"without-groups"}),
-    "output-padding-below-stride-or-dilation": (
-        attributes(output_padding=(0, 2)),
-        "output_padding",
-        {"output-padding-below-stride"},
-    ),
-    "output-padding-below-stride": (attributes(output_padding=(1, 1)), "output_padding", set()),
+    "output-padding-below-stride-or-dilation": (attributes(output_padding=(0, 2)), "output_padding", set()),
     "pads-without-auto-pad": (attributes(auto_pad="valid"), "pads", {"without-auto-pad"}),
     "kernel-shape-matches": (attributes(kernel_shape=(2, 3)), "kernel_shape", {"without-kernel-shape"}),
     "channels-divisible": (attributes(groups=3), "groups", {"without-groups"}),
@@ -114,6 +109,11 @@ BROKEN: dict[str, Example] = {
         {"two-or-three-spatial-axes"},
     ),
     "two-or-three-spatial-axes": (alone(), "data", set()),
+    "at-most-three-spatial-axes": (
+        shapes((1, 4, *[3] * 4), (4, 6, *[2] * 4), strides=None, dilations=None, pads_begin=None, pads_end=None),
+        "data",
+        {"two-or-three-spatial-axes", "strides-given", "dilations-given", "pads-given"},
+    ),
     "batch-not-empty": (shapes((0, 4, 5, 4), (4, 6, 3, 2)), "data", set()),
     "channels-not-empty": (shapes((1, 0, 5, 4), (0, 6, 3, 2)), "data", set()),
     "spatial-not-empty": (shapes((1, 4, 5, 0), (4, 6, 3, 2)), "data", set()),
@@ -258,14 +258,6 @@ def test_zero_is_not_negative() -> None:
     """Pads, output_padding and output_shape may be 0, on any axis."""
     assert broken(attributes(output_padding=(0, 0))) == {}
     assert broken(attributes(output_shape=(0, 0))).keys() == {"without-output-shape"}
-
-
-def test_output_padding_below_a_stride_that_is_not_written() -> None:
-    """A stride that is not written is 1, so output_padding 1 is below the dilation alone."""
-    signature = attributes(strides=None, dilations=(3, 3), output_padding=(1, 0))
-    assert broken(signature).keys() == {"strides-given", "output-padding-below-stride"}
-    assert broken(signature)["output-padding-below-stride"].must == "must be less than strides [1, 1]"
-    assert "output-padding-below-stride" not in broken(attributes(strides=None, output_padding=(0, 0)))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from strategies import BACKPROP, ONEDNN, ONNX
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Stated, dialect_named
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import QUESTIONS, Explicit, Negative, Odd, Rules, Same, Sized
 from tconv.errors import UsageError
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, FilterFormat
 
@@ -47,7 +47,7 @@ def test_every_answer_has_a_clause(row: Dialect) -> None:
 @ROWS
 def test_every_answer_answers_its_question(row: Dialect) -> None:
     """Questions of padding, size, side and sign get answers of their own kind."""
-    kinds = {"same": Same, "sized": Sized, "odd": Odd, "negative": Negative}
+    kinds = {"explicit": Explicit, "same": Same, "sized": Sized, "odd": Odd, "negative": Negative}
     for question in QUESTIONS:
         assert isinstance(getattr(row.rules, question), kinds[question.split("_")[0]])
 
@@ -168,6 +168,7 @@ _RECOMPUTED = (Sized.RECOMPUTED, Sized.RECOMPUTED)
         (
             (ONNX_11, ONNX_22),
             Rules(
+                Explicit.PADS_USED,
                 Same.INPUT_TIMES_STRIDE,
                 *_RECOMPUTED,
                 *(Odd.END, Odd.BEGIN, Odd.END, Odd.BEGIN, Odd.BEGIN),
@@ -177,6 +178,7 @@ _RECOMPUTED = (Sized.RECOMPUTED, Sized.RECOMPUTED)
         (
             (ONNX_1,),
             Rules(
+                Explicit.PADS_USED,
                 Same.INPUT_SIZE,
                 *_RECOMPUTED,
                 *(Odd.END, Odd.BEGIN, Odd.BEGIN, Odd.END, Odd.END),
@@ -186,6 +188,7 @@ _RECOMPUTED = (Sized.RECOMPUTED, Sized.RECOMPUTED)
         (
             (ONEDNN,),
             Rules(
+                Explicit.PADS_USED,
                 Same.KERNEL_LESS_STRIDE,
                 *_RECOMPUTED,
                 *(Odd.END, Odd.BEGIN, Odd.END, Odd.BEGIN, Odd.BEGIN),
@@ -195,6 +198,7 @@ _RECOMPUTED = (Sized.RECOMPUTED, Sized.RECOMPUTED)
         (
             BACKPROP,
             Rules(
+                Explicit.PADS_USED,
                 Same.NO_PADDING,
                 *_RECOMPUTED,
                 *(Odd.END, Odd.BEGIN, Odd.BEGIN, Odd.END, Odd.END),
@@ -214,7 +218,6 @@ def test_primary_answers(dialects: tuple[str, ...], rules: Rules) -> None:
     [
         ("pads-without-auto-pad", {*ONNX}, set()),
         ("output-padding-below-stride-or-dilation", {ONNX_11, ONNX_22}, set()),
-        ("output-padding-below-stride", set(), {ONNX_11, ONNX_22}),
         ("strides-given", {ONEDNN, *BACKPROP}, {ONNX_1}),
         ("dilations-given", {ONEDNN, *BACKPROP}, {ONNX_1}),
         ("pads-given", {ONEDNN}, {*BACKPROP}),
@@ -231,9 +234,21 @@ def test_primary_answers(dialects: tuple[str, ...], rules: Rules) -> None:
         ("dilations-positive", {ONEDNN, *BACKPROP}, {*ONNX}),
         ("pads-non-negative", {*TEXTS}, set()),
         ("output-padding-non-negative", {ONEDNN, *BACKPROP}, {*ONNX}),
-        ("kernel-shape-matches", {*TEXTS}, set()),
-        ("one-type", {*ONNX, ONEDNN}, {*BACKPROP}),
-        ("output-size-non-negative", {*TEXTS}, set()),
+        ("strides-length", set(), {*TEXTS}),
+        ("dilations-length", set(), {*TEXTS}),
+        ("pads-length", {*ONNX}, {ONEDNN, *BACKPROP}),
+        ("output-padding-length", {ONEDNN, *BACKPROP}, {*ONNX}),
+        ("output-shape-length", {ONNX_11, ONNX_22, ONEDNN, *BACKPROP}, {ONNX_1}),
+        ("output-shape-non-negative", {ONEDNN}, {*ONNX, *BACKPROP}),
+        ("kernel-shape-matches", {ONEDNN, *BACKPROP}, {*ONNX}),
+        ("groups-positive", {ONEDNN, BACKPROP[0], BACKPROP[1]}, {*ONNX, BACKPROP[2]}),
+        ("channels-divisible", {ONEDNN, BACKPROP[1], BACKPROP[2]}, {*ONNX, BACKPROP[0]}),
+        ("filter-channels-match", {*ONNX, ONEDNN, BACKPROP[1], BACKPROP[2]}, {BACKPROP[0]}),
+        ("filter-rank-matches", {*ONNX, ONEDNN, BACKPROP[1], BACKPROP[2]}, {BACKPROP[0]}),
+        ("bias-length", {*ONNX, *BACKPROP}, {ONEDNN}),
+        ("at-most-three-spatial-axes", {BACKPROP[2]}, set()),
+        ("one-type", {*ONNX, ONEDNN, BACKPROP[2]}, {BACKPROP[0], BACKPROP[1]}),
+        ("output-size-non-negative", set(), {*TEXTS}),
         *[
             (f"{what}-not-empty", set(), {*TEXTS})
             for what in ("batch", "channels", "spatial", "kernel", "output")
@@ -281,12 +296,20 @@ def test_onnx_is_quoted_word_for_word(name: str, version: int) -> None:
     row = DIALECTS[name]
     clauses = [
         *row.cites.values(),
-        *(reading.cites for reading in row.disputed),
+        *(clause for reading in row.disputed for clause in (reading.cites, reading.against)),
         *(answer.clause for answer in row.constraints.values()),
     ]
     quotations = [words for clause in clauses for words in quoted(clause)]
     assert len(quotations) > 20
     assert [words for words in quotations if plain(words) not in text] == []
+
+
+@ROWS
+def test_a_disputed_reading_has_the_sentence_for_it(row: Dialect) -> None:
+    """Each disputed reading rests on words in quotes; words against it stand in quotes too."""
+    for reading in row.disputed:
+        assert quoted(reading.cites)
+        assert not reading.against or quoted(reading.against) or "equations" in reading.against
 
 
 @pytest.mark.parametrize(("name", "version"), [(ONNX_1, 1), (ONNX_11, 11), (ONNX_22, 22)])

@@ -280,16 +280,21 @@ def test_a_valid_call_refused() -> None:
 
 
 def test_a_disputed_refusal() -> None:
-    """Where the text is open, or a reading refuses, a refusal follows the first such reading."""
-    asked = line((1, 2), (1, 2), dilations=(3,), output_padding=(2,))
+    """Where the text is open, or a reading refuses, a refusal may follow each such reading; all are named."""
+    asked = line((1, 2), (1, 2), output_padding=(-1,))
     assert judged(asked, out.Refused("no")) == ver.Disputed(
-        ("output-padding-below-stride-refused",), "refusal", message="no"
+        ("output-padding-non-negative-refused",), "refusal", message="no"
     )
     grown = line((1, 2, 3), (1,), strides=(4,), auto_pad="same_upper")
     assert judged(grown, out.Refused("no"), ONNX_11) == ver.Disputed(
         ("negative-same-refused",), "refusal", message="no"
     )
-    assert judged(asked, out.Refused("no"), ONNX_1) == ver.RefusedValid("no")
+    both = line((1, 2, 3), (1,), strides=(4,), auto_pad="same_upper", output_padding=(-1,))
+    assert judged(both, out.Refused("no"), ONNX_11) == ver.Disputed(
+        ("output-padding-non-negative-refused", "negative-same-refused"), "refusal", message="no"
+    )
+    between = line((1, 2), (1, 2), dilations=(3,), output_padding=(2,))
+    assert judged(between, out.Refused("no"), ONNX_11) == ver.RefusedValid("no")
 
 
 @pytest.mark.parametrize(

@@ -45,16 +45,16 @@ _PROSE = {"sized-upper-odd-end", "sized-lower-odd-begin"}
         ((ONNX_11, ONNX_22), {"same-output-padding-added"} | _NEGATIVE_SIZED | _NEGATIVE_SAME | _TRUNCATED),
         (
             (ONNX_1,),
-            {"valid-keeps-pads", "same-upper-odd-begin", "same-lower-odd-end"}
-            | _PROSE
-            | _NEGATIVE_SIZED
-            | _NEGATIVE_SAME
-            | _TRUNCATED,
+            {"valid-keeps-pads"} | _PROSE | _NEGATIVE_SIZED | _NEGATIVE_SAME | _TRUNCATED,
         ),
         ((ONEDNN,), {"negative-same-shrunk", "negative-same-refused"}),
         (
-            BACKPROP,
-            {"same-as-convolution", "output-shape-keeps-pads", "valid-keeps-pads"}
+            BACKPROP[:1],
+            {"same-as-convolution", "valid-keeps-pads"} | _PROSE | _NEGATIVE_SIZED | _NEGATIVE_SAME,
+        ),
+        (
+            BACKPROP[1:],
+            {"explicit-ignores-pads", "same-as-convolution", "valid-keeps-pads"}
             | _PROSE
             | _NEGATIVE_SIZED
             | _NEGATIVE_SAME,
@@ -80,19 +80,17 @@ def test_the_disputed_readings_of_each_dialect(dialects: tuple[str, ...], names:
         (BACKPROP, "same-as-convolution", {"auto_pad": "same_lower"}, (1, 6)),
         (BACKPROP, "same-as-convolution", {"auto_pad": "same_lower", "output_padding": 1}, (1, 6)),
         (BACKPROP, "same-as-convolution", {"auto_pad": "same_lower", "output_padding": 2}, (2, 6)),
-        # 'use explicit padding values from pads_begin and pads_end'.
-        (BACKPROP, "output-shape-keeps-pads", {"output_shape": 4}, (0, 4)),
-        (BACKPROP, "output-shape-keeps-pads", {"output_shape": 4, "pads_begin": 2, "pads_end": 2}, (2, 4)),
-        (BACKPROP, "output-shape-keeps-pads", {"output_shape": 9, "pads_begin": 1}, (1, 9)),
+        # OpenVINO: 'if auto_pads != None: pads_begin[i] = 0'. 7, and 7 + op.
+        (BACKPROP[1:], "explicit-ignores-pads", {"auto_pad": "explicit", "pads_begin": 1}, (0, 7)),
+        (BACKPROP[1:], "explicit-ignores-pads", {"auto_pad": "explicit", "pads_end": 2, "output_padding": 1}, (0, 8)),
+        # A mode that is not written is None.
+        (BACKPROP[1:], "explicit-ignores-pads", {"pads_begin": 1}, (1, 6)),
         # 'valid - do not use padding', 'VALID mean no padding'.
         ((ONNX_1, *BACKPROP), "valid-keeps-pads", {"auto_pad": "valid", "output_shape": 4}, (0, 4)),
         ((ONNX_1, *BACKPROP), "valid-keeps-pads", {"auto_pad": "valid", "output_shape": 9}, (0, 9)),
         # 'In case of odd padding value an extra padding is added at the end (at the beginning)'. Total 1.
         ((ONNX_1, *BACKPROP), "sized-upper-odd-end", {"auto_pad": "same_upper", "output_shape": 6}, (0, 6)),
         ((ONNX_1, *BACKPROP), "sized-lower-odd-begin", {"auto_pad": "same_lower", "output_shape": 6}, (1, 6)),
-        # ONNX 1: the formula's sides where there is no output_shape. Total 7 + 1 - 3 = 5.
-        ((ONNX_1,), "same-upper-odd-begin", {"auto_pad": "same_upper", "output_padding": 1}, (3, 3)),
-        ((ONNX_1,), "same-lower-odd-end", {"auto_pad": "same_lower", "output_padding": 1}, (2, 3)),
         # output_shape 10 from 7: -3.
         (ONNX[1:], "negative-sized-truncated", {"output_shape": 10}, (-2, 10)),
         (ONNX[1:], "negative-sized-truncated", {"output_shape": 10, "auto_pad": "same_upper"}, (-1, 10)),
@@ -143,9 +141,9 @@ def test_a_reading_changes_one_answer(name: str) -> None:
 
 def test_readings_of_several_questions_are_applied_together() -> None:
     """A product of readings answers each of their questions its own way."""
-    chosen = [reading(ONNX_1, name) for name in ("valid-keeps-pads", "same-upper-odd-begin", "negative-same-refused")]
+    chosen = [reading(ONNX_1, name) for name in ("valid-keeps-pads", "sized-upper-odd-end", "negative-same-refused")]
     rules = applied(DIALECTS[ONNX_1].rules, chosen)
-    assert (rules.sized_valid, rules.odd_upper, rules.negative_same) == (Sized.KEPT, Odd.BEGIN, Negative.REFUSE)
+    assert (rules.sized_valid, rules.odd_sized_upper, rules.negative_same) == (Sized.KEPT, Odd.END, Negative.REFUSE)
     assert rules.same is Same.INPUT_SIZE
 
 

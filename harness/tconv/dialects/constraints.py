@@ -114,20 +114,12 @@ def _no_auto_pad(signature: Signature) -> Breach | None:
 # Of several attributes.
 
 
-def _output_padding_below(limit: Ints, words: str, signature: Signature) -> Breach | None:
+def _output_padding_below_stride_or_dilation(signature: Signature) -> Breach | None:
     value = signature.attributes.output_padding
+    limit = tuple(map(max, signature.per_axis("strides"), signature.per_axis("dilations")))
     if value is None or len(limit) != len(value) or all(op < top for op, top in zip(value, limit, strict=True)):
         return None
-    return "output_padding", f"must be less than {words} {_show(limit)}", _show(value)
-
-
-def _output_padding_below_stride(signature: Signature) -> Breach | None:
-    return _output_padding_below(signature.per_axis("strides"), "strides", signature)
-
-
-def _output_padding_below_stride_or_dilation(signature: Signature) -> Breach | None:
-    larger = tuple(map(max, signature.per_axis("strides"), signature.per_axis("dilations")))
-    return _output_padding_below(larger, "the larger of strides and dilations", signature)
+    return "output_padding", f"must be less than the larger of strides and dilations {_show(limit)}", _show(value)
 
 
 def _pads_without_auto_pad(signature: Signature) -> Breach | None:
@@ -215,6 +207,11 @@ def _two_or_three_spatial_axes(signature: Signature) -> Breach | None:
     return None if rank in (2, 3) else ("data", "must have two or three spatial axes", str(rank))
 
 
+def _at_most_three_spatial_axes(signature: Signature) -> Breach | None:
+    rank = len(signature.x.shape)
+    return None if rank <= 5 else ("data", "must have rank 5 or less", str(rank))  # noqa: PLR2004 - the text's 5
+
+
 def _batch_not_empty(signature: Signature) -> Breach | None:
     return None if all(signature.x.shape[:1]) else ("data", "must have a batch that is not empty", "0")
 
@@ -283,7 +280,6 @@ _TABLE: tuple[tuple[str, str, Predicate], ...] = (
         "output_padding is less than the larger of stride and dilation of its axis",
         _output_padding_below_stride_or_dilation,
     ),
-    ("output-padding-below-stride", "output_padding is less than the stride of its axis", _output_padding_below_stride),
     ("pads-without-auto-pad", "pads are not written beside a padding mode", _pads_without_auto_pad),
     ("kernel-shape-matches", "kernel_shape equals the filter's spatial shape", _kernel_shape_matches),
     ("channels-divisible", "the number of input channels is divisible by groups", _channels_divisible),
@@ -311,6 +307,7 @@ _TABLE: tuple[tuple[str, str, Predicate], ...] = (
     ("without-f64", "float64 is not among the types", partial(_without_type, DType.F64)),
     ("at-least-one-spatial-axis", "the data has rank 3 or greater", _at_least_one_spatial_axis),
     ("two-or-three-spatial-axes", "the data has two or three spatial axes", _two_or_three_spatial_axes),
+    ("at-most-three-spatial-axes", "the data has rank 5 or less", _at_most_three_spatial_axes),
     ("batch-not-empty", "the batch is not empty", _batch_not_empty),
     ("channels-not-empty", "there are input and output channels", _channels_not_empty),
     ("spatial-not-empty", "no spatial size of the data is 0", _spatial_not_empty),

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """The text states the constraint: a call that breaks it is owed a refusal."""
+    """The text states the constraint: a call that breaks it is owed a refusal.
+
+    It does where a sentence, a range of values, a list of types or a layout demands it. What only follows from a sentence
+    that describes something else is open.
+    """
 
     clause: str
 
@@ -60,6 +64,23 @@ class Spelling:
     written: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Ambiguity:
+    """Words of a text that do not fit other words of it, where the meaning of an input, and no rule, is in question.
+
+    Attributes:
+        about: what is in question.
+        words: the words that this row follows.
+        against: the words that do not fit.
+        decision: the meaning that this row gives them.
+    """
+
+    about: str
+    words: str
+    against: str
+    decision: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
     """One operator of one specification at one version. It is passed to whatever needs a dialect.
@@ -76,6 +97,7 @@ class Dialect:
         spelling: how it writes the vocabulary.
         data_format: the data layout where none is written.
         filter_format: the filter layout where none is written.
+        ambiguities: what else the text says in two ways.
         opset: for ONNX's, the lowest opset that runtimes accept for this version of the operator; else None.
     """
 
@@ -88,6 +110,7 @@ class Dialect:
     spelling: Spelling
     data_format: DataFormat = DataFormat.NCX
     filter_format: FilterFormat = FilterFormat.IOX
+    ambiguities: tuple[Ambiguity, ...] = ()
     opset: int | None = None
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.dialect import Absent, ConstraintAnswer, Spelling, Stated
 from tconv.dialects.onnx import CONV_TRANSPOSE_22
 from tconv.vocabulary import NEUTRAL
@@ -15,12 +16,13 @@ _TEXT = "Geometry"
 
 
 def _answer(name: str, onnx: ConstraintAnswer) -> ConstraintAnswer:
-    """Return geometry/1's answer to a constraint, given ONNX's: what is left open there is allowed here."""
+    """Return geometry/1's answer to a constraint, given ONNX's: what is left open there and has a value is allowed here."""
     if name in {"without-auto-pad", "without-output-shape", "without-kernel-shape"}:
         return Stated(f"{_TEXT}: plain pads only")
-    if name in {"pads-non-negative", "output-padding-below-stride-or-dilation", "output-padding-below-stride"}:
+    if name in {"pads-non-negative", "output-padding-below-stride-or-dilation"}:
         return Absent(f"{_TEXT}: any integer")
-    return Stated(f"{_TEXT}: {name}") if isinstance(onnx, Stated) else Absent(f"{_TEXT}: {name}")
+    stated = isinstance(onnx, Stated) or CONSTRAINTS[name].needed
+    return Stated(f"{_TEXT}: {name}") if stated else Absent(f"{_TEXT}: {name}")
 
 
 GEOMETRY_1 = replace(
@@ -28,8 +30,7 @@ GEOMETRY_1 = replace(
     name="geometry/1",
     text="tconv.dialects.geometry.Geometry",
     disputed=(),
-    constraints={name: _answer(name, onnx) for name, onnx in CONV_TRANSPOSE_22.constraints.items()}
-    | {name: Stated(f"{_TEXT}: {name}") for name in ("strides-positive", "dilations-positive")},
+    constraints={name: _answer(name, onnx) for name, onnx in CONV_TRANSPOSE_22.constraints.items()},
     spelling=Spelling(
         attributes={name: name for name in (*NEUTRAL, "groups")},
         inputs={"x": "data", "w": "filter", "b": "bias"},

@@ -6,9 +6,9 @@ Texts: the developer guide's page dev_guide_op_convtranspose, and the specificat
 from __future__ import annotations
 
 from tconv.dialects.backprop import BACKPROP_CITES, BACKPROP_CONSTRAINTS, BACKPROP_DISPUTED, BACKPROP_RULES
-from tconv.dialects.dialect import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
+from tconv.dialects.dialect import Absent, Ambiguity, ConstraintAnswer, Dialect, Open, Spelling, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
-from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import Explicit, Negative, Odd, Rules, Same, Sized
 from tconv.vocabulary import DataFormat, FilterFormat
 
 _SIZE = "detailed description, first equation 'output_shape[i] = stride[i] * (input_shape[i] - 1) + ...'"
@@ -31,9 +31,9 @@ _ATTRIBUTES = {
 }
 
 _CONSTRAINTS: dict[str, ConstraintAnswer] = {
-    "strides-length": Stated("strides, 'along each spatial axis'"),
-    "dilations-length": Stated("dilations; the equations use dilations[i] for each axis"),
-    "pads-length": Stated("pads_begin and pads_end, 'of each spatial axis'"),
+    "strides-length": Open("strides, 'along each spatial axis', describes the list and demands no length"),
+    "dilations-length": Open("dilations; the equations use dilations[i] and demand no length"),
+    "pads-length": Open("pads_begin and pads_end, 'of each spatial axis', describe the lists and demand no length"),
     "output-padding-length": Stated(
         "output_padding, 'Number of elements ... matches the number of spatial dimensions'"
     ),
@@ -46,14 +46,13 @@ _CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "output-shape-non-negative": Stated(_NO_OUTPUT_SHAPE),
     "groups-positive": Stated("groups, 'a positive s64 value'"),
     "output-padding-below-stride-or-dilation": Absent("output_padding, 'non-negative s64 values': no upper bound"),
-    "output-padding-below-stride": Absent("output_padding, 'non-negative s64 values': no upper bound"),
     "pads-without-auto-pad": Absent("pads_begin, 'the attribute is ignored when auto_pad attribute is specified'"),
     "kernel-shape-matches": Stated("the attributes list no kernel_shape"),
     "channels-divisible": Stated("groups, 'In_channels and out_channels must both be divisible by groups'"),
     "filter-channels-match": Stated("input 2, '(in_channels, out_channels / groups, spatial_shape)'"),
     "filter-rank-matches": Stated("input 2, '(in_channels, out_channels / groups, spatial_shape)'"),
     "bias-rank": Stated("input 3, 'a 1-D tensor'"),
-    "bias-length": Stated("input 3, 'adds to channel dimension of output'"),
+    "bias-length": Open("input 3, 'adds to channel dimension of output': no length is demanded"),
     "one-type": Stated("types, 'Inputs and outputs have the same data type denoted by T'"),
     "auto-pad-known": Stated("auto_pad, 'none', 'same_upper (same_lower)', 'valid'"),
     "data-format-known": Stated("data_format, 'NXC or NCX'"),
@@ -74,18 +73,20 @@ _CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "two-or-three-spatial-axes": Open(
         "data_format, 'X means HW for 2D ConvTranspose, DHW for 3D': others are not named"
     ),
+    "at-most-three-spatial-axes": Absent("see two-or-three-spatial-axes"),
     "batch-not-empty": Open("an empty batch is not spoken of"),
     "channels-not-empty": Open("empty channels are not spoken of"),
     "spatial-not-empty": Open("an empty spatial axis is not spoken of"),
     "kernel-not-empty": Open("an empty filter axis is not spoken of"),
     "output-not-empty": Open(f"{_SIZE} may give 0"),
-    "output-size-non-negative": Stated(f"{_SIZE}: a size below 0 is no tensor's"),
+    "output-size-non-negative": Open(f"{_SIZE} may give a size below 0"),
 }
 
 CONV_TRANSPOSE_1 = Dialect(
     name="onednn/ConvTranspose-1",
     text="oneDNN developer guide, dev_guide_op_convtranspose, ConvTranspose-1",
     rules=Rules(
+        explicit=Explicit.PADS_USED,
         same=Same.KERNEL_LESS_STRIDE,
         sized_explicit=Sized.RECOMPUTED,
         sized_valid=Sized.RECOMPUTED,
@@ -98,6 +99,7 @@ CONV_TRANSPOSE_1 = Dialect(
         negative_sized=Negative.TRUNCATE,
     ),
     cites={
+        "explicit": "auto_pad, 'none (not specified): use explicit padding values from pads_begin and pads_end'",
         "same": _SAME,
         "sized_explicit": _UNREACHED,
         "sized_valid": _UNREACHED,
@@ -115,6 +117,7 @@ CONV_TRANSPOSE_1 = Dialect(
             "Nothing is cropped and the output stays smaller than input * stride.",
             "pads_begin, 'non-negative s64 values'",
             AnswerOtherwise("negative_same", Negative.SHRINK),
+            _SAME,
         ),
         Reading(
             "negative-same-refused",
@@ -141,12 +144,13 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
     name="onednn/ConvolutionBackpropData-1",
     text="oneDNN specification, ConvolutionBackpropData-1",
     rules=BACKPROP_RULES,
-    cites=BACKPROP_CITES,
+    # The page has no word `explicit`: a mode that is not specified has explicit pads.
+    cites=BACKPROP_CITES | {"explicit": "auto_pad, 'None (not specified): use explicit padding values'"},
     disputed=BACKPROP_DISPUTED,
     constraints=BACKPROP_CONSTRAINTS
     | {
         "groups-positive": Stated("groups, 'integer value greater than 0'"),
-        "channels-divisible": Stated("groups, 'input channels and output channels are divided into'"),
+        "channels-divisible": Open("groups, 'input channels and output channels are divided into': evenly is not said"),
         "without-groups": Absent("groups"),
         "data-format-known": Stated("data_format, 'NXC or NCX'"),
         "filter-format-known": Stated("filter_format, 'XIO or OIX'"),
@@ -162,4 +166,12 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
     ),
     data_format=DataFormat.NXC,
     filter_format=FilterFormat.XOI,
+    ambiguities=(
+        Ambiguity(
+            "O in OIX and XIO",
+            "short description, 'Computes the gradients of a Convolution operation': the filter is the Convolution's",
+            "filter_format, 'XIO or OIX', and 'denotes the data format of the filter': no sentence names O and I",
+            "O is the Convolution's output, which is the data here: OIX is the memory of IOX, and XIO that of XOI.",
+        ),
+    ),
 )

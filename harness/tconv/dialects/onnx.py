@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tconv.dialects.dialect import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
-from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import Explicit, Negative, Odd, Rules, Same, Sized
 
 _SIZE = "doc, the equation 'output_shape[i] = stride[i] * (input_size[i] - 1) + ...'"
 _TOTAL = "doc, the equation 'total_padding[i] = stride[i] * (input_size[i] - 1) + output_padding[i] + ...'"
@@ -22,36 +22,45 @@ _EXTRA_1 = (
 )
 _OUTPUT_SHAPE = "attribute output_shape, 'If output_shape is specified pads values are ignored'"
 _VALID = "attribute auto_pad, 'VALID mean no padding'"
+_GROUP = "attribute group, 'number of groups input channels and output channels are divided into'"
+_KERNEL_SHAPE = "attribute kernel_shape, 'The shape of the convolution kernel'"
 _HALF = "doc, 'total_padding[i]/2': '/' names no rounding"
 
-_NEGATIVE = tuple(
-    Reading(f"{question.replace('_', '-')}-{name}", says, cites, AnswerOtherwise(question, answer))
-    for question, answers in {
-        "negative_sized": ("appended", "truncated", "refused"),
-        "negative_same": ("appended", "truncated", "shrunk", "refused"),
-    }.items()
-    for name, (says, cites, answer) in {
-        "appended": (
-            "A negative total is appended at the end.",
-            "attribute pads, 'greater than or equal to 0', against the total that the equation gives",
-            Negative.APPEND,
-        ),
-        "truncated": ("A negative total is halved towards zero.", _HALF, Negative.TRUNCATE),
-        "shrunk": (
-            "Nothing is cropped and the output stays smaller than input * stride.",
-            "attribute pads, 'greater than or equal to 0', against attribute auto_pad's size",
-            Negative.SHRINK,
-        ),
-        "refused": (
-            "An output that needs padding below zero is refused.",
-            "attribute pads, 'greater than or equal to 0'",
-            Negative.REFUSE,
-        ),
-    }.items()
-    if name in answers
-)
+_RANGE = "attribute pads, 'it can take any value greater than or equal to 0'"
+_ADDED_11 = "attribute output_padding, 'Additional elements added to the side with higher coordinate indices'"
+_ADDED_1 = "attribute output_padding, 'The zero-padding added to one side of the output'"
+
+
+def _negative(size: str, added: str) -> tuple[Reading, ...]:
+    """Return the readings of a negative total.
+
+    Args:
+        size: the clause of the output's size under SAME_*.
+        added: the clause of what output_padding adds.
+    """
+    generated = "doc, the equations give pads[start_i] and pads[end_i] below 0"
+    appended = ("appended", "A negative total is appended at the end.", f"{_RANGE}; {added}", generated)
+    truncated = ("truncated", "A negative total is halved towards zero.", _HALF, "")
+    refused = ("refused", "An output that needs padding below zero is refused.", _RANGE, "")
+    shrunk = ("shrunk", "Nothing is cropped and the output stays smaller than input * stride.", _RANGE, size)
+    answers = {
+        "appended": Negative.APPEND,
+        "truncated": Negative.TRUNCATE,
+        "refused": Negative.REFUSE,
+        "shrunk": Negative.SHRINK,
+    }
+    return tuple(
+        Reading(f"{question.replace('_', '-')}-{name}", says, cites, AnswerOtherwise(question, answers[name]), against)
+        for question, readings in {
+            "negative_sized": (appended, truncated, refused),
+            "negative_same": (appended, truncated, shrunk, refused),
+        }.items()
+        for name, says, cites, against in readings
+    )
+
 
 _RULES_11 = Rules(
+    explicit=Explicit.PADS_USED,
     same=Same.INPUT_TIMES_STRIDE,
     sized_explicit=Sized.RECOMPUTED,
     sized_valid=Sized.RECOMPUTED,
@@ -65,6 +74,7 @@ _RULES_11 = Rules(
 )
 
 _CITES_11 = {
+    "explicit": "attribute auto_pad, 'NOTSET, which means explicit padding is used'",
     "same": _AUTO_PAD_11,
     "sized_explicit": _OUTPUT_SHAPE,
     "sized_valid": _OUTPUT_SHAPE,
@@ -81,41 +91,39 @@ _DISPUTED_11 = (
     Reading(
         "same-output-padding-added",
         "Under SAME_* output_padding is added to input * stride, so that the total is the kernel's reach less the stride.",
-        f"{_SIZE} adds output_padding[i]; attribute output_padding, 'Additional elements added to the side with higher "
-        "coordinate indices'",
+        "attribute output_padding, 'changing this attribute only adds or removes output elements': in a size of "
+        "input * stride it would change values instead",
         AnswerOtherwise("same", Same.KERNEL_LESS_STRIDE),
+        _AUTO_PAD_11,
     ),
-    *_NEGATIVE,
+    *_negative(_AUTO_PAD_11, _ADDED_11),
 )
 
 _CONSTRAINTS_11: dict[str, ConstraintAnswer] = {
-    "strides-length": Stated("attribute strides, 'Stride along each spatial axis'"),
-    "dilations-length": Stated("attribute dilations, 'dilation value along each spatial axis of the filter'"),
+    "strides-length": Open(
+        "attribute strides, 'Stride along each spatial axis', describes the list and demands no length"
+    ),
+    "dilations-length": Open(
+        "attribute dilations, 'dilation value along each spatial axis', describes the list and demands no length"
+    ),
     "pads-length": Stated("attribute pads, '[x1_begin, x2_begin...x1_end, x2_end,...]'"),
-    "output-padding-length": Stated(f"{_SIZE}: output_padding[i]"),
+    "output-padding-length": Open(f"{_SIZE} uses output_padding[i] and demands no length"),
     "output-shape-length": Stated(
         "attribute output_shape, 'should not include dimensions for batch size and channels'"
     ),
-    "kernel-shape-length": Stated(
-        "doc, kernel_shape[i]; attribute kernel_shape, 'The shape of the convolution kernel'"
-    ),
+    "kernel-shape-length": Open(f"{_KERNEL_SHAPE}, describes it and does not demand that it is the filter's"),
     "strides-positive": Open("no range is given for strides"),
     "dilations-positive": Open("no range is given for dilations"),
     "pads-non-negative": Stated("attribute pads, 'it can take any value greater than or equal to 0'"),
     "output-padding-non-negative": Open("attribute output_padding, 'Additional elements': no lower bound is given"),
-    "output-shape-non-negative": Stated(f"{_SIZE}: a size is a count of elements"),
-    "groups-positive": Stated(
-        "attribute group, 'number of groups input channels and output channels are divided into'"
-    ),
+    "output-shape-non-negative": Open("attribute output_shape names no range"),
+    "groups-positive": Open(f"{_GROUP}, names no range"),
     "output-padding-below-stride-or-dilation": Stated(
         "attribute output_padding, 'must be less than the corresponding stride/dilation dimension'"
     ),
-    "output-padding-below-stride": Open(
-        "attribute output_padding, 'less than the corresponding stride/dilation dimension': the slash names no operator"
-    ),
     "pads-without-auto-pad": Stated("attribute pads, 'This attribute cannot be used simultaneously with auto_pad'"),
-    "kernel-shape-matches": Stated("attribute kernel_shape, 'If not present, should be inferred from input W'"),
-    "channels-divisible": Stated("attribute group, 'input channels and output channels are divided into'"),
+    "kernel-shape-matches": Open(f"{_KERNEL_SHAPE}, describes it and does not demand that it is the filter's"),
+    "channels-divisible": Open(f"{_GROUP}, does not demand that they divide evenly"),
     "filter-channels-match": Stated("input W, '(C x M/group x kH x kW), where C is the number of channels'"),
     "filter-rank-matches": Stated("input W, '(C x M/group x k1 x k2 x ... x kn)'"),
     "bias-rank": Stated("input B, 'Optional 1D bias'"),
@@ -136,12 +144,13 @@ _CONSTRAINTS_11: dict[str, ConstraintAnswer] = {
     "without-f64": Absent("type constraint T, tensor(double)"),
     "at-least-one-spatial-axis": Open("input X, '(N x C x D1 x D2 ... x Dn)': n = 0 is neither allowed nor excluded"),
     "two-or-three-spatial-axes": Absent("input X, 'Otherwise the size is (N x C x D1 x D2 ... x Dn)'"),
+    "at-most-three-spatial-axes": Absent("input X, 'Otherwise the size is (N x C x D1 x D2 ... x Dn)'"),
     "batch-not-empty": Open("input X, 'N is the batch size': 0 is not spoken of"),
     "channels-not-empty": Open("input X, 'C is the number of channels': 0 is not spoken of"),
     "spatial-not-empty": Open(f"{_SIZE} gives a size for input_size 0 that no element reaches"),
     "kernel-not-empty": Open(f"{_SIZE} gives a size for kernel_shape 0 that no element reaches"),
     "output-not-empty": Open(f"{_SIZE} may give 0"),
-    "output-size-non-negative": Stated(f"{_SIZE}: a size below 0 is no tensor's"),
+    "output-size-non-negative": Open(f"{_SIZE} may give a size below 0"),
 }
 
 _SPELLING = Spelling(
@@ -200,32 +209,23 @@ CONV_TRANSPOSE_1 = Dialect(
             "VALID pads nothing also beside output_shape, which then sets the size alone.",
             _VALID,
             AnswerOtherwise("sized_valid", Sized.KEPT),
+            _OUTPUT_SHAPE,
         ),
         Reading(
             "sized-upper-odd-end",
             "Beside output_shape SAME_UPPER puts the odd unit at the end, as the prose says; the formula says the beginning.",
-            f"{_EXTRA_1} against {_SPLIT_1}",
+            _EXTRA_1,
             AnswerOtherwise("odd_sized_upper", Odd.END),
+            _SPLIT_1,
         ),
         Reading(
             "sized-lower-odd-begin",
             "Beside output_shape SAME_LOWER puts the odd unit at the beginning, as the prose says; the formula says the end.",
-            f"{_EXTRA_1} against {_SPLIT_1}",
+            _EXTRA_1,
             AnswerOtherwise("odd_sized_lower", Odd.BEGIN),
+            _SPLIT_1,
         ),
-        Reading(
-            "same-upper-odd-begin",
-            "SAME_UPPER puts the odd unit at the beginning, as the formula says; the prose says the end.",
-            f"{_SPLIT_1} against {_EXTRA_1}",
-            AnswerOtherwise("odd_upper", Odd.BEGIN),
-        ),
-        Reading(
-            "same-lower-odd-end",
-            "SAME_LOWER puts the odd unit at the end, as the formula says; the prose says the beginning.",
-            f"{_SPLIT_1} against {_EXTRA_1}",
-            AnswerOtherwise("odd_lower", Odd.END),
-        ),
-        *_NEGATIVE,
+        *_negative(_AUTO_PAD_1, _ADDED_1),
     ),
     constraints=_CONSTRAINTS_11
     | {
@@ -233,8 +233,7 @@ CONV_TRANSPOSE_1 = Dialect(
             "attribute output_padding, 'The zero-padding added to one side': no lower bound is given"
         ),
         "output-padding-below-stride-or-dilation": Absent("attribute output_padding gives no bound"),
-        "output-padding-below-stride": Absent("attribute output_padding gives no bound"),
-        "output-shape-length": Stated(f"{_TOTAL}: output_shape[i] for each spatial axis"),
+        "output-shape-length": Open(f"{_TOTAL} uses output_shape[i] and demands no length"),
         "strides-given": Open("attribute strides is optional and no default is given"),
         "dilations-given": Open("attribute dilations is optional and no default is given"),
     },

@@ -5,23 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tconv.dialects.backprop import BACKPROP_CITES, BACKPROP_CONSTRAINTS, BACKPROP_DISPUTED, BACKPROP_RULES
-from tconv.dialects.dialect import Absent, Dialect, Spelling, Stated
+from tconv.dialects.dialect import Absent, Ambiguity, Dialect, Open, Spelling, Stated
+from tconv.dialects.readings import AnswerOtherwise, Reading
+from tconv.dialects.rules import Explicit
 from tconv.vocabulary import FilterFormat
 
-_ONE_LAYOUT = {
-    "data-format-known": Stated("input 1, 'Layout is [N, C_INPUT, X1, ..., XD]': there is one"),
-    "filter-format-known": Stated("input 2, the weights' shape: there is one"),
-}
+_EXPLICIT_IGNORES_PADS = Reading(
+    "explicit-ignores-pads",
+    "The mode `explicit` is a mode that is specified, so the pads are 0 beside it, as beside every other.",
+    f"{BACKPROP_CITES['same']}; auto_pad, 'pads_begin and pads_end attributes are ignored when auto_pad is specified'",
+    AnswerOtherwise("explicit", Explicit.PADS_IGNORED),
+    BACKPROP_CITES["explicit"],
+)
 
 CONVOLUTION_BACKPROP_DATA_1 = Dialect(
     name="openvino/ConvolutionBackpropData-1",
     text="OpenVINO operation set 1, ConvolutionBackpropData-1",
     rules=BACKPROP_RULES,
     cites=BACKPROP_CITES,
-    disputed=BACKPROP_DISPUTED,
+    disputed=(*BACKPROP_DISPUTED, _EXPLICIT_IGNORES_PADS),
     constraints=BACKPROP_CONSTRAINTS
-    | _ONE_LAYOUT
-    | {"filter-channels-match": Stated("input 2, 'C_INPUT is the number of channels in input data tensor shape'")},
+    | {
+        "data-format-known": Stated("input 1, 'Layout is [N, C_INPUT, X1, ..., XD]': there is one"),
+        "filter-format-known": Stated("input 2, 'Weights have shape [C_INPUT, C_OUTPUT, K_D, ..., K_1]': there is one"),
+        "filter-channels-match": Stated("input 2, 'C_INPUT is the number of channels in input data tensor shape'"),
+        "filter-rank-matches": Stated("input 2, 'Weights have shape [C_INPUT, C_OUTPUT, K_D, ..., K_1]'"),
+    },
     spelling=Spelling(
         attributes={
             "strides": "strides",
@@ -35,17 +44,60 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
         inputs={"x": "data", "w": "filter", "output_shape": "output_shape"},
         written=("strides", "dilations", "pads_begin", "pads_end"),
     ),
+    ambiguities=(
+        Ambiguity(
+            "the order of the kernel's axes",
+            "the formulas, which pair K_i with X_i, and input 1, '[N, C_INPUT, X1, ..., XD]'",
+            "input 2, 'Weights have shape [C_INPUT, C_OUTPUT, K_D, ..., K_1]': the other way round",
+            "The kernel's axes have the order of the data's, as in the Convolution whose gradient is computed.",
+        ),
+    ),
 )
+
+_OF_PLAIN = "'computes ConvolutionBackpropData on them', and its page: "
+_RANK = "input 1, 'of type T1 and rank 3, 4 or 5'"
+_DATA_LAYOUT = "input 1, 'Layout is [N, GROUPS * C_IN, Z, Y, X]'"
+_FILTER_LAYOUT = "input 2, 'Layout is [GROUPS, C_IN, C_OUT, X, Y, Z]'"
+_FLOATS = "types, 'T1: any floating point type'"
 
 GROUP_CONVOLUTION_BACKPROP_DATA_1 = replace(
     CONVOLUTION_BACKPROP_DATA_1,
     name="openvino/GroupConvolutionBackpropData-1",
     text="OpenVINO operation set 1, GroupConvolutionBackpropData-1",
-    constraints=dict(CONVOLUTION_BACKPROP_DATA_1.constraints)
+    # The page has no formula of its own; it says that each group is computed by the plain operation.
+    cites={question: f"{_OF_PLAIN}{clause}" for question, clause in BACKPROP_CITES.items()},
+    disputed=tuple(
+        replace(
+            reading, cites=f"{_OF_PLAIN}{reading.cites}", against=reading.against and f"{_OF_PLAIN}{reading.against}"
+        )
+        for reading in CONVOLUTION_BACKPROP_DATA_1.disputed
+    ),
+    constraints={
+        name: replace(answer, clause=f"{_OF_PLAIN}{answer.clause}")
+        for name, answer in CONVOLUTION_BACKPROP_DATA_1.constraints.items()
+    }
     | {
-        "groups-positive": Stated("input 2, '[GROUPS, C_INPUT/GROUPS, C_OUTPUT/GROUPS, ...]'"),
-        "channels-divisible": Stated("input 2, '[GROUPS, C_INPUT/GROUPS, C_OUTPUT/GROUPS, ...]'"),
+        "at-least-one-spatial-axis": Stated(_RANK),
+        "at-most-three-spatial-axes": Stated(_RANK),
+        "two-or-three-spatial-axes": Absent(_RANK),
+        "data-format-known": Stated(f"{_DATA_LAYOUT}: there is one"),
+        "filter-format-known": Stated(f"{_FILTER_LAYOUT}: there is one"),
+        "filter-channels-match": Stated(f"{_DATA_LAYOUT}; {_FILTER_LAYOUT}"),
+        "filter-rank-matches": Stated("input 2, 'of type T1 and rank 4, 5 or 6'"),
+        "one-type": Stated("inputs 1 and 2 are 'of type T1'"),
+        "without-bf16": Absent(_FLOATS),
+        "without-f64": Absent(_FLOATS),
+        "groups-positive": Open("'Number of groups is derived from the kernel shape': 0 is not spoken of"),
+        "channels-divisible": Stated(f"{_DATA_LAYOUT}; {_FILTER_LAYOUT}"),
         "without-groups": Absent("input 2, the dimension GROUPS"),
     },
     filter_format=FilterFormat.GIOX,
+    ambiguities=(
+        Ambiguity(
+            "the order of the kernel's axes",
+            f"{_DATA_LAYOUT}",
+            f"{_FILTER_LAYOUT}: the other way round",
+            "The kernel's axes have the order of the data's, as in the Convolution whose gradient is computed.",
+        ),
+    ),
 )

@@ -29,17 +29,22 @@ class AnswerOtherwise:
 class Reading:
     """A named reading of a text.
 
+    A text disputes a question only where no sentence of it denies the other answer, or where two of its sentences deny
+    each other. A sentence about the situation itself is stronger than one that speaks in general.
+
     Attributes:
         name: stable, readable; it stands in records and waivers.
         says: the reading in one sentence.
         cites: the words of the text that it rests on; empty where no text allows it.
         change: what it changes.
+        against: the words of the text that the primary reading rests on and that deny this one; empty where none do.
     """
 
     name: str
     says: str
     cites: str
     change: AnswerOtherwise
+    against: str = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)

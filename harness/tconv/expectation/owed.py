@@ -15,7 +15,7 @@ from tconv.errors import Violation
 from tconv.vocabulary import ATTRIBUTES, DataFormat, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -195,8 +195,11 @@ def _values(written: Signature, dialect: Dialect, breaks: str | None, open_const
     """Return what is owed to a signature that breaks no constraint, those of the output size aside."""
     primary, *others = distinct_results(written, dialect.rules, dialect.disputed)
     if isinstance(primary.result, Violation):
-        violation = replace(primary.result, clause=dialect.constraints[primary.result.constraint].clause)
-        return Refuse(violation, stated=True) if violation.constraint == breaks else Inexpressible(violation)
+        answer = dialect.constraints[primary.result.constraint]
+        violation = replace(primary.result, clause=answer.clause)
+        if violation.constraint != breaks:
+            return Inexpressible(violation)
+        return Refuse(violation, stated=isinstance(answer, Stated))
     if 0 in primary.result.output and isinstance(dialect.constraints["output-not-empty"], Open):
         open_constraints = [*open_constraints, "output-not-empty"]
     return Values(
@@ -204,6 +207,15 @@ def _values(written: Signature, dialect: Dialect, breaks: str | None, open_const
         tuple(Candidate(other.readings, other.result) for other in others if isinstance(other.result, Geometry)),
         (
             *map(OpenConstraint, open_constraints),
-            *(Together(other.readings) for other in others if isinstance(other.result, Violation)),
+            *_fewest(Together(other.readings) for other in others if isinstance(other.result, Violation)),
         ),
     )
+
+
+def _fewest(refusing: Iterable[Together]) -> list[Together]:
+    """Return the readings that refuse, without those that refuse with fewer readings too."""
+    fewest: list[Together] = []
+    for together in sorted(refusing, key=lambda together: len(together.names)):
+        if not any(set(fewer.names) < set(together.names) for fewer in fewest):
+            fewest.append(together)
+    return fewest

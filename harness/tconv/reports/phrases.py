@@ -21,8 +21,8 @@ def phrase(verdict: ver.Verdict) -> str:
     match verdict:
         case ver.Agreed(rule, notes):
             return ", ".join((rule, *notes))
-        case ver.Disputed(readings, rule, notes):
-            return f"follows {Together(readings)}" + (f" ({', '.join(notes)})" if notes else "")
+        case ver.Disputed():
+            return _disputed(verdict)
         case ver.Differed():
             place = ",".join(map(str, verdict.first))
             worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
@@ -46,6 +46,12 @@ def phrase(verdict: ver.Verdict) -> str:
             return f"no answer within {seconds:g} s"
         case _:
             assert_never(verdict)
+
+
+def _disputed(verdict: ver.Disputed) -> str:
+    if verdict.rule == "refusal":
+        return f"refused, as {' or '.join(verdict.readings)} says: {one_line(verdict.message or '')}"
+    return f"follows {Together(verdict.readings)}" + (f" ({', '.join(verdict.notes)})" if verdict.notes else "")
 
 
 def headline(verdict: ver.Verdict) -> str:

@@ -72,7 +72,7 @@ def _verdict(
             if not isinstance(outcome, out.Refused):
                 return _against_values(expected, outcome, problem.truth, problem.call.data_format, accumulates)
             if expected.refusals:
-                return ver.Disputed((str(expected.refusals[0]),), "refusal", message=outcome.message)
+                return ver.Disputed(tuple(map(str, expected.refusals)), "refusal", message=outcome.message)
             return ver.RefusedValid(outcome.message)
         case _:
             assert_never(problem.expectation)

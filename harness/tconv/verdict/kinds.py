@@ -47,7 +47,14 @@ class Agreed(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Disputed(Recorded):
-    """The backend follows readings that the text also allows; `message` is the backend's own where it refused."""
+    """The backend does what other readings of the text say.
+
+    Attributes:
+        readings: where it gave a value, the readings that it follows together; where it refused, each that may be why.
+        rule: how it was compared.
+        notes: as those of `Agreed`.
+        message: the backend's own words where it refused.
+    """
 
     readings: tuple[str, ...]
     rule: Rule

@@ -26,13 +26,21 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two clauses of one text that do not agree: the primary one, and the other with what follows from it."""
+    """What a text says in two ways.
+
+    Attributes:
+        dialect: the dialect of the text.
+        about: the disputed reading, the constraint, or what else is in question.
+        says: the reading, the question, or the meaning that the dialect gives to the words.
+        supports: the sentence for it.
+        denies: the sentence against it; empty where none denies it.
+    """
 
     dialect: Dialect
     about: str
-    primary: str
-    other: str
     says: str
+    supports: str
+    denies: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +54,17 @@ class UsedWaiver:
 
 
 def contradictions(dialects: Sequence[Dialect]) -> Iterator[Contradiction]:
-    """Yield every disputed reading with the clause of the primary one, and every constraint whose clauses conflict."""
+    """Yield every disputed reading, every constraint whose clauses conflict, and every other ambiguity of the texts."""
     for dialect in dialects:
         for reading in dialect.disputed:
-            primary = dialect.cites[reading.change.question]
-            yield Contradiction(dialect, reading.change.question, primary, reading.cites, reading.says)
+            yield Contradiction(dialect, reading.name, reading.says, reading.cites, reading.against)
+        for ambiguity in dialect.ambiguities:
+            yield Contradiction(dialect, ambiguity.about, ambiguity.decision, ambiguity.words, ambiguity.against)
         for constraint, answer in dialect.constraints.items():
             if isinstance(answer, Open) and " against " in answer.clause:
-                first, _, second = answer.clause.partition(" against ")
-                yield Contradiction(
-                    dialect, constraint, first, second, f"Must this hold: {CONSTRAINTS[constraint].says}?"
-                )
+                supports, _, denies = answer.clause.partition(" against ")
+                asks = f"Must this hold: {CONSTRAINTS[constraint].says}?"
+                yield Contradiction(dialect, constraint, asks, supports, denies)
 
 
 def used_waivers(runs: Sequence[AtlasRun]) -> Iterator[UsedWaiver]:
