@@ -19,7 +19,7 @@ from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Branch, Reading, branches
 from tconv.dialects.rules import QUESTIONS, Negative
 from tconv.errors import Violation
-from tconv.expectation.owed import Refuse, Values
+from tconv.expectation.owed import Values
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
@@ -46,13 +46,18 @@ class Given:
 
     Attributes:
         answer: the answer, a word of `rules` or of `Opened`.
-        count: how many cases show it: no other answer gives their values.
+        cases: the ids of the cases that show it: no other answer gives their values.
         example: the smallest of them.
     """
 
     answer: str
-    count: int
+    cases: tuple[str, ...]
     example: Case
+
+    @property
+    def count(self) -> int:
+        """The number of cases that show it."""
+        return len(self.cases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,6 @@ def answers(
     readings: Sequence[Reading] | None = None,
     actual: Callable[[Record], Array | None] = lambda _: None,
     waived: Container[str] = frozenset(),
-    least: int = 1,
 ) -> list[Answers]:
     """Return the answers that a backend's records show, question by question.
 
@@ -85,7 +89,6 @@ def answers(
             gives the output; None for the text's own readings.
         actual: returns the array, in NCX, that a deviation produced, where it was stored.
         waived: ids of cases whose refusal a waiver explains, so that it shows no reading.
-        least: how many answers a question must have to be returned.
     """
     dialect = run.dialect
     readings = dialect.disputed if readings is None else readings
@@ -104,16 +107,8 @@ def answers(
                 continue
             observed[question][answer].append(_Observation(Problem(case, dialect), produced))
     order = [*QUESTIONS, *CONSTRAINTS]
-    questions = [question for question in sorted(observed, key=order.index) if len(observed[question]) >= least]
-    collected = [_collected(question, observed[question], readings) for question in questions]
-    return [answers for answers in collected if len(answers.given) >= least]
-
-
-def mixed(run: Run, find: Callable[[str], Case | None], waived: Container[str] = frozenset()) -> list[Answers]:
-    """Return the questions to which the backend gives several answers; none where it follows the text everywhere."""
-    if not any(isinstance(record.verdict, ver.Disputed) for record in run.records):
-        return []
-    return answers(run, find, waived=waived, least=2)
+    collected = [_collected(question, observed[question], readings) for question in sorted(observed, key=order.index)]
+    return [answers for answers in collected if answers.given]
 
 
 def _refused(verdict: ver.Verdict) -> bool:
@@ -133,7 +128,8 @@ def _collected(question: str, observed: Mapping[str, list[_Observation]], readin
     for answer, observations in observed.items():
         cases = [each.problem.case for each in observations if _shows(each, question, answer, readings)]
         if cases:
-            given.append(Given(answer, len(cases), min(cases, key=lambda case: case.simplicity)))
+            ids = tuple(case.id for case in cases)
+            given.append(Given(answer, ids, min(cases, key=lambda case: case.simplicity)))
     return Answers(question, tuple(sorted(given, key=lambda answer: -answer.count)))
 
 
@@ -146,10 +142,6 @@ def _shown(
 ) -> tuple[dict[str, str], Geometry | Ints | Array | None]:
     """Return the answers that a verdict shows, by question, and what was produced."""
     expected, refused = problem.expectation, _refused(verdict)
-    if isinstance(expected, Refuse):
-        if expected.stated or not isinstance(verdict, ver.Disputed | ver.AcceptedInvalid):
-            return {}, None
-        return {expected.violation.constraint: Opened.REFUSED if refused else Opened.ANSWERED}, None
     if not isinstance(expected, Values):
         return {}, None
     if refused:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from tconv.comparison import answers
+from tconv.comparison.siblings import settled
 from tconv.corpus import Corpus
-from tconv.gate.status import Status, judged
+from tconv.gate.status import Status, judged, with_better_causes
 from tconv.gate.waivers import active_waivers, chosen
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
@@ -50,7 +50,7 @@ class Assessment:
     """What the gate says of a run.
 
     Attributes:
-        run: the records.
+        run: the records, their verdicts settled by the other cases of the run.
         judged: every record with its status, in the order of ids.
         facts: the facts of the cases, by id; empty for a case that the corpus does not have.
         uses: what the waivers of this dialect and version did.
@@ -142,20 +142,23 @@ def assess(
         strict: whether accepting an invalid model is a failure.
         own: whether the waivers were written for this corpus; else it need not have their examples.
         digest: the digest of the corpus that the facts are of; None where that is not known.
-        find: returns a case by its id, to look for questions that are not answered alike; None for not to look.
+        find: returns a case by its id, to settle verdicts by the other cases of the run; None for not to settle them.
     """
+    run, mixed = (run, ()) if find is None else settled(run, find)
     version = run.header.backend.version
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
     members = tuple(judged(record, facts[record.case], waivers, version, strict=strict) for record in run.records)
+    if find is not None:
+        members = with_better_causes(members)
     active = active_waivers(waivers, run.header.dialect, version)
     return Assessment(
         run,
         members,
         facts,
-        tuple(_uses(members, active, facts, facts_of, own=own)),
+        tuple(_uses(members, active, facts, facts_of, own=own, whole=_whole(run))),
         tuple(_harmed(run, active, facts)),
         tuple(_incomplete(run, digest)),
-        () if find is None else tuple(answers.mixed(run, find, _waived(members))),
+        mixed,
     )
 
 
@@ -202,6 +205,7 @@ def _uses(
     facts_of: FactsOf,
     *,
     own: bool,
+    whole: bool,
 ) -> Iterator[WaiverUse]:
     by_case = {member.record.case: member for member in members}
     for waiver in active:
@@ -215,15 +219,25 @@ def _uses(
         # Only the example decides: in a run of a part of the corpus the other cases need not show the deviation.
         # Where the dialect cannot express it, the waiver cannot be checked.
         example = by_case.get(waiver.example)
-        if example and example.status is not Status.INEXPRESSIBLE and not _deviates(example, waiver):
+        if example and example.status is not Status.INEXPRESSIBLE and not _deviates(example, waiver, whole=whole):
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
             yield WaiverUse(waiver, "wide" if agreeing else "fitting", waived, agreeing)
 
 
-def _deviates(example: Judged, waiver: Waiver) -> bool:
-    """Return whether a waiver's example deviates; a refusal that a reading explains does not, whatever its message."""
-    return example.waiver is waiver and not isinstance(example.record.verdict, ver.Disputed)
+def _deviates(example: Judged, waiver: Waiver, *, whole: bool) -> bool:
+    """Return whether a waiver's example deviates, or may deviate for all that a part of the corpus shows.
+
+    Where the example follows a disputed reading, only the other cases can show that it deviates.
+    """
+    if isinstance(example.record.verdict, ver.Disputed):
+        return not whole
+    return example.waiver is waiver
+
+
+def _whole(run: Run) -> bool:
+    """Return whether a run has the cases of the gate, by which its verdicts are settled."""
+    return not run.header.patterns and run.header.tier != "smoke"
 
 
 def _harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
 from tconv.gate.waivers import active_waivers
+from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.records.record_file import Record
@@ -67,6 +68,7 @@ def judged(
             return Judged(record, Status.UNSUPPORTED, reason=declared.because)
         case (
             ver.AcceptedInvalid()
+            | ver.Inconsistent()
             | ver.Differed()
             | ver.WrongShape()
             | ver.WrongDtype()
@@ -84,6 +86,31 @@ def judged(
             return Judged(record, Status.REPORTED if reported else Status.FAILED)
         case _:
             assert_never(record.verdict)
+
+
+def with_better_causes(members: Sequence[Judged]) -> tuple[Judged, ...]:
+    """Return records with the refusals failed that have a better cause than a reading of the text.
+
+    It is the cause of refusals that no reading and no waiver explains, and that have the same words.
+    """
+    unexplained = {_message(member) for member in members if member.status is Status.FAILED} - {None}
+    return tuple(
+        Judged(replace(member.record, verdict=ver.RefusedValid(member.record.verdict.message or "")), Status.FAILED)
+        if isinstance(member.record.verdict, ver.Disputed)
+        and member.status is Status.DISPUTED
+        and _message(member) in unexplained
+        else member
+        for member in members
+    )
+
+
+def _message(member: Judged) -> str | None:
+    """Return the words of a refusal without their numbers; None of any other verdict."""
+    match member.record.verdict:
+        case ver.RefusedValid(message) | ver.Disputed(message=str(message)):
+            return without_numbers(message)
+        case _:
+            return None
 
 
 def _waiver(record: Record, facts: Mapping[str, str], waivers: WaiverFile | None, version: str) -> Waiver | None:

@@ -51,8 +51,9 @@ def failure(record: Record) -> Failure | None:
             pass
         case ver.Died(words, _) | ver.WrongDtype(_, words):
             pass
-        case ver.Disputed(readings):
-            words = str(Together(readings))
+        case ver.Disputed(readings) | ver.Inconsistent(readings):
+            message = verdict.message if isinstance(verdict, ver.Disputed) else None
+            words = " ".join(filter(None, (str(Together(readings)), message)))
         case ver.Differed() | ver.WrongShape() | ver.TimedOut() | ver.Unstable():
             words = ""
         case _:

@@ -45,7 +45,13 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     result = []
     for group, members in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
         example = min(members, key=lambda member: len(member.record.case))
-        what = _failed(group, members, example) if status is Status.FAILED else group[0]
+        match status:
+            case Status.FAILED:
+                what = _failed(group, members, example)
+            case Status.DISPUTED:
+                what = _cut(phrase(example.record.verdict))
+            case _:
+                what = group[0]
         result.append(Cause(what, len(members), example.record.case))
     return result
 
@@ -58,9 +64,7 @@ def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:
     verdict = judged.record.verdict
     if judged.waiver is not None:
         return (f"{judged.waiver.name}: {judged.waiver.because}",)
-    if judged.status is Status.DISPUTED:
-        return (phrase(verdict),)
-    if judged.status is not Status.FAILED:
+    if judged.status not in {Status.FAILED, Status.DISPUTED}:
         return (headline(verdict),)
     if explained:
         return ("explained", str(explained))
@@ -77,6 +81,8 @@ def _failed(group: tuple[str, ...], members: list[Judged], example: Judged) -> s
     record = example.record
     # The phrase of a wrong shape already has both shapes.
     described = f"; {record.described}" if record.described and record.verdict.kind != "wrong-shape" else ""
-    text = example.reason or phrase(record.verdict)
-    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-    return f"{kinds}{what}: {text}{described}"
+    return f"{kinds}{what}: {_cut(example.reason or phrase(record.verdict))}{described}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

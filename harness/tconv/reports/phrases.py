@@ -21,7 +21,7 @@ def phrase(verdict: ver.Verdict) -> str:
     match verdict:
         case ver.Agreed(rule, notes):
             return ", ".join((rule, *notes))
-        case ver.Disputed():
+        case ver.Disputed() | ver.Inconsistent():
             return _disputed(verdict)
         case ver.Differed():
             place = ",".join(map(str, verdict.first))
@@ -48,7 +48,9 @@ def phrase(verdict: ver.Verdict) -> str:
             assert_never(verdict)
 
 
-def _disputed(verdict: ver.Disputed) -> str:
+def _disputed(verdict: ver.Disputed | ver.Inconsistent) -> str:
+    if isinstance(verdict, ver.Inconsistent):
+        return f"follows {Together(verdict.readings)}; other cases answer {verdict.question} by {verdict.elsewhere}"
     if verdict.rule == "refusal":
         return f"refused, as {' or '.join(verdict.readings)} says: {one_line(verdict.message or '')}"
     return f"follows {Together(verdict.readings)}" + (f" ({', '.join(verdict.notes)})" if verdict.notes else "")

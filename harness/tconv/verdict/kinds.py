@@ -16,6 +16,7 @@ __all__ = [
     "Died",
     "Differed",
     "Disputed",
+    "Inconsistent",
     "Inexpressible",
     "RefusedValid",
     "Rule",
@@ -61,6 +62,22 @@ class Disputed(Recorded):
     notes: tuple[str, ...] = ()
     message: str | None = None
     kind: Literal["disputed"] = "disputed"
+
+
+@dataclass(frozen=True, slots=True)
+class Inconsistent(Recorded):
+    """The backend follows disputed readings here and not elsewhere; the gate finds it, no record has it.
+
+    Attributes:
+        readings: the readings that it follows together here.
+        question: the question of `rules` that it answers otherwise in other cases.
+        elsewhere: the answer that it gives there.
+    """
+
+    readings: tuple[str, ...]
+    question: str
+    elsewhere: str
+    kind: Literal["inconsistent"] = "inconsistent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +163,7 @@ class Unstable(Recorded):
 Verdict = (
     Agreed
     | Disputed
+    | Inconsistent
     | Differed
     | WrongShape
     | WrongDtype

@@ -87,7 +87,8 @@ def questions(runs: Sequence[AtlasRun], corpus: Corpus, dialects: Sequence[Diale
         texts = tuple(_texts(name, dialects))
         says = {text.says for text in texts}
         if name in CONSTRAINTS:
-            differ = "open" in says
+            # Where the operator has no value at all, a refusal is the only answer.
+            differ = "open" in says and not CONSTRAINTS[name].needed
             asks = f"Is a call answered where this does not hold: {CONSTRAINTS[name].says}?"
         else:
             differ = len(says) > 1 or any(text.also for text in texts)
