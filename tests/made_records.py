@@ -21,6 +21,8 @@ EVERY_VERDICT: tuple[ver.Verdict, ...] = (
     AGREED,
     ver.Agreed("bound", ("reduced-precision",)),
     ver.Disputed(("odd-total-at-the-end",), "exact"),
+    ver.Disputed(("odd-total-refused", "pads-length-refused"), "refusal", message="no"),
+    ver.Inconsistent(("odd-total-at-the-end",), "odd_sized", "begin"),
     DIFFERED,
     ver.Differed("bound", 1, 8, (0,), float("nan"), float("inf"), 2.5),
     ver.WrongShape((1, 2, 3), (1, 2)),

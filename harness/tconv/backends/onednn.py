@@ -70,9 +70,10 @@ class OneDnn:
 class OneDnnBackwardData(OneDnn):
     """ConvolutionBackwardData, the library's name for the specification's ConvolutionBackpropData-1.
 
-    The library does not derive the output shape, and refuses an operation without one. A call without output_shape is
-    given that of the primary reading, so a wrong size cannot be noticed here, but wrong values can. An invalid call has
-    no reading and is given the formula's shape, so that it is refused for its fault and not for a missing shape.
+    The library does not derive the output shape, and refuses an operation without one, so the caller supplies it: a wrong
+    size cannot be noticed here, but wrong values can. Under SAME_* a user supplies the size of the reading by which the
+    operation is the gradient of a Convolution; no other leads back to the data's size. An invalid call has no reading and
+    is given the formula's shape, so that it is refused for its fault and not for a missing shape.
     """
 
     name = "onednn-backward-data"
@@ -84,7 +85,7 @@ class OneDnnBackwardData(OneDnn):
         """Return the operation's attributes; the whole shape of the output is one of them."""
         output_shape = next((tensor.values for tensor in call.inputs if tensor.role == "output_shape"), None)
         if output_shape is None:
-            geometry = geometry_of(call)
+            geometry = geometry_of(call, "same-as-convolution")
             output_shape = geometry.output if isinstance(geometry, Geometry) else _by_formula(call.written)
         ncx = (call.inputs[0].shape[0], call.written.w.shape[1] * call.groups, *output_shape)
         return {**super().attributes(call), "dst_shape": data_shape(ncx, call.data_format)}

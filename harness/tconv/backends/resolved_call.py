@@ -16,9 +16,14 @@ ALL_DIALECT_NAMES = ("geometry/1", *(name for name in DIALECTS if name != "geome
 """The dialects of such a backend: it is given a geometry, which can be resolved from a call in any dialect."""
 
 
-def geometry_of(call: Call) -> Geometry | Refused:
-    """Return the geometry of a call's primary reading, or the refusal that the dialect owes."""
+def geometry_of(call: Call, *readings: str) -> Geometry | Refused:
+    """Return the geometry of a call, or the refusal that the dialect owes.
+
+    Args:
+        call: the call.
+        readings: the disputed readings that are followed where the call depends on them; else the primary ones are.
+    """
     expected = owed(call.written, call.dialect)
     if isinstance(expected, Values):
-        return expected.primary.geometry
+        return expected.geometry(readings) or expected.primary.geometry
     return Refused(str(expected.violation))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _SHOWN = 256
 """The most elements of an array that a report shows."""
 TITLES = {
+    "inconsistent": "answers one question of its text in several ways",
     "differed": "gives wrong values",
     "wrong-shape": "gives an output of the wrong shape",
     "wrong-dtype": "gives an output of the wrong type",

@@ -1,0 +1,135 @@
+"""Siblings: what the other cases of a run say about a refusal, and about a value that follows a disputed reading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from following import TELLING, run_of
+from made_records import waiver, waiver_file
+from tconv.backends import outcome as out
+from tconv.comparison.siblings import settled
+from tconv.dialects import DIALECTS
+from tconv.gate.assessment import assess
+from tconv.gate.status import Status
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.dialects.readings import Reading
+    from tconv.records.record_file import Run
+
+ONNX = "onnx/ConvTranspose-22"
+OUT_OF_MEMORY = out.Refused("out of memory: 4096 bytes")
+NEGATIVE = "padding/auto-pad/negative-total-by-hand"
+
+
+@pytest.fixture(scope="module")
+def telling(corpus: Corpus) -> list[Case]:
+    """Return cases that ask every question."""
+    return list(corpus.cases("gate", TELLING))
+
+
+def reading(name: str) -> Reading:
+    """Return a disputed reading of ONNX."""
+    return next(reading for reading in DIALECTS[ONNX].disputed if reading.name == name)
+
+
+def always(*readings: Reading) -> Callable[[Case], Sequence[Reading]]:
+    """Return what follows these readings in every case."""
+    return lambda _: readings
+
+
+def refusing(*cases: str) -> Callable[[Case], out.Outcome | None]:
+    """Return what runs out of memory in these cases."""
+    return lambda case: OUT_OF_MEMORY if case.id in cases else None
+
+
+def verdicts(run: Run) -> Mapping[str, ver.Verdict]:
+    """Return the verdicts by case."""
+    return {record.case: record.verdict for record in run.records}
+
+
+def test_a_refusal_that_siblings_deny_is_no_reading(corpus: Corpus, telling: list[Case]) -> None:
+    """Who answers negative totals in all cases but one runs out of memory there, and follows no refusing reading."""
+    run = run_of(telling, ONNX, always(), refusing(NEGATIVE))
+    assert isinstance(verdicts(run)[NEGATIVE], ver.Disputed)
+    after, mixed = settled(run, corpus.find)
+    assert verdicts(after)[NEGATIVE] == ver.RefusedValid(OUT_OF_MEMORY.message)
+    assert mixed == ()
+    assessment = assess(run, None, corpus.facts, find=corpus.find)
+    assert assessment.red == ["1 case failed without a waiver"]
+
+
+def test_a_refusal_follows_a_reading_where_all_siblings_refuse(corpus: Corpus, telling: list[Case]) -> None:
+    """Who refuses every negative total follows the refusing readings, and keeps its message."""
+    run = run_of(telling, ONNX, always(reading("negative-same-refused"), reading("negative-sized-refused")))
+    after, mixed = settled(run, corpus.find)
+    assert mixed == ()
+    assert {verdict.kind for verdict in verdicts(after).values()} == {"agreed", "disputed"}
+    assert verdicts(after)[NEGATIVE] == ver.Disputed(("negative-same-refused",), "refusal", message="no")
+
+
+def test_readings_that_siblings_deny_are_left_out(corpus: Corpus) -> None:
+    """A refusal with two possible reasons keeps the one that the other cases do not deny."""
+    asked = corpus.case("found/onnx/same-of-nothing")
+    run = run_of([corpus.case(NEGATIVE), asked], ONNX, always(), refusing(asked.id))
+    before = verdicts(run)[asked.id]
+    assert isinstance(before, ver.Disputed)
+    assert {"spatial-not-empty-refused", "output-not-empty-refused", "negative-same-refused"} < set(before.readings)
+    after = verdicts(settled(run, corpus.find)[0])[asked.id]
+    assert isinstance(after, ver.Disputed)
+    assert set(before.readings) - set(after.readings) == {"negative-same-refused"}
+
+
+def test_a_refusal_with_the_words_of_unexplained_refusals_has_their_cause(corpus: Corpus, telling: list[Case]) -> None:
+    """Who refuses every negative total, and a plain call too, with the same words, has another cause for both."""
+    refused = (reading("negative-same-refused"), reading("negative-sized-refused"))
+    plain = "padding/output-shape/odd-unit-by-hand"
+    run = run_of(telling, ONNX, always(*refused), lambda case: out.Refused("no") if case.id == plain else None)
+    assessment = assess(run, None, corpus.facts, find=corpus.find)
+    assert assessment.counts[Status.DISPUTED] == 0
+    assert {member.record.verdict.kind for member in assessment.judged if member.status is Status.FAILED} == {
+        "refused-valid"
+    }
+
+
+def test_a_value_that_siblings_contradict_is_inconsistent(corpus: Corpus, telling: list[Case]) -> None:
+    """Who shrinks under SAME_UPPER and halves under SAME_LOWER is red for what is not the text's first answer."""
+    run = run_of(
+        telling,
+        ONNX,
+        lambda case: [reading("negative-same-shrunk")] if case.attributes.auto_pad == "same_upper" else [],
+    )
+    after, (mixed,) = settled(run, corpus.find)
+    assert mixed.question == "negative_same"
+    assert verdicts(after)[NEGATIVE] == ver.Inconsistent(("negative-same-shrunk",), "negative_same", "floor")
+    assessment = assess(run, None, corpus.facts, find=corpus.find)
+    failed = [member.record.verdict for member in assessment.judged if member.status is Status.FAILED]
+    assert {verdict.kind for verdict in failed} == {"inconsistent"}
+
+
+def test_an_inconsistent_answer_can_be_waived(corpus: Corpus, telling: list[Case]) -> None:
+    """A waiver of the kind holds in the whole run; in a part of it the example shows nothing and is not stale."""
+    known = waiver_file(
+        waiver(
+            cases="**",
+            where={"auto_pad": "same_upper"},
+            verdict={"kind": "inconsistent", "question": "negative_same"},
+            example=NEGATIVE,
+        )
+    )
+    shrunk = [reading("negative-same-shrunk")]
+    run = run_of(telling, ONNX, lambda case: shrunk if case.attributes.auto_pad == "same_upper" else [])
+    whole = assess(run, known, corpus.facts, find=corpus.find)
+    assert whole.red == []
+    assert whole.counts[Status.WAIVED] > 1
+    part = run_of([corpus.case(NEGATIVE)], ONNX, always(*shrunk))
+    part.header = part.header.model_copy(update={"patterns": (NEGATIVE,)})
+    assert assess(part, known, corpus.facts, find=corpus.find).stale == []
+    consistent = run_of(telling, ONNX, always(*shrunk))
+    assert [stale.name for stale in assess(consistent, known, corpus.facts, find=corpus.find).stale] == ["known"]
