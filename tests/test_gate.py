@@ -38,6 +38,7 @@ FIRST, SECOND, THIRD, OTHER = CASES
 STATUSES = {
     "agreed": Status.PASSED,
     "disputed": Status.DISPUTED,
+    "inconsistent": Status.FAILED,
     "differed": Status.FAILED,
     "wrong-shape": Status.FAILED,
     "wrong-dtype": Status.FAILED,

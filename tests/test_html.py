@@ -299,6 +299,7 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
     verdicts: list[ver.Verdict] = [
         ver.Agreed("bound", ("reduced-precision",)),
         ver.Disputed(("negative-same-shrunk",), "exact"),
+        ver.Inconsistent(("negative-same-shrunk",), "negative_same", "floor"),
         ver.Differed("bound", 2, 9, (0, 1), math.nan, -math.inf, 3.5),
         ver.WrongShape((1, 2), (1, 3)),
         ver.WrongDtype("f16", "f32"),
@@ -316,11 +317,11 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
     kinds = written.blocks["data"]["kinds"]
     assert [kinds[row[3]] for row in written.rows()] == [verdict.kind for verdict in verdicts]
     assert all("\n" not in row[4] and row[4] for row in written.rows())
-    figures = dict(written.rows()[2][6]["figures"])
+    figures = dict(written.rows()[3][6]["figures"])
     assert figures["wrong"] == "2 of 9"
     assert (figures["expected there"], figures["actual there"]) == ("NaN", "-Infinity")
     assert figures["worst"] == "3.5 times what is allowed there"
-    assert ["Standard error, its end", "the end"] in written.rows()[9][6]["prose"]
+    assert ["Standard error, its end", "the end"] in written.rows()[10][6]["prose"]
     says, cites = written.blocks["data"]["readings"][DIALECT]["negative-same-shrunk"]
     assert says
     assert cites

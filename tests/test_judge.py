@@ -266,10 +266,10 @@ def test_a_refusal_that_is_owed() -> None:
 
 
 def test_a_refusal_for_want_of_a_value() -> None:
-    """Where the text gives no range a refusal is one reading of it; a value is still accepted as invalid."""
+    """Where the text gives no range, and there is no value, a refusal is the only answer."""
     asked = case((3,), (3,), strides=(0,), breaks="strides-positive")
     refused = judged(asked, out.Refused("stride 0"))
-    assert refused == ver.Disputed(("strides-positive-refused",), "refusal", message="stride 0")
+    assert refused == ver.Agreed("refusal")
     produced = judged(asked, out.Produced(np.zeros(3)))
     assert produced == ver.AcceptedInvalid("strides-positive", stated=False)
 
@@ -646,10 +646,11 @@ def test_sizes_of_zero_are_judged(data: Data, sizes: dict[str, Any]) -> None:
 
 
 def test_every_kind_of_verdict_is_known_by_its_word() -> None:
-    """Words of records and waivers are the verdicts' own kinds; `unstable` alone is not the judge's to give."""
+    """Words of records and waivers are the verdicts' own kinds."""
     assert set(ver.KINDS) == {
         "agreed",
         "disputed",
+        "inconsistent",
         "differed",
         "wrong-shape",
         "wrong-dtype",

@@ -101,9 +101,9 @@ def test_without_kept_tiers_nothing_is_stale(tmp_path: Path) -> None:
 
 def test_a_case_that_no_dialect_can_say(tmp_path: Path) -> None:
     """It is told with the reason of one of them."""
-    ((where, message),) = findings(tmp_path, "cases: [{name: a, with: {output_padding: -1, kernel_shape: [9]}}]")
+    ((where, message),) = findings(tmp_path, "cases: [{name: a, with: {pads_begin: -1, kernel_shape: [1]}}]")
     assert where == "file/a"
-    assert message.startswith("must be sayable in a dialect (got none; the first says: kernel_shape must be the ")
+    assert message.startswith("must be sayable in a dialect (got none; the first says: pads_begin must have ")
     assert message.endswith("; skip it")
 
 

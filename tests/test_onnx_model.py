@@ -138,7 +138,7 @@ def test_a_runtime_gives_the_reference_through_every_layout(gate: list[Case]) ->
         truth = Truth(operands, case.x.dtype)
         if not isinstance(expected, Values) or expected.disputed or expected.refusals or not truth.integral:
             continue
-        if case.facts["output_shape_below_spatial"] == "true":
+        if "true" in (case.facts["output_shape_below_spatial"], case.facts["output_padding_reaches_stride"]):
             continue
         call = express(case, DIALECTS[ONNX_22])
         outcome = runtime.run(call, in_layouts(operands, call))

@@ -125,7 +125,7 @@ def test_each_status_has_its_outcome(workers: tuple[str, ...], project: Callable
     assert "pads-without-auto-pad" in skipped
     text = result.stdout.str()
     assert "reported: breaks pads-without-auto-pad, and was answered" in text
-    assert "disputed: follows " in text
+    assert "disputed: " in text
     assert "Various 1.0, onnx/ConvTranspose-22: 1 disputed, 3 failed, 1 inexpressible, 1 passed, 1 reported" in text
     assert "red: 3 cases failed without a waiver" in text
 

@@ -28,6 +28,7 @@ RULES = st.sampled_from(["exact", "bound", "shape", "refusal"])
 VERDICTS = {
     ver.Agreed: st.builds(ver.Agreed, RULES, WORDS | st.just(())),
     ver.Disputed: st.builds(ver.Disputed, WORDS, RULES, WORDS | st.just(())),
+    ver.Inconsistent: st.builds(ver.Inconsistent, WORDS, st.text(), st.text()),
     ver.Differed: st.builds(
         ver.Differed,
         RULES,

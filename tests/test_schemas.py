@@ -71,6 +71,7 @@ WAIVER_FILE: dict[str, Any] = {
 VERDICTS: tuple[ver.Verdict, ...] = (
     ver.Agreed("bound", ("reduced-precision",)),
     ver.Disputed(("odd-unit-end",), "exact"),
+    ver.Inconsistent(("odd-unit-end",), "odd_sized", "begin"),
     ver.Differed("exact", 3, 9, (0, 0, 1), math.nan, -math.inf, 2.5),
     ver.WrongShape((1, 2, 3), (1, 2, 4)),
     ver.WrongDtype("f32", "f64"),

@@ -51,13 +51,9 @@ def _refused(record: Record) -> bool:
 
 
 def _minority(answered: Answers, dialect: Dialect) -> list[tuple[str, tuple[str, str]]]:
-    """Return the cases that answer a question otherwise than the text does, each with the question and that answer.
-
-    Where no case answers as the text does, the answer of most cases stands for the text's.
-    """
+    """Return the cases that do not answer a question as most cases do, each with the question and most cases' answer."""
     primary = getattr(dialect.rules, answered.question, None)
-    counts = {given.answer: given.count for given in answered.given}
-    usual = primary if primary in counts else max(counts, key=lambda answer: counts[answer])
+    usual = max(answered.given, key=lambda given: (given.count, given.answer == primary)).answer
     others = [given for given in answered.given if given.answer != usual]
     return [(case, (answered.question, str(usual))) for given in others for case in given.cases]
 
