@@ -45,7 +45,9 @@ def _assessment(
 ) -> Assessment:
     given = {
         "tconv": "0.1.0",
-        "backend": BackendHeader(name="acme", version=version, accumulates={"f16": "f32"}),
+        "backend": BackendHeader(
+            name="acme", version=version, accumulates={"f16": "f32"}, machine={"simd": "avx avx2"}
+        ),
         "dialect": DIALECT,
         "tier": "gate",
         "corpus": "sha256:c0ffee",
@@ -227,9 +229,18 @@ def test_gate_and_its_reasons_are_told(page: Callable[..., _Page], red: bool) ->
 
 
 def test_header_is_told(page: Callable[..., _Page]) -> None:
-    """Versions, dialect, tier, start, platform, digest and an incomplete run stand in the overview."""
+    """Versions, dialect, tier, start, machine, platform, digest and an incomplete run stand in the overview."""
     written = page(_assessment([_record("a/b", ver.Agreed("exact"))], cases=1000))
-    facts = ("acme 2.1", DIALECT, "gate", "2026-11-20T23:40:00Z", "machine riscv64", "sha256:c0ffee", "f16 in f32")
+    facts = (
+        "acme 2.1",
+        DIALECT,
+        "gate",
+        "2026-11-20T23:40:00Z",
+        "machine riscv64",
+        "simd avx avx2",
+        "sha256:c0ffee",
+        "f16 in f32",
+    )
     for fact in (*facts, "1 recorded of 1,000: the run is not complete"):
         assert fact in written.words
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.backends import BackendInfo
+from tconv.backends import BackendInfo, onednn_isa
 from tconv.backends.onednn_graph import Graph, Refusal, Tensor
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import geometry_of
@@ -42,8 +41,14 @@ class OneDnn:
             self.name,
             self._graph.version,
             (self.dialect,),
-            {"library": self._graph.path.name, "isa": self._graph.isa, "machine": platform.machine(), "threads": "1"},
+            {
+                "library": self._graph.path.name,
+                "isa": onednn_isa.name(self._graph.isa),
+                "fpmath": self._graph.fpmath,
+                "threads": "1",
+            },
             self.supplied,
+            onednn_isa.extensions(self._graph.isa),
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:

@@ -87,6 +87,8 @@ def _notes(assessment: Assessment) -> Iterator[str]:
             f"a process that had run other cases died in {len(harmed)} that do not die alone, "
             f"such as {harmed[0].case} ({harmed[0].harmed}): some earlier case has harmed it"
         )
+    for waiver in assessment.elsewhere:
+        yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     for use in assessment.wide:
         yield f"waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}"
     if assessment.counts[Status.FAILED]:

@@ -173,6 +173,8 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
         yield "Accumulates", _pairs(header.backend.accumulates, " in ")
     if header.backend.environment:
         yield "Environment", _pairs(header.backend.environment, " ")
+    if header.backend.machine:
+        yield "Machine", _pairs(header.backend.machine, " ")
     if header.platform:
         yield "Platform", _pairs(header.platform, " ")
 
