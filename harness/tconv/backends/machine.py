@@ -24,7 +24,7 @@ VARIABLES: Final = (
     *("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "DNNL_CPU_ISA_HINTS"),
     *("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE"),
     *("ATEN_CPU_CAPABILITY", "XLA_FLAGS", "NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES"),
-    *("OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "MKL_ENABLE_INSTRUCTIONS"),
+    *("OPENBLAS_CORETYPE", "MKL_ENABLE_INSTRUCTIONS"),
 )
 """Environment variables by which runtimes choose other kernels or another precision. onnxruntime has none."""
 
