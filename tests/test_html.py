@@ -246,7 +246,7 @@ def test_header_is_told(page: Callable[..., _Page]) -> None:
 
 
 def test_waivers_to_correct_are_listed(page: Callable[..., _Page]) -> None:
-    """Stale, void and wide waivers are told apart; a wide one names cases that agree."""
+    """Stale, void and wide waivers, and those of other machines, are told apart; a wide one names cases that agree."""
     records = [
         _record("padding/grow[strides=3]", EXACT),
         _record("padding/grow[strides=2]", ver.Agreed("exact")),
@@ -254,7 +254,10 @@ def test_waivers_to_correct_are_listed(page: Callable[..., _Page]) -> None:
     ]
     stale = _waiver(name="old", cases="types/half", example="types/half[dtype=f16]")
     void = _waiver(name="lost", cases="types/half", example="groups/plain")
-    written = page(_assessment(records, [_waiver(), stale, void]))
+    elsewhere = _waiver(name="old-processors", machine={"without": ["avx2"]})
+    written = page(_assessment(records, [_waiver(), stale, void, elsewhere]))
+    assert "old-processors not checked: the run was on none of them" in written.words
+    assert "on machines without avx2" in written.words
     assert "crops-twice wide: waives 1, and covers 1 that agree" in written.words
     assert "old stale" in written.words
     assert "lost void" in written.words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from tconv.backends.machine import SIMD
 from tconv.documents.models import Part, Texts, known_as
@@ -23,6 +23,8 @@ class Machines(Part):
     The backend may use every vector extension of `with`, and none of `without`. A run whose header says nothing of the
     vector extensions is on none of these machines: what is not known must not hide a deviation.
     """
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     with_: Extensions = Field(default=[], alias="with")
     without: Extensions = Field(default=[])

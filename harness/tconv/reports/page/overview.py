@@ -219,7 +219,7 @@ def waiver_facts(waiver: Waiver) -> dict[str, str]:
         "name": waiver.name,
         "because": waiver.because,
         "clause": waiver.clause,
-        "cases": f"{waiver.cases}{where}",
+        "cases": f"{waiver.cases}{where}" + (f" on machines {waiver.machine}" if waiver.machine else ""),
         "verdict": verdict,
         "dialects": ", ".join(waiver.dialects),
         "versions": waiver.versions,
