@@ -47,9 +47,17 @@ def facts(case_id: str) -> Mapping[str, str] | None:
     return facts_of(case_id) if case_id in CASES else None
 
 
-def header(version: str = "1.2.0", name: str = "acme", cases: int = 1) -> RunHeader:
+def header(
+    version: str = "1.2.0", name: str = "acme", cases: int = 1, machine: Mapping[str, str] | None = None
+) -> RunHeader:
     """Return the header of a run."""
-    backend = BackendHeader(name=name, version=version, accumulates={"f16": "f32"}, environment={"threads": "1"})
+    backend = BackendHeader(
+        name=name,
+        version=version,
+        accumulates={"f16": "f32"},
+        environment={"threads": "1"},
+        machine=dict(machine or {}),
+    )
     return RunHeader(
         tconv="0.1.0",
         backend=backend,
@@ -63,10 +71,12 @@ def header(version: str = "1.2.0", name: str = "acme", cases: int = 1) -> RunHea
     )
 
 
-def run_of(verdicts: Mapping[str, ver.Verdict], version: str = "1.2.0") -> Run:
+def run_of(
+    verdicts: Mapping[str, ver.Verdict], version: str = "1.2.0", machine: Mapping[str, str] | None = None
+) -> Run:
     """Return a run that came to these verdicts."""
     records = [Record(case, "acme", DIALECT, verdict, 0.25) for case, verdict in verdicts.items()]
-    return Run(Path("out/acme.jsonl"), header(version, cases=len(records)), records)
+    return Run(Path("out/acme.jsonl"), header(version, cases=len(records), machine=machine), records)
 
 
 def waiver(**settings: Any) -> dict[str, Any]:  # noqa: ANN401 - of each key's type

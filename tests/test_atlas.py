@@ -211,3 +211,23 @@ def test_a_red_run_is_told_to_be_red(porting: Corpus, runs: dict[str, Run]) -> N
     pair = next(pair for pair in made.pairs if (pair.source.name, pair.target.name) == (OPENVINO, ONNX))
     ported = next(ported for ported in pair.changes if ported.change.combination == "same_upper with output_shape")
     assert ported.verified == "computed; acme 1.2.0: died"
+
+
+def test_the_machine_is_named_and_what_it_could_not_ask_is_no_zero(porting: Corpus, runs: dict[str, Run]) -> None:
+    """Backends on one machine stand in one line; a waiver for other machines has no count, in both formats."""
+    simd = {"processor": "Acme 3000", "cores": "2", "simd": "avx avx2"}
+    backend = runs[ONNX].header.backend.model_copy(
+        update={"machine": simd, "environment": {"ONEDNN_MAX_CPU_ISA": "AVX2"}}
+    )
+    here = replace(runs[ONNX], header=runs[ONNX].header.model_copy(update={"backend": backend}))
+    elsewhere = waiver(dialects=[ONNX], machine={"with": ["amx_bf16"]}, example="porting/porting/none")
+    file = WaiverFile.model_validate({"format": 1, "backend": "acme", "waivers": [elsewhere]})
+    made = atlas.atlas(
+        [assess(here, file, porting.facts, own=False), assess(runs[OPENVINO], None, porting.facts)], porting
+    )
+    assert made.machines == {
+        "Acme 3000, 2 cores, avx avx2, ONEDNN_MAX_CPU_ISA=AVX2": ["acme 1.2.0"],
+        "not recorded": ["acme 1.2.0"],
+    }
+    assert "| doc | not asked: for machines with amx\\_bf16 | \\>=1 |" in atlas.markdown(made)
+    assert "not asked: for machines with amx_bf16</td>" in atlas.html(made)

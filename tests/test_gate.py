@@ -25,6 +25,7 @@ from tconv.corpus import Corpus
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Status
 from tconv.records.record_file import Record, header_line, record_line
+from tconv.reports import terminal
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
 
@@ -235,6 +236,37 @@ def test_a_waiver_of_another_version_is_neither_used_nor_stale() -> None:
     file = waiver_file(waiver(versions="<1.2"))
     assert judged({FIRST: AGREED, OTHER: AGREED}, file).red == []
     assert judged({FIRST: DIFFERED, OTHER: AGREED}, file, "1.1.9").red == []
+
+
+def test_a_waiver_of_another_machine_is_neither_used_nor_stale_nor_void(capsys: pytest.CaptureFixture[str]) -> None:
+    """It cannot be checked here, and says so; on its own machine it can."""
+    file = waiver_file(
+        waiver(machine={"without": ["avx512_fp16"]}), waiver(name="gone", machine={"with": ["amx_bf16"]})
+    )
+    verdicts = {FIRST: DIFFERED, OTHER: AGREED}
+    old = assess(run_of(verdicts, machine={"simd": "avx avx2"}), file, facts)
+    assert (old.red, old.waived, [one.name for one in old.elsewhere]) == ([], {FIRST}, ["gone"])
+    new = assess(run_of(verdicts | {FIRST: AGREED}, machine={"simd": "avx512_fp16"}), file, facts)
+    assert (new.red, [one.name for one in new.elsewhere]) == ([], ["known", "gone"])
+    assert assess(run_of(verdicts, machine={"simd": "avx512_fp16"}), file, facts).counts[Status.FAILED] == 1
+    terminal.show(old, None)
+    note = "note: waiver 'gone' is for machines with amx_bf16, which this one is not: it was not checked"
+    assert note in capsys.readouterr().out
+
+
+def test_a_waiver_of_another_version_and_machine_is_not_told() -> None:
+    """Of the machines that it is for nothing is missed in this version."""
+    file = waiver_file(waiver(machine={"with": ["amx_bf16"]}, versions="<1"))
+    assert assess(run_of({OTHER: AGREED}, machine={"simd": "avx"}), file, facts).elsewhere == ()
+
+
+def test_what_is_unsupported_may_depend_on_the_machine() -> None:
+    """The declaration holds where the machine lacks what the runtime needs; elsewhere the runtime owes the call."""
+    entry = {"where": {"s": 1}, "machine": {"without": ["avx512_fp16"]}, "because": "no such kernel there"}
+    verdicts: dict[str, ver.Verdict] = {FIRST: ver.Unsupported("x"), OTHER: AGREED}
+    for simd, red in (("avx2", []), ("avx2 avx512_fp16", ["1 case failed without a waiver"])):
+        run = run_of(verdicts, machine={"simd": simd})
+        assert assess(run, waiver_file(unsupported=(entry,)), facts).red == red
 
 
 @pytest.mark.parametrize(

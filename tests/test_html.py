@@ -45,7 +45,9 @@ def _assessment(
 ) -> Assessment:
     given = {
         "tconv": "0.1.0",
-        "backend": BackendHeader(name="acme", version=version, accumulates={"f16": "f32"}),
+        "backend": BackendHeader(
+            name="acme", version=version, accumulates={"f16": "f32"}, machine={"simd": "avx avx2"}
+        ),
         "dialect": DIALECT,
         "tier": "gate",
         "corpus": "sha256:c0ffee",
@@ -227,15 +229,24 @@ def test_gate_and_its_reasons_are_told(page: Callable[..., _Page], red: bool) ->
 
 
 def test_header_is_told(page: Callable[..., _Page]) -> None:
-    """Versions, dialect, tier, start, platform, digest and an incomplete run stand in the overview."""
+    """Versions, dialect, tier, start, machine, platform, digest and an incomplete run stand in the overview."""
     written = page(_assessment([_record("a/b", ver.Agreed("exact"))], cases=1000))
-    facts = ("acme 2.1", DIALECT, "gate", "2026-11-20T23:40:00Z", "machine riscv64", "sha256:c0ffee", "f16 in f32")
+    facts = (
+        "acme 2.1",
+        DIALECT,
+        "gate",
+        "2026-11-20T23:40:00Z",
+        "machine riscv64",
+        "simd avx avx2",
+        "sha256:c0ffee",
+        "f16 in f32",
+    )
     for fact in (*facts, "1 recorded of 1,000: the run is not complete"):
         assert fact in written.words
 
 
 def test_waivers_to_correct_are_listed(page: Callable[..., _Page]) -> None:
-    """Stale, void and wide waivers are told apart; a wide one names cases that agree."""
+    """Stale, void and wide waivers, and those of other machines, are told apart; a wide one names cases that agree."""
     records = [
         _record("padding/grow[strides=3]", EXACT),
         _record("padding/grow[strides=2]", ver.Agreed("exact")),
@@ -243,7 +254,10 @@ def test_waivers_to_correct_are_listed(page: Callable[..., _Page]) -> None:
     ]
     stale = _waiver(name="old", cases="types/half", example="types/half[dtype=f16]")
     void = _waiver(name="lost", cases="types/half", example="groups/plain")
-    written = page(_assessment(records, [_waiver(), stale, void]))
+    elsewhere = _waiver(name="old-processors", machine={"without": ["avx2"]})
+    written = page(_assessment(records, [_waiver(), stale, void, elsewhere]))
+    assert "old-processors not checked: the run was on none of them" in written.words
+    assert "on machines without avx2" in written.words
     assert "crops-twice wide: waives 1, and covers 1 that agree" in written.words
     assert "old stale" in written.words
     assert "lost void" in written.words

@@ -58,6 +58,7 @@ WAIVER_FILE: dict[str, Any] = {
             "dialects": ["onnx/ConvTranspose-22"],
             "cases": "padding/output-shape/grow",
             "where": {"auto_pad": "same_upper", "output_padding": 0},
+            "machine": {"with": ["avx2"], "without": ["avx512_fp16", "amx_bf16"], "system": "Linux"},
             "verdict": {"kind": "differed", "wrong": 3},
             "versions": ">=1.28",
             "clause": "doc",
@@ -86,7 +87,7 @@ VERDICTS: tuple[ver.Verdict, ...] = (
 )
 HEADER = RunHeader(
     tconv="0.1.0",
-    backend=BackendHeader(name="acme", version="2.1", accumulates={"f16": "f32"}),
+    backend=BackendHeader(name="acme", version="2.1", accumulates={"f16": "f32"}, machine={"simd": "avx2"}),
     dialect="onnx/ConvTranspose-22",
     tier="gate",
     corpus="sha256:0",

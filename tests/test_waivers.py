@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from made_records import DIALECT, waiver, waiver_file
+from made_records import DIALECT, header, waiver, waiver_file
 from tconv.datafiles import data_folder
 from tconv.errors import FileError
 from tconv.gate.waivers import chosen, load
@@ -109,6 +109,20 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ("[f64, bf16]", "{a: b}", "4:20: must be text, an integer, true or false or a list of values (got {'a': 'b'})"),
         ("  - name: rounds-up", "\t- name: rounds-up", "7:1: indentation must be spaces (got a tab)"),
         ("    link: null", "    clause: doc", "16:5: must have each key once (got 'clause', as in line 13)"),
+        (
+            "    link: null",
+            "    machine: {without: [avx512_fp61]}",
+            "16:25: must be a vector extension (got 'avx512_fp61'); did you mean 'avx512_fp16'?",
+        ),
+        (
+            "    link: null",
+            "    machine: {wihtout: [avx2]}",
+            "16:15: must be one of the known keys (got 'wihtout'); did",
+        ),
+        ("    link: null", "    machine: {}", "16:14: must say which machines, by with, without, system or architectu"),
+        ("    link: null", "    machine: {with: []}", "16:21: must have at least 1 item"),
+        ("    link: null", "    machine: {with: avx2}", "16:21: must be a list of texts (got 'avx2')"),
+        ("    because: no kernel", "    machine: {system: ''}\n    because: no kernel", "5:23: "),
     ],
 )
 def test_a_bad_file_is_refused_at_its_place(old: str, new: str, message: str, tmp_path: Path) -> None:
@@ -138,13 +152,35 @@ def test_two_waivers_of_one_name_are_refused(tmp_path: Path) -> None:
 )
 def test_a_waiver_is_active_for_its_versions(versions: str, version: str, active: bool) -> None:  # noqa: FBT001
     """As PEP 440 says, development versions included; a version that is none is nobody's."""
-    assert only(versions=versions).active(DIALECT, version) is active
+    assert only(versions=versions).active(DIALECT, header(version).backend) is active
 
 
 def test_a_waiver_is_active_for_its_dialects() -> None:
     """The same runtime may be right in another dialect."""
-    assert not only().active("onnx/ConvTranspose-1", "1.2")
-    assert only(dialects=["onnx/ConvTranspose-1", DIALECT]).active("onnx/ConvTranspose-1", "1.2")
+    assert not only().active("onnx/ConvTranspose-1", header("1.2").backend)
+    assert only(dialects=["onnx/ConvTranspose-1", DIALECT]).active("onnx/ConvTranspose-1", header("1.2").backend)
+
+
+@pytest.mark.parametrize(
+    ("machine", "facts", "active"),
+    [
+        ({"without": ["avx512_fp16"]}, {"simd": "avx2"}, True),
+        ({"without": ["avx512_fp16"]}, {"simd": "avx2 avx512_fp16"}, False),
+        ({"without": ["avx512_fp16"]}, {}, False),
+        ({"with": ["amx_bf16"]}, {"simd": "avx2 amx_bf16"}, True),
+        ({"with": ["amx_bf16", "amx_fp16"]}, {"simd": "avx2 amx_bf16"}, False),
+        ({"with": ["avx2"], "without": ["avx512f"]}, {"simd": "avx avx2"}, True),
+        ({"with": ["avx2"], "without": ["avx512f"]}, {"simd": "avx"}, False),
+        ({"system": "Linux"}, {"system": "Linux"}, True),
+        ({"system": "Linux", "architecture": "aarch64"}, {"system": "Linux", "architecture": "x86_64"}, False),
+        ({"architecture": "aarch64"}, {}, False),
+    ],
+    ids=str,
+)
+def test_a_waiver_may_be_for_some_machines(machine: dict[str, object], facts: dict[str, str], active: bool) -> None:  # noqa: FBT001
+    """For those that have all of `with` and none of `without`; a machine of which nothing is known is none of them."""
+    assert only(machine=machine).active(DIALECT, header("1.28", machine=facts).backend) is active
+    assert only().active(DIALECT, header("1.28", machine=facts).backend)
 
 
 def test_a_setting_that_is_not_written_is_none() -> None:

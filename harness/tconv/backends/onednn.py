@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.backends import BackendInfo
+from tconv.backends import BackendInfo, onednn_isa
 from tconv.backends.onednn_graph import Graph, Refusal, Tensor
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import geometry_of
@@ -42,8 +41,14 @@ class OneDnn:
             self.name,
             self._graph.version,
             (self.dialect,),
-            {"library": self._graph.path.name, "isa": self._graph.isa, "machine": platform.machine(), "threads": "1"},
+            {
+                "library": self._graph.path.name,
+                "isa": onednn_isa.name(self._graph.isa),
+                "fpmath": self._graph.fpmath,
+                "threads": "1",
+            },
             self.supplied,
+            onednn_isa.extensions(self._graph.isa),
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
@@ -70,10 +75,10 @@ class OneDnn:
 class OneDnnBackwardData(OneDnn):
     """ConvolutionBackwardData, the library's name for the specification's ConvolutionBackpropData-1.
 
-    The library does not derive the output shape, and refuses an operation without one, so the caller supplies it: a wrong
-    size cannot be noticed here, but wrong values can. Under SAME_* a user supplies the size of the reading by which the
-    operation is the gradient of a Convolution; no other leads back to the data's size. An invalid call has no reading and
-    is given the formula's shape, so that it is refused for its fault and not for a missing shape.
+    The library does not derive the output shape, and refuses an operation without one, so the caller supplies it: a
+    wrong size cannot be noticed here, but wrong values can. Under SAME_* a user supplies the size of the reading by
+    which the operation is the gradient of a Convolution; no other leads back to the data's size. An invalid call has no
+    reading and is given the formula's shape, so that it is refused for its fault and not for a missing shape.
     """
 
     name = "onednn-backward-data"

@@ -53,6 +53,9 @@ _STATUS = {
     10: "invalid_data_type",
 }
 
+_FPMATH = {0: "strict", 1: "bf16", 2: "f16", 3: "any", 4: "tf32"}
+"""dnnl_fpmath_mode_t."""
+
 
 class _LogicalTensor(ct.Structure):
     """dnnl_graph_logical_tensor_t."""
@@ -110,9 +113,16 @@ class Graph:
         return ".".join(map(str, self._library.dnnl_version().contents))
 
     @property
-    def isa(self) -> str:
-        """The instruction set that the library chooses its kernels for, as its number."""
-        return hex(int(self._library.dnnl_get_effective_cpu_isa()))
+    def isa(self) -> int:
+        """The instruction set that the library chooses its kernels for, as dnnl_cpu_isa_t."""
+        return int(self._library.dnnl_get_effective_cpu_isa())
+
+    @property
+    def fpmath(self) -> str:
+        """The floating-point math mode: which types f32 may be computed in instead."""
+        mode = ct.c_int()
+        self._invoke("get_default_fpmath_mode", ct.byref(mode))
+        return _FPMATH.get(mode.value, str(mode.value))
 
     def run(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -9,7 +10,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset1
 
-from tconv.backends import BackendInfo
+from tconv.backends import BackendInfo, onednn_isa
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 from tconv.cases.layouts import inverse, permutation
 from tconv.vocabulary import DataFormat, DType, FilterFormat
@@ -38,7 +39,7 @@ class OpenVino:
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""
-        return BackendInfo("openvino", version(), (_PLAIN, _GROUPED), environment(self._core))
+        return BackendInfo("openvino", version(), (_PLAIN, _GROUPED), environment(self._core), simd=simd())
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Build the model, compile it, infer. An exception while building or compiling is a refusal."""
@@ -60,6 +61,14 @@ class OpenVino:
 def version() -> str:
     """Return the version without the build."""
     return str(ov.__version__).partition("-")[0]
+
+
+def simd() -> tuple[str, ...] | None:
+    """Return the vector extensions to which the oneDNN inside OpenVINO is limited; None for no limit.
+
+    It reads the variables of oneDNN (seen in 2026.4.1 with ONEDNN_VERBOSE=all), and OpenVINO does not tell the result.
+    """
+    return onednn_isa.limit(os.environ)
 
 
 def environment(core: ov.Core) -> dict[str, str]:

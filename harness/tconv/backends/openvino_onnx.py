@@ -8,7 +8,7 @@ import openvino as ov
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
-from tconv.backends.openvino import environment, one_line, outcome, version
+from tconv.backends.openvino import environment, one_line, outcome, simd, version
 from tconv.backends.outcome import Refused
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class OpenVinoOnnx:
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""
-        return BackendInfo("openvino-onnx", version(), ONNX_DIALECT_NAMES, environment(self._core))
+        return BackendInfo("openvino-onnx", version(), ONNX_DIALECT_NAMES, environment(self._core), simd=simd())
 
     def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
         """Read the model, compile it, infer."""

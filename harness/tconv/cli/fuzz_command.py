@@ -162,7 +162,7 @@ class _Target:
         return self._status(case, record) is Status.WAIVED
 
     def _status(self, case: Case, record: Record) -> Status:
-        return judged(record, case.facts, self.waivers, self.pool.backend.version).status
+        return judged(record, case.facts, self.waivers, self.pool.backend).status
 
 
 @contextmanager
@@ -185,11 +185,11 @@ def _familiar(target: _Target) -> dict[str, Failure]:
     """Return the failures of the examples of the backend's waivers, by the names of the waivers."""
     if target.waivers is None:
         return {}
-    version, corpus = target.pool.backend.version, Corpus.load()
+    backend, corpus = target.pool.backend, Corpus.load()
     examples = {
         waiver.name: case
         for waiver in target.waivers.waivers
-        if waiver.active(target.dialect.name, version) and (case := corpus.find(waiver.example)) is not None
+        if waiver.active(target.dialect.name, backend) and (case := corpus.find(waiver.example)) is not None
     }
     records = target.pool.records(list({case.id: case for case in examples.values()}.values()))
     failures = {name: failure(records[case.id]) for name, case in examples.items()}

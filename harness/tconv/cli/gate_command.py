@@ -1,29 +1,109 @@
-"""`tconv gate`: judge records with waivers again, without a run."""
+"""`tconv gate`: judge records with waivers again, without a run; or run the waivers' examples, without records."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from tconv.backends import names
 from tconv.cli import options
+from tconv.corpus import Corpus
+from tconv.errors import BackendLost, BackendMissing, UsageError
 from tconv.gate.assessment import assessed_files
-from tconv.reports import junit, terminal
+from tconv.gate.proof import Prover, Standing
+from tconv.gate.waivers import chosen, load
+from tconv.reports import junit, phrases, terminal
+
+if TYPE_CHECKING:
+    from tconv.gate.proof import Proof
+
+_WIDTH = max(map(len, Standing))
 
 
 @click.command(name="gate")
-@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("records", nargs=-1, type=click.Path(path_type=Path))
 @options.cases
 @options.waivers
 @options.strict
 @options.junit
+@click.option(
+    "--prove-waivers",
+    "proving",
+    is_flag=True,
+    help="Instead of judging RECORDS: run each waiver's example alone, and say whether its reason still stands.",
+)
+@click.option(
+    "--backend",
+    "backends",
+    multiple=True,
+    help="With --prove-waivers: whose waivers; default: the backend of --waivers, or all that are there.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.05),
+    default=60.0,
+    show_default=True,
+    help="With --prove-waivers: seconds for one example.",
+)
 def command(
-    records: tuple[Path, ...], cases: Path | None, waivers: str | None, junit_file: Path | None, *, strict: bool
+    records: tuple[Path, ...],
+    cases: Path | None,
+    waivers: str | None,
+    junit_file: Path | None,
+    backends: tuple[str, ...],
+    timeout: float,
+    *,
+    strict: bool,
+    proving: bool,
 ) -> int:
-    """Hold RECORDS against the waivers; exit with 1 where that is red."""
+    """Hold RECORDS against the waivers; exit with 1 where that is red.
+
+    With --prove-waivers, and without RECORDS, run the waivers instead: each one's minimal example in a process of its
+    own, on the backend that is installed here. It prints a line for each waiver and dialect, which begins with
+    "stands", "stands no longer" or "not here" (another version, dialect or machine); exit with 1 where one stands no
+    longer.
+    """
+    if proving:
+        if records or junit_file or strict:
+            raise UsageError("--prove-waivers must go without RECORDS, --junit and --strict, which are for records")
+        return _prove(backends, cases, waivers, timeout)
+    if not records or backends:
+        raise UsageError("RECORDS must be given, and no --backend; or --prove-waivers, which runs the examples")
     assessments, _ = assessed_files(records, cases, waivers, strict=strict)
     if junit_file is not None:
         junit.write(assessments, junit_file)
     for assessment in assessments:
         terminal.show(assessment, None)
     return int(any(assessment.red for assessment in assessments))
+
+
+def _prove(backends: tuple[str, ...], cases: Path | None, waivers: str | None, timeout: float) -> int:
+    corpus, standings = Corpus.load(cases), Counter[Standing]()
+    if not backends and waivers not in {None, "none"}:
+        backends = (load(Path(waivers)).backend,)
+    for spec in backends or names():
+        try:
+            prover = Prover(spec, corpus, timeout)
+        except BackendMissing as error:
+            if backends or isinstance(error, BackendLost):
+                raise
+            click.echo(f"tconv: {spec} is left out: {error}", err=True)
+            continue
+        file = chosen(waivers, spec if ":" not in spec else prover.backend.name)
+        for proof in prover.proofs(file) if file else ():
+            standings[proof.standing] += 1
+            click.echo(_line(prover, proof))
+    if not standings:
+        raise UsageError("there must be waivers to prove (got none); name their file with --waivers FILE")
+    click.echo(", ".join(f"{standing}: {standings[standing]}" for standing in Standing))
+    return int(standings[Standing.FALLEN] > 0)
+
+
+def _line(prover: Prover, proof: Proof) -> str:
+    backend = prover.backend
+    words = f"{backend.name} {backend.version}  {proof.dialect}  {proof.waiver.name}"
+    outcome = phrases.summary(proof.record) if proof.record else ""
+    return f"{proof.standing:{_WIDTH}}  {words}: {proof.reason or f'{proof.waiver.example}: {outcome}'}"

@@ -51,7 +51,7 @@ def _refused(record: Record) -> bool:
 
 
 def _minority(answered: Answers, dialect: Dialect) -> list[tuple[str, tuple[str, str]]]:
-    """Return the cases that do not answer a question as most cases do, each with the question and most cases' answer."""
+    """Return the cases that do not answer a question as most do, each with the question and the answer of most."""
     primary = getattr(dialect.rules, answered.question, None)
     usual = max(answered.given, key=lambda given: (given.count, given.answer == primary)).answer
     others = [given for given in answered.given if given.answer != usual]

@@ -133,8 +133,8 @@ class Pool:
         """
         worker = self._start()
         dialect_name, backend = worker.introduction(self._assignment.backend)
-        accumulates: dict[str, str | None] = {}
-        for dtype in PROBED:
+        accumulates = dict(self._assignment.accumulates)
+        for dtype in (dtype for dtype in PROBED if dtype not in self._assignment.accumulates):
             message = worker.receive(max(_PROBE_SECONDS, CASES_PER_TYPE * self._timeout))
             accumulates[dtype] = message[1] if message else None
             if message is None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -160,24 +158,7 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool, cases: int)
 
 
 def _platform() -> dict[str, str]:
-    flags = _cpu_flags()
-    return {
-        "python": platform.python_version(),
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "processors": str(os.cpu_count()),
-        "numpy": np.__version__,
-        "onnx": version("onnx"),
-    } | ({"simd": flags} if flags else {})
-
-
-def _cpu_flags() -> str:
-    """Return the vector extensions that Linux lists; runtimes choose their kernels by them."""
-    with suppress(OSError):
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:  # noqa: PTH123 - a device, not a path
-            words = set(next((line for line in file if line.startswith("flags")), "").split())
-        return " ".join(sorted(word for word in words if re.match(r"avx|amx|fma|sse4_2|f16c", word)))
-    return ""
+    return {"python": platform.python_version(), "numpy": np.__version__, "onnx": version("onnx")}
 
 
 def _recorded_ids(path: Path, header: RunHeader) -> frozenset[str]:

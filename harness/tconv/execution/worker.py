@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from tconv.backends import create
+from tconv.backends import create, machine
 from tconv.cases.case import Case
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, TconvError, one_line
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from multiprocessing.connection import Connection
 
+    from tconv.backends import BackendInfo
     from tconv.dialects import Dialect
 
 CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
@@ -95,8 +96,7 @@ def _start_evaluator(connection: Connection, assignment: Assignment) -> Evaluato
     if dialect.name not in info.dialects:
         spoken = ", ".join(info.dialects)
         raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")
-    header = {"name": info.name, "version": info.version, "environment": dict(info.environment)}
-    _send(connection, ["info", dialect.name, header | {"supplied": info.supplied}])
+    _send(connection, ["info", dialect.name, _header(info)])
     accumulators = dict(assignment.accumulates)
     for dtype in PROBED:
         if dtype not in accumulators:
@@ -105,6 +105,17 @@ def _start_evaluator(connection: Connection, assignment: Assignment) -> Evaluato
     known = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
     return Evaluator(backend, info.name, dialect, known, folder, assignment.repeat)
+
+
+def _header(info: BackendInfo) -> dict[str, Any]:
+    """Return what the record file's header says of the backend and of the machine that it is on."""
+    return {
+        "name": info.name,
+        "version": info.version,
+        "environment": machine.variables() | dict(info.environment),
+        "machine": machine.facts(info.simd),
+        "supplied": info.supplied,
+    }
 
 
 def _detach(log: str) -> None:

@@ -88,7 +88,8 @@ def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
 
 def _versions(header: BackendHeader) -> Iterator[str]:
     yield f"- {_code(f'{header.name} {header.version}')}"
-    for name, value in (header.environment | {f"accumulates {k} in": v for k, v in header.accumulates.items()}).items():
+    accumulates = {f"accumulates {k} in": v for k, v in header.accumulates.items()}
+    for name, value in (header.environment | header.machine | accumulates).items():
         yield f"  - {name}: {_code(value)}"
     yield f"- found by tconv {__version__} (pip install tconv-conformance), onnx {metadata.version('onnx')}"
     yield f"- Python {platform.python_version()}, numpy {np.__version__}"

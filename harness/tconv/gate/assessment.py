@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from tconv.comparison.siblings import settled
 from tconv.corpus import Corpus
 from tconv.gate.status import Status, judged, with_better_causes
-from tconv.gate.waivers import active_waivers, chosen
+from tconv.gate.waivers import active_waivers, chosen, waivers_elsewhere
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 
@@ -57,6 +57,7 @@ class Assessment:
         harmed: cases in which a process died that an earlier case had harmed, where no waiver covers the earlier case.
         incomplete: why the records are not all that there should be.
         mixed: questions to which the backend gives no single answer, where they were looked for.
+        elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
     """
 
     run: Run
@@ -66,6 +67,7 @@ class Assessment:
     harmed: tuple[Record, ...] = ()
     incomplete: tuple[str, ...] = ()
     mixed: tuple[Answers, ...] = ()
+    elsewhere: tuple[Waiver, ...] = ()
 
     @property
     def stale(self) -> list[Waiver]:
@@ -145,12 +147,12 @@ def assess(
         find: returns a case by its id, to settle verdicts by the other cases of the run; None for not to settle them.
     """
     run, mixed = (run, ()) if find is None else settled(run, find)
-    version = run.header.backend.version
+    backend, dialect = run.header.backend, run.header.dialect
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
-    members = tuple(judged(record, facts[record.case], waivers, version, strict=strict) for record in run.records)
+    members = tuple(judged(record, facts[record.case], waivers, backend, strict=strict) for record in run.records)
     if find is not None:
         members = with_better_causes(members)
-    active = active_waivers(waivers, run.header.dialect, version)
+    active = active_waivers(waivers, dialect, backend)
     return Assessment(
         run,
         members,
@@ -159,6 +161,7 @@ def assess(
         tuple(_harmed(run, active, facts)),
         tuple(_incomplete(run, digest)),
         mixed,
+        tuple(waivers_elsewhere(waivers, dialect, backend)),
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.gate.waivers import Waiver, WaiverFile
-    from tconv.records.record_file import Record
+    from tconv.records.record_file import BackendHeader, Record
 
 
 class Status(StrEnum):
@@ -40,7 +40,12 @@ class Judged:
 
 
 def judged(
-    record: Record, facts: Mapping[str, str], waivers: WaiverFile | None, version: str, *, strict: bool = False
+    record: Record,
+    facts: Mapping[str, str],
+    waivers: WaiverFile | None,
+    backend: BackendHeader,
+    *,
+    strict: bool = False,
 ) -> Judged:
     """Return a record with its status.
 
@@ -48,21 +53,24 @@ def judged(
         record: the record.
         facts: the case's facts.
         waivers: the backend's known deviations; None for none.
-        version: the backend's version.
+        backend: the backend that was judged, with its version and its machine.
         strict: whether accepting an invalid model is a failure.
     """
     match record.verdict:
         case ver.Agreed():
             return Judged(record, Status.PASSED)
         case ver.Disputed():
-            waiver = _waiver(record, facts, waivers, version)
+            waiver = _waiver(record, facts, waivers, backend)
             return Judged(
                 record, Status.WAIVED if waiver else Status.DISPUTED, waiver, waiver.because if waiver else ""
             )
         case ver.Inexpressible(reason):
             return Judged(record, Status.INEXPRESSIBLE, reason=reason)
         case ver.Unsupported(reason):
-            declared = next((u for u in (waivers.unsupported if waivers else ()) if u.covers(record.case, facts)), None)
+            entries = waivers.unsupported if waivers else ()
+            declared = next(
+                (e for e in entries if e.covers(record.case, facts) and e.on_machine(backend.machine)), None
+            )
             if declared is None:
                 return Judged(record, Status.FAILED, reason=f"unsupported, and not declared so: {reason}")
             return Judged(record, Status.UNSUPPORTED, reason=declared.because)
@@ -78,7 +86,7 @@ def judged(
             | ver.Unstable()
             | ver.Broke()
         ):
-            waiver = _waiver(record, facts, waivers, version)
+            waiver = _waiver(record, facts, waivers, backend)
             if waiver is not None:
                 return Judged(record, Status.WAIVED, waiver, waiver.because)
             verdict = record.verdict
@@ -113,6 +121,8 @@ def _message(member: Judged) -> str | None:
             return None
 
 
-def _waiver(record: Record, facts: Mapping[str, str], waivers: WaiverFile | None, version: str) -> Waiver | None:
-    active = active_waivers(waivers, record.dialect, version)
+def _waiver(
+    record: Record, facts: Mapping[str, str], waivers: WaiverFile | None, backend: BackendHeader
+) -> Waiver | None:
+    active = active_waivers(waivers, record.dialect, backend)
     return next((waiver for waiver in active if waiver.waives(record, facts)), None)

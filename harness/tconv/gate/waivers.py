@@ -20,13 +20,14 @@ from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Mappings, Part, Texts, Values
 from tconv.errors import FileError, TconvError, nearest
+from tconv.gate.machines import Machines
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 from tconv.vocabulary import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.records.record_file import Record
+    from tconv.records.record_file import BackendHeader, Record
 
 Scalar = str | int | bool | None
 NonEmpty = Annotated[str, Field(min_length=1)]
@@ -71,10 +72,14 @@ def _is_date(value: object) -> str:
 
 
 class Scope(Part):
-    """Which cases are covered: a pattern, and values that facts must have, a list meaning any of them."""
+    """Which cases are covered: a pattern, and values that facts must have, a list meaning any of them.
+
+    `machine` limits that to some machines.
+    """
 
     cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
     where: dict[str, Scalar | Values[Scalar]] = Field(default={})
+    machine: Machines | None = None
 
     @model_validator(mode="after")
     def _names_cases(self) -> Self:
@@ -88,6 +93,10 @@ class Scope(Part):
             facts.get(key, _default(key)) in {label(word) for word in (value if isinstance(value, list) else [value])}
             for key, value in self.where.items()
         )
+
+    def on_machine(self, facts: Mapping[str, str]) -> bool:
+        """Return whether this is for a machine with these facts."""
+        return self.machine is None or self.machine.include(facts)
 
 
 class Unsupported(Scope):
@@ -125,14 +134,18 @@ class Waiver(Scope):
                 raise ValueError(f"diagnosis must name misreadings (got {text!r}){nearest(text, known)}")
         return self
 
-    def active(self, dialect_name: str, version: str) -> bool:
-        """Return whether the waiver holds for this dialect and this version of the backend."""
+    def of_version(self, dialect_name: str, version: str) -> bool:
+        """Return whether the waiver is for this dialect and this version of the backend, on whatever machine."""
         if dialect_name not in self.dialects:
             return False
         try:
             return SpecifierSet(self.versions).contains(Version(version), prereleases=True)
         except InvalidVersion:
             return False
+
+    def active(self, dialect_name: str, backend: BackendHeader) -> bool:
+        """Return whether the waiver holds for this dialect, and this version of the backend on its machine."""
+        return self.of_version(dialect_name, backend.version) and self.on_machine(backend.machine)
 
     def _explains(self, record: Record) -> bool:
         """Return whether a misreading of the waiver gives the output, or the search for one took too long."""
@@ -166,9 +179,18 @@ class WaiverFile(Part):
     waivers: Mappings[Waiver] = Field(default=[])
 
 
-def active_waivers(file: WaiverFile | None, dialect_name: str, version: str) -> list[Waiver]:
-    """Return the waivers of a file, where there is one, that hold for this dialect and this version of the backend."""
-    return [waiver for waiver in (file.waivers if file else ()) if waiver.active(dialect_name, version)]
+def active_waivers(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:
+    """Return the waivers of a file, where there is one, that hold for this dialect and this backend on its machine."""
+    return [waiver for waiver in (file.waivers if file else ()) if waiver.active(dialect_name, backend)]
+
+
+def waivers_elsewhere(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:
+    """Return the waivers that would hold for this dialect and this version of the backend, but on another machine."""
+    return [
+        waiver
+        for waiver in (file.waivers if file else ())
+        if waiver.of_version(dialect_name, backend.version) and not waiver.on_machine(backend.machine)
+    ]
 
 
 def load(path: Path) -> WaiverFile:

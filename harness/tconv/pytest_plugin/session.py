@@ -80,7 +80,7 @@ class Session:
         """
         record, backend = self.pool.record(case), self.pool.backend
         waivers = self.waivers(backend.name)
-        return judged(record, case.facts, waivers, backend.version, strict=self.settings.strict)
+        return judged(record, case.facts, waivers, backend, strict=self.settings.strict)
 
     def waivers(self, backend: str) -> WaiverFile | None:
         """Return the waivers for the backend of that name; None where there are none."""

@@ -34,6 +34,8 @@ class BackendHeader(BaseModel):
     """The backend that was judged.
 
     `spec` is how it was named on the command line; `supplied` are the questions of `rules` that it answers itself.
+    `environment` is what it says of itself, with the environment variables that change its kernels; `machine` holds the
+    facts of the machine that it was on, see `backends.machine`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,6 +45,7 @@ class BackendHeader(BaseModel):
     version: str
     accumulates: dict[str, str] = {}
     environment: dict[str, str] = {}
+    machine: dict[str, str] = {}
     supplied: tuple[str, ...] = ()
 
 

@@ -40,7 +40,7 @@ def write(assessments: Sequence[Assessment], path: Path) -> None:
 def _suite(assessment: Assessment) -> TestSuite:
     header = assessment.run.header
     suite = TestSuite(_clean(f"{header.backend.name} {header.backend.version} {header.dialect}"))
-    for name, value in (header.platform | header.backend.environment).items():
+    for name, value in (header.platform | header.backend.machine | header.backend.environment).items():
         suite.add_property(_clean(name), _clean(value))
     suite.add_testcases([_case(judged, header) for judged in assessment.judged])
     suite.add_testcases([_gate(reason) for reason in assessment.red])

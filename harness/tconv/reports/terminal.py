@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tconv.backends.machine import VARIABLES
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.phrases import inconsistency
@@ -87,6 +88,11 @@ def _notes(assessment: Assessment) -> Iterator[str]:
             f"a process that had run other cases died in {len(harmed)} that do not die alone, "
             f"such as {harmed[0].case} ({harmed[0].harmed}): some earlier case has harmed it"
         )
+    environment = assessment.run.header.backend.environment
+    if chosen := [f"{name}={environment[name]}" for name in VARIABLES if name in environment]:
+        yield f"the environment chooses kernels: {', '.join(chosen)}"
+    for waiver in assessment.elsewhere:
+        yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     for use in assessment.wide:
         yield f"waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}"
     if assessment.counts[Status.FAILED]:

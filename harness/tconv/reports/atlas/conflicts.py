@@ -45,11 +45,14 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class UsedWaiver:
-    """A waiver that was used: what a backend does against its text, and the misreadings that explain it."""
+    """A waiver that was used: what a backend does against its text, and the misreadings that explain it.
+
+    `count` is None for a waiver of other machines than the run's: the run could not ask.
+    """
 
     run: AtlasRun
     waiver: Waiver
-    count: int
+    count: int | None
     explained: tuple[Together, ...]
 
 
@@ -68,7 +71,7 @@ def contradictions(dialects: Sequence[Dialect]) -> Iterator[Contradiction]:
 
 
 def used_waivers(runs: Sequence[AtlasRun]) -> Iterator[UsedWaiver]:
-    """Yield every waiver that was used, run by run, the most used first."""
+    """Yield every waiver that was used, run by run, the most used first, and those for other machines after them."""
     for run in runs:
         uses: dict[str, tuple[Waiver, list[Record]]] = {}
         for judged in run.assessment.judged:
@@ -78,3 +81,5 @@ def used_waivers(runs: Sequence[AtlasRun]) -> Iterator[UsedWaiver]:
             explanations = Counter(shared({record.case: record.diagnosis for record in records}).values())
             explained = tuple(together for together, _ in explanations.most_common(_NAMED))
             yield UsedWaiver(run, waiver, len(records), explained)
+        for waiver in run.assessment.elsewhere:
+            yield UsedWaiver(run, waiver, None, ())

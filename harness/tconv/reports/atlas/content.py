@@ -36,6 +36,14 @@ class Atlas:
         """The runs that are not green: they have failures that the atlas does not show."""
         return tuple(run for run in self.runs if run.assessment.red)
 
+    @property
+    def machines(self) -> Mapping[str, Sequence[str]]:
+        """The names of the backends that ran on each machine, in the order of the runs."""
+        backends: dict[str, dict[str, None]] = {}
+        for run in self.runs:
+            backends.setdefault(run.machine, {})[run.name] = None
+        return {machine: list(names) for machine, names in backends.items()}
+
 
 def atlas(assessments: Sequence[Assessment], corpus: Corpus) -> Atlas:
     """Return the atlas of runs.

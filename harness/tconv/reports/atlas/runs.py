@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tconv.backends.machine import VARIABLES
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,3 +28,15 @@ class AtlasRun:
     def records(self) -> Mapping[str, Record]:
         """The records by the ids of their cases."""
         return {record.case: record for record in self.assessment.run.records}
+
+    @property
+    def machine(self) -> str:
+        """The facts of the machine that the run was on, and the variables that changed what it used of it."""
+        backend = self.assessment.run.header.backend
+        facts = backend.machine
+        if not facts:
+            return "not recorded"
+        chosen = [f"{name}={backend.environment[name]}" for name in VARIABLES if name in backend.environment]
+        words = [facts.get("processor"), facts.get("architecture"), facts.get("system")]
+        words += [f"{facts['cores']} cores" if "cores" in facts else None, facts.get("memory"), facts.get("simd")]
+        return ", ".join(filter(None, [*words, *chosen]))

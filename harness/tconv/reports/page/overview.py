@@ -173,6 +173,8 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
         yield "Accumulates", _pairs(header.backend.accumulates, " in ")
     if header.backend.environment:
         yield "Environment", _pairs(header.backend.environment, " ")
+    if header.backend.machine:
+        yield "Machine", _pairs(header.backend.machine, " ")
     if header.platform:
         yield "Platform", _pairs(header.platform, " ")
 
@@ -217,7 +219,7 @@ def waiver_facts(waiver: Waiver) -> dict[str, str]:
         "name": waiver.name,
         "because": waiver.because,
         "clause": waiver.clause,
-        "cases": f"{waiver.cases}{where}",
+        "cases": f"{waiver.cases}{where}" + (f" on machines {waiver.machine}" if waiver.machine else ""),
         "verdict": verdict,
         "dialects": ", ".join(waiver.dialects),
         "versions": waiver.versions,

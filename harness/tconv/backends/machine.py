@@ -1,0 +1,79 @@
+"""Facts of the machine that a runtime chooses its kernels by, gathered in the process that the runtime is in."""
+
+from __future__ import annotations
+
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SIMD: Final = (
+    *("sse4_1", "sse4_2", "avx", "f16c", "fma", "avx2", "avx_vnni", "avx_ne_convert", "avx_vnni_int8"),
+    *("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16"),
+    *("amx_tile", "amx_int8", "amx_bf16", "amx_fp16"),
+    *("asimd", "asimdhp", "asimddp", "i8mm", "bf16", "sve", "sve2", "svebf16", "sme"),
+)
+"""The vector extensions that runtimes choose kernels by, as Linux names them: of x86-64, then of 64-bit Arm."""
+
+VARIABLES: Final = (
+    # oneDNN, also the one inside OpenVINO. The first of a pair wins.
+    *("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "DNNL_CPU_ISA_HINTS"),
+    *("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE"),
+    *("ATEN_CPU_CAPABILITY", "XLA_FLAGS", "NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES"),
+    *("OPENBLAS_CORETYPE", "MKL_ENABLE_INSTRUCTIONS"),
+)
+"""Environment variables by which runtimes choose other kernels or another precision. onnxruntime has none."""
+
+_CPUINFO = Path("/proc/cpuinfo")
+_GIB = 2**30
+
+
+def facts(simd: Iterable[str] | None = None) -> dict[str, str]:
+    """Return the facts; one that cannot be had is left out.
+
+    Args:
+        simd: the vector extensions that the runtime may use, where it tells; else all that the processor has.
+
+    Returns:
+        system and architecture as Python names them, `processor` by its maker's name, `simd` as words of `SIMD`,
+        `cores` that this process may use, and `memory` of the machine in GiB.
+    """
+    cpu = _cpuinfo()
+    flags = set((cpu.get("flags") or cpu.get("Features") or "").split())
+    found = {
+        "system": platform.system(),
+        "architecture": platform.machine(),
+        "processor": cpu.get("model name", platform.processor()),
+        "simd": " ".join(word for word in SIMD if word in flags and (simd is None or word in simd)),
+        "cores": str(_cores() or ""),
+        "memory": _memory(),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return those of `VARIABLES` that are set."""
+    return {name: environ[name] for name in VARIABLES if name in environ}
+
+
+def _cpuinfo() -> dict[str, str]:
+    """Return what Linux says of the first processor; nothing on other systems."""
+    with suppress(OSError):
+        first = _CPUINFO.read_text(encoding="ascii", errors="replace").partition("\n\n")[0]
+        pairs = (line.partition(":") for line in first.splitlines())
+        return {name.strip(): value.strip() for name, _, value in pairs}
+    return {}
+
+
+def _cores() -> int | None:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def _memory() -> str:
+    with suppress(ValueError, OSError, AttributeError):
+        return f"{round(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / _GIB)} GiB"
+    return ""

@@ -1,0 +1,106 @@
+"""Whether the reasons of waivers still stand: each example is run alone, and must deviate as its waiver says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from tconv.dialects import dialect_named
+from tconv.errors import DialectError
+from tconv.execution.accumulation import PROBED
+from tconv.execution.pool import Pool
+from tconv.execution.worker import Assignment
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.gate.waivers import Waiver, WaiverFile
+    from tconv.records.record_file import BackendHeader, Record
+
+
+class Standing(StrEnum):
+    """What came of a waiver's example."""
+
+    STANDS = "stands"
+    FALLEN = "stands no longer"
+    NOT_HERE = "not here"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A waiver's reason in one of its dialects.
+
+    Attributes:
+        waiver: the waiver.
+        dialect: the dialect in which its example was run.
+        standing: whether the example deviates exactly as the waiver says; not here where that cannot be asked.
+        reason: why it cannot be asked, or why there is no example; empty where it ran.
+        record: what came of the example; None where it did not run.
+    """
+
+    waiver: Waiver
+    dialect: str
+    standing: Standing
+    reason: str = ""
+    record: Record | None = None
+
+
+class Prover:
+    """Proves waivers on a backend, each example in a worker process of its own, in which nothing ran before.
+
+    Args:
+        spec: an installed name or `package.module:attribute`.
+        corpus: where the examples are.
+        timeout: seconds that an example may take.
+
+    Attributes:
+        backend: what the backend says of itself.
+
+    Raises:
+        BackendMissing: the backend is not there or does not start.
+    """
+
+    def __init__(self, spec: str, corpus: Corpus, timeout: float) -> None:
+        self._spec, self._corpus, self._timeout = spec, corpus, timeout
+        self._unspoken: set[str] = set()
+        with Pool(Assignment(spec, None, None, ""), 1, timeout) as pool:
+            self.backend: BackendHeader = pool.backend
+        # They were probed in that process; a probe would be a call before the example.
+        self._accumulates: dict[str, str | None] = {dtype: self.backend.accumulates.get(dtype) for dtype in PROBED}
+
+    def proofs(self, file: WaiverFile) -> Iterator[Proof]:
+        """Yield whether the reason of each waiver stands, for each dialect that it names."""
+        for waiver in file.waivers:
+            for dialect in waiver.dialects:
+                yield self._proof(waiver, dialect)
+
+    def _proof(self, waiver: Waiver, dialect: str) -> Proof:
+        if not waiver.of_version(dialect, self.backend.version):
+            return Proof(waiver, dialect, Standing.NOT_HERE, f"for versions {waiver.versions}")
+        if not waiver.on_machine(self.backend.machine):
+            return Proof(waiver, dialect, Standing.NOT_HERE, f"for machines {waiver.machine}")
+        case = self._corpus.find(waiver.example)
+        if case is None or not waiver.covers(case.id, case.facts):
+            reason = f"its example {waiver.example!r} is no case that it covers; correct it"
+            return Proof(waiver, dialect, Standing.FALLEN, reason)
+        record = None if dialect in self._unspoken else self._alone(case, dialect)
+        if record is None:
+            return Proof(waiver, dialect, Standing.NOT_HERE, "the backend does not speak this dialect")
+        if isinstance(record.verdict, ver.Inexpressible):
+            return Proof(waiver, dialect, Standing.NOT_HERE, "the dialect cannot say the example", record)
+        deviates = waiver.waives(record, case.facts) and not isinstance(record.verdict, ver.Disputed)
+        return Proof(waiver, dialect, Standing.STANDS if deviates else Standing.FALLEN, "", record)
+
+    def _alone(self, case: Case, dialect: str) -> Record | None:
+        """Return the record of a case that runs in a process of its own; None where the dialect is not spoken."""
+        assignment = Assignment(self._spec, dialect_named(dialect), None, "", accumulates=self._accumulates)
+        try:
+            with Pool(assignment, 1, self._timeout) as pool:
+                return pool.record(case)
+        except DialectError:
+            self._unspoken.add(dialect)
+            return None

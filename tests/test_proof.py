@@ -1,0 +1,153 @@
+"""`tconv gate --prove-waivers` runs each waiver's example alone, and says whether its reason still stands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from made_records import DIALECT, waiver, waiver_file
+from small_corpus import TIMEOUT, written
+from tconv.backends import machine
+from tconv.corpus import Corpus
+from tconv.gate.proof import Prover, Standing
+from wrong_backends import LOG
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from small_corpus import Command
+
+SPEC = "wrong_backends:PadsSwapped"
+PADDED = {"cases": "small/*", "example": "small/padded"}
+
+
+def proved(folder: Path, *waivers: dict[str, Any], spec: str = SPEC) -> list[tuple[str, Standing, str]]:
+    """Return dialect, standing and the verdict's kind or the reason, for each waiver and dialect."""
+    prover = Prover(spec, Corpus.load(written(folder)), TIMEOUT)
+    return [
+        (proof.dialect, proof.standing, proof.reason or (proof.record.verdict.kind if proof.record else ""))
+        for proof in prover.proofs(waiver_file(*waivers))
+    ]
+
+
+def test_a_reason_stands_where_the_example_deviates_as_the_waiver_says(tmp_path: Path) -> None:
+    """In each of its dialects; the diagnosis is a part of what it says."""
+    dialects = [DIALECT, "onnx/ConvTranspose-11"]
+    found = proved(tmp_path, waiver(**PADDED, dialects=dialects, diagnosis=["pads-exchanged"]))
+    assert found == [(dialect, Standing.STANDS, "differed") for dialect in dialects]
+
+
+@pytest.mark.parametrize(
+    ("settings", "instead"),
+    [
+        ({"example": "small/plain"}, "agreed"),
+        ({"verdict": {"kind": "died"}}, "differed"),
+        ({"verdict": {"kind": "differed", "wrong": 1}}, "differed"),
+        ({"diagnosis": ["bias-doubled"]}, "differed"),
+        ({"example": "small/gone"}, "its example 'small/gone' is no case that it covers; correct it"),
+        ({"cases": "small/after"}, "its example 'small/padded' is no case that it covers; correct it"),
+    ],
+    ids=str,
+)
+def test_a_reason_stands_no_longer_where_anything_else_happens(
+    settings: dict[str, Any], instead: str, tmp_path: Path
+) -> None:
+    """It agrees, deviates otherwise, has another explanation, or is no example; what happened is told."""
+    assert proved(tmp_path, waiver(**PADDED | settings)) == [(DIALECT, Standing.FALLEN, instead)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"versions": ">=2"}, "for versions >=2"),
+        ({"machine": {"with": ["sme"], "without": ["avx2"]}}, "for machines with sme, without avx2"),
+        ({"dialects": ["onnx/ConvTranspose-1"]}, "the backend does not speak this dialect"),
+    ],
+    ids=str,
+)
+def test_a_reason_of_another_version_machine_or_dialect_cannot_be_asked_here(
+    settings: dict[str, Any], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That says nothing of the reason, so it is neither of the two."""
+    monkeypatch.setattr(machine, "facts", lambda _: {"simd": "avx2"})
+    (found,) = proved(tmp_path, waiver(**PADDED | settings))
+    assert found[1:] == (Standing.NOT_HERE, reason)
+
+
+def test_an_example_that_the_dialect_cannot_say_cannot_be_asked_here(tmp_path: Path) -> None:
+    """A waiver for several dialects may have an example in one of them alone."""
+    text = written(tmp_path).read_text(encoding="utf-8") + "  - {name: many, with: {dtype: bf16}}\n"
+    prover = Prover(SPEC, Corpus.load(written(tmp_path, text)), TIMEOUT)
+    dialects = [DIALECT, "onnx/ConvTranspose-11"]
+    proofs = list(prover.proofs(waiver_file(waiver(cases="small/*", example="small/many", dialects=dialects))))
+    assert [proof.standing for proof in proofs] == [Standing.FALLEN, Standing.NOT_HERE]
+    assert proofs[1].reason == "the dialect cannot say the example"
+
+
+def test_each_example_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a process of its own, in which nothing was called before, no probe either."""
+    log = tmp_path / "log"
+    monkeypatch.setenv(LOG, str(log))
+    prover = Prover(SPEC, Corpus.load(written(tmp_path)), TIMEOUT)
+    log.unlink(missing_ok=True)
+    waivers = (waiver(**PADDED), waiver(**PADDED, name="again"))
+    assert [proof.standing for proof in prover.proofs(waiver_file(*waivers))] == [Standing.STANDS] * 2
+    processes = [line.split()[0] for line in log.read_text(encoding="utf-8").splitlines()]
+    assert len(processes) == len(set(processes)) == 2
+
+
+def test_a_death_stands_as_any_deviation_does(tmp_path: Path) -> None:
+    """The next example is run all the same."""
+    dies = waiver(cases="small/trouble", example="small/trouble", verdict={"kind": "died", "cause": "SIGABRT"})
+    plain = waiver(**PADDED, name="plain")
+    standings = [found[1:] for found in proved(tmp_path, dies, plain, spec="wrong_backends:Aborts")]
+    assert standings == [(Standing.STANDS, "died"), (Standing.FALLEN, "agreed")]
+
+
+def test_the_command_prints_a_line_for_each_and_ends_with_1_where_one_has_fallen(
+    command: Command, tmp_path: Path
+) -> None:
+    """The backend is that of the waiver file where none is named."""
+    cases, file = written(tmp_path), tmp_path / "waivers.yaml"
+    for example, code, line in (
+        (
+            "small/padded",
+            0,
+            "stands            PadsSwapped 1.0  onnx/ConvTranspose-22  known: small/padded: differed: ",
+        ),
+        (
+            "small/plain",
+            1,
+            "stands no longer  PadsSwapped 1.0  onnx/ConvTranspose-22  known: small/plain: agreed: exact",
+        ),
+    ):
+        made = waiver(**PADDED | {"example": example})
+        # JSON is YAML.
+        file.write_text(json.dumps({"format": 1, "backend": "PadsSwapped", "waivers": [made]}), encoding="utf-8")
+        options = ("--prove-waivers", "--cases", str(cases), "--waivers", str(file))
+        done = command("gate", *options, "--backend", SPEC)
+        first, last = done.stdout.splitlines()
+        assert (done.returncode, first.startswith(line)) == (code, True)
+        assert last == f"stands: {1 - code}, stands no longer: {code}, not here: 0"
+    done = command("gate", *options)
+    assert done.returncode == 3
+    assert "backend must be one of" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "RECORDS must be given"),
+        (("some.jsonl", "--backend", "acme"), "RECORDS must be given, and no --backend"),
+        (("some.jsonl", "--prove-waivers"), "--prove-waivers must go without RECORDS"),
+        (("--prove-waivers", "--strict"), "--prove-waivers must go without RECORDS"),
+        (("--prove-waivers", "--backend", SPEC), "there must be waivers to prove"),
+    ],
+    ids=str,
+)
+def test_records_are_judged_or_waivers_are_proved(arguments: tuple[str, ...], message: str, command: Command) -> None:
+    """Never both, and never nothing."""
+    done = command("gate", *arguments)
+    assert (done.returncode, message in done.stderr) == (2, True)
