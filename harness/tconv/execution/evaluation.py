@@ -87,7 +87,7 @@ class Evaluator:
             message = f"{_described(outcome)}, and then {_described(other)}"
             return self._record(case, ver.Unstable(message), seconds, call=call)
         verdict = judge(problem, outcome, self._accumulates)
-        if isinstance(verdict, ver.Agreed):
+        if isinstance(verdict, ver.Agreed | ver.Mistrusted):
             return self._record(case, verdict, seconds)
         artifact = self._artifact(problem, outcome, verdict)
         record = self._record(case, verdict, seconds, artifact, call)
@@ -101,6 +101,8 @@ class Evaluator:
 
     def _diagnosis(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> Diagnosis | None:
         """Return why an output is wrong; None where there is no wrong output to explain."""
+        if isinstance(verdict, ver.ExceedsSummationBound):
+            return Diagnosis((), "the errors are as large, and spread, as those of a transform algorithm (Winograd, FFT)")
         wrong = isinstance(verdict, ver.Differed | ver.WrongShape)
         if not wrong or not isinstance(outcome, out.Produced) or problem.values is None:
             return None
@@ -123,14 +125,15 @@ class Evaluator:
         artifact: str | None = None,
         call: Call | None = None,
     ) -> Record:
-        differed = isinstance(verdict, ver.Differed)
-        tolerance = _tolerance(verdict, case.x.dtype, self._accumulates) if differed else None
+        tolerance = None
+        if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound):
+            tolerance = _tolerance(verdict.rule, case.x.dtype, self._accumulates)
         summary = None if call is None else _call_summary(call)
         return Record(case.id, self._name, self._dialect.name, verdict, seconds, artifact, summary, tolerance)
 
     def _artifact(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> str | None:
         """Write the arrays of a wrong output; return the path relative to the folder."""
-        wrong = isinstance(verdict, ver.Differed | ver.WrongShape | ver.WrongDtype)
+        wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype)
         if self._folder is None or not wrong or self._artifacts >= MOST_ARTIFACTS:
             return None
         if not isinstance(outcome, out.Produced) or problem.values is None:
@@ -207,7 +210,7 @@ def _call_summary(call: Call) -> CallSummary:
     return CallSummary(attributes, inputs, str(call.data_format), str(call.filter_format))
 
 
-def _tolerance(verdict: ver.Verdict, dtype: DType, accumulates: Mapping[str, str]) -> str:
-    if isinstance(verdict, ver.Differed) and verdict.rule == "bound":
+def _tolerance(rule: ver.Rule, dtype: DType, accumulates: Mapping[str, str]) -> str:
+    if rule == "bound":
         return derivation(dtype, accumulates)
     return f"exact: integers whose absolute terms add up to at most 2^p of {dtype}, so every order gives the same bits"

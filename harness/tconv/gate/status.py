@@ -21,6 +21,7 @@ class Status(StrEnum):
 
     PASSED = "passed"
     DISPUTED = "disputed"
+    MISTRUSTED = "mistrusted"
     WAIVED = "waived"
     REPORTED = "reported"
     UNSUPPORTED = "unsupported"
@@ -58,6 +59,8 @@ def judged(
             return Judged(
                 record, Status.WAIVED if waiver else Status.DISPUTED, waiver, waiver.because if waiver else ""
             )
+        case ver.Mistrusted(untested, of):
+            return Judged(record, Status.MISTRUSTED, reason=f"{untested} of {of} elements would pass as zero")
         case ver.Inexpressible(reason):
             return Judged(record, Status.INEXPRESSIBLE, reason=reason)
         case ver.Unsupported(reason):
@@ -68,6 +71,7 @@ def judged(
         case (
             ver.AcceptedInvalid()
             | ver.Differed()
+            | ver.ExceedsSummationBound()
             | ver.WrongShape()
             | ver.WrongDtype()
             | ver.RefusedValid()

@@ -45,7 +45,7 @@ def failure(record: Record) -> Failure | None:
     """Return the failure that a record shows; None where the backend agreed, or did not run."""
     verdict = record.verdict
     match verdict:
-        case ver.Agreed() | ver.Inexpressible():
+        case ver.Agreed() | ver.Mistrusted() | ver.Inexpressible():
             return None
         case ver.RefusedValid(words) | ver.Broke(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
             pass
@@ -53,7 +53,7 @@ def failure(record: Record) -> Failure | None:
             pass
         case ver.Disputed(readings):
             words = str(Together(readings))
-        case ver.Differed() | ver.WrongShape() | ver.TimedOut() | ver.Unstable():
+        case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape() | ver.TimedOut() | ver.Unstable():
             words = ""
         case _:
             assert_never(verdict)

@@ -23,7 +23,10 @@ def phrase(verdict: ver.Verdict) -> str:
             return ", ".join((rule, *notes))
         case ver.Disputed(readings, rule, notes):
             return f"follows {Together(readings)}" + (f" ({', '.join(notes)})" if notes else "")
-        case ver.Differed():
+        case ver.Mistrusted(untested, of, readings, notes):
+            words = (f"follows {Together(readings)}",) if readings else ()
+            return ", ".join((f"{untested} of {of} elements would pass as zero", *words, *notes))
+        case ver.Differed() | ver.ExceedsSummationBound():
             place = ",".join(map(str, verdict.first))
             worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
             return (

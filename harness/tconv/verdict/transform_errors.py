@@ -1,0 +1,104 @@
+"""Whether wrong values have the errors of a transform algorithm: small by norms, and spread over the output.
+
+A dropped product, a wrong tap or one spoilt element has errors of other sizes or in other places, see `is_transform`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.expectation.bound import bound, last_roundings
+from tconv.expectation.reference import definition
+from tconv.expectation.transforms import fft_deviation, winograd_deviation
+
+if TYPE_CHECKING:
+    from tconv.dialects.geometry import Geometry
+    from tconv.expectation.truth import Truth
+    from tconv.vocabulary import Array, Float64s, Mask
+
+_LARGEST = 8.0
+"""The largest error in units of the root mean square: of a million normal numbers the largest is 4.9, and the outputs
+of one tile have different deviations."""
+_FEWEST = 3
+_SHARE = 64
+"""At least so many elements, and at least one of so many, are further off than roundings of a sum are."""
+_WHOLE = 0.5
+
+
+def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
+    """Return whether an output that is no sum of the products is as far off as a transform of f32 or f64 is.
+
+    All of these must hold: every element is finite. The errors are within the deviation of F(4, 3) or of an FFT, as a
+    root mean square, and none is beyond eight times that. They are spread: also when the product that explains most is
+    taken away from each output channel, some elements are further off than roundings of a sum are. On integers every
+    error is less than a half: a wrong product or tap is off by a whole number.
+
+    Args:
+        actual: the output, (N, O, Y...).
+        truth: the reference of the same operands.
+        geometry: a geometry with the shape of the output.
+    """
+    expected = truth.values(geometry)
+    if not actual.size or not (np.isfinite(actual).all() and np.isfinite(expected).all()):
+        return False
+    error = actual.astype(np.float64) - expected
+    distance = np.maximum(np.abs(error) - last_roundings(truth.terms(geometry), truth.dtype), 0.0)
+    if not _is_small(distance, truth, geometry):
+        return False
+    if truth.exact(geometry):
+        return bool((np.abs(error) < _WHOLE).all()) and _is_spread(error != 0)
+    line = bound(truth.terms(geometry), truth.dtype, {}).deviation
+    return _is_spread(np.abs(error) > line) and _is_more_than_products(error, line, truth, geometry)
+
+
+def _is_small(distance: Float64s, truth: Truth, geometry: Geometry) -> bool:
+    deviation = fft_deviation(truth.operands, truth.dtype, geometry)
+    deviation = np.maximum(deviation, winograd_deviation(truth.operands, truth.dtype, geometry))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(distance == 0, 0.0, distance / deviation)
+    return bool(ratio.max() <= _LARGEST and np.sqrt(np.mean(ratio**2)) <= 1)
+
+
+def _is_spread(off: Mask) -> bool:
+    return bool(off.sum() >= max(_FEWEST, off.size / _SHARE))
+
+
+def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geometry: Geometry) -> bool:
+    """Return whether errors stay spread where one product of each output channel accounts for as much as it can."""
+    left = (np.abs(error) > line).sum(axis=(0, *range(2, error.ndim)))
+    x, (inputs, outputs) = truth.operands["x"], truth.operands["w"].shape[:2]
+    share = inputs // geometry.groups
+    identity = np.tile(np.eye(share), (geometry.groups, 1)).reshape(inputs, share, *(1,) * len(geometry.kernel))
+    for k in np.ndindex(*geometry.kernel):
+        # The data under one tap, at every element of the output.
+        data = definition(x, identity, None, _tap_alone(k, geometry))
+        for channel in np.flatnonzero(left):
+            first = channel // outputs * share
+            fewest = _left(error[:, channel], line[:, channel], data[:, first : first + share])
+            left[channel] = min(left[channel], fewest)
+    return bool(left.sum() >= max(_FEWEST, error.size / _SHARE))
+
+
+def _tap_alone(k: tuple[int, ...], geometry: Geometry) -> Geometry:
+    begins = zip(geometry.pads_begin, k, geometry.dilations, strict=True)
+    return replace(geometry, kernel=(1,) * len(k), pads_begin=tuple(begin - tap * d for begin, tap, d in begins))
+
+
+def _left(error: Float64s, line: Float64s, data: Float64s) -> int:
+    """Return in how many elements a channel is off, less the product of one weight that leaves the fewest.
+
+    Args:
+        error: the errors, (N, Y...).
+        line: what roundings of a sum may be, (N, Y...).
+        data: what the weights of one tap are multiplied with, (N, C, Y...).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worst = np.unravel_index(int(np.argmax(np.where(line > 0, np.abs(error) / line, 0))), error.shape)
+        weights = error[worst] / data[(worst[0], slice(None), *worst[1:])]
+        weights = np.where(np.isfinite(weights), weights, 0.0).reshape(-1, *(1,) * (error.ndim - 1))
+        rest = np.abs(error[:, None] - weights * data) > line[:, None]
+    fewest: int = rest.sum(axis=(0, *range(2, rest.ndim))).min()
+    return fewest
