@@ -25,7 +25,6 @@ of one tile have different deviations."""
 _FEWEST = 3
 _SHARE = 64
 """At least so many elements, and at least one of so many, are further off than roundings of a sum are."""
-_WHOLE = 0.5
 
 
 def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
@@ -33,8 +32,8 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
 
     All of these must hold: every element is finite. The errors are within the deviation of F(4, 3) or of an FFT, as a
     root mean square, and none is beyond eight times that. They are spread: also when the product that explains most is
-    taken away from each output channel, some elements are further off than roundings of a sum are. On integers every
-    error is less than a half: a wrong product or tap is off by a whole number.
+    taken away from each output channel, some elements are further off than roundings of a sum are. On integers
+    errors are fractions: a wrong product or tap is off by a whole number.
 
     Args:
         actual: the output, (N, O, Y...).
@@ -49,7 +48,7 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
     if not _is_small(distance, truth, geometry):
         return False
     if truth.exact(geometry):
-        return bool((np.abs(error) < _WHOLE).all()) and _is_spread(error != 0)
+        return _is_spread(error % 1 != 0)
     line = bound(truth.terms(geometry), truth.dtype, {}).deviation
     return _is_spread(np.abs(error) > line) and _is_more_than_products(error, line, truth, geometry)
 
