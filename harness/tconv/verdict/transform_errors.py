@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _LARGEST = 8.0
 """The largest error in units of the root mean square: of a million normal numbers the largest is 4.9, and the outputs
 of one tile have different deviations."""
+_REMARKABLE = 2.5
+"""Roundings of a sum are hardly ever above so many times the largest root mean square that they have."""
 _FEWEST = 3
 _SHARE = 64
 """At least so many elements, and at least one of so many, are further off than roundings of a sum are."""
@@ -31,9 +33,9 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
     """Return whether an output that is no sum of the products is as far off as a transform of f32 or f64 is.
 
     All of these must hold: every element is finite. The errors are within the deviation of F(4, 3) or of an FFT, as a
-    root mean square, and none is beyond eight times that. They are spread: also when the product that explains most is
-    taken away from each output channel, some elements are further off than roundings of a sum are. On integers
-    errors are fractions: a wrong product or tap is off by a whole number.
+    root mean square, and none is beyond eight times that. They are spread: one element of 64 is further off than
+    roundings of a sum usually are. No product of each output channel accounts for them. On integers, errors are
+    fractions: a wrong product or tap is off by a whole number.
 
     Args:
         actual: the output, (N, O, Y...).
@@ -50,7 +52,7 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
     if truth.exact(geometry):
         return _is_spread(error % 1 != 0)
     line = bound(truth.terms(geometry), truth.dtype, {}).deviation
-    return _is_spread(np.abs(error) > line) and _is_more_than_products(error, line, truth, geometry)
+    return _is_spread(np.abs(error) > line) and _is_more_than_products(error, _REMARKABLE * line, truth, geometry)
 
 
 def _is_small(distance: Float64s, truth: Truth, geometry: Geometry) -> bool:
@@ -66,8 +68,9 @@ def _is_spread(off: Mask) -> bool:
 
 
 def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geometry: Geometry) -> bool:
-    """Return whether errors stay spread where one product of each output channel accounts for as much as it can."""
-    left = (np.abs(error) > line).sum(axis=(0, *range(2, error.ndim)))
+    """Return whether most of what is off is still off where a product of each output channel is made good."""
+    off = (np.abs(error) > line).sum(axis=(0, *range(2, error.ndim)))
+    left = off.copy()
     x, (inputs, outputs) = truth.operands["x"], truth.operands["w"].shape[:2]
     share = inputs // geometry.groups
     identity = np.tile(np.eye(share), (geometry.groups, 1)).reshape(inputs, share, *(1,) * len(geometry.kernel))
@@ -78,7 +81,7 @@ def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geomet
             first = channel // outputs * share
             fewest = _left(error[:, channel], line[:, channel], data[:, first : first + share])
             left[channel] = min(left[channel], fewest)
-    return bool(left.sum() >= max(_FEWEST, error.size / _SHARE))
+    return bool(left.sum() >= max(_FEWEST, off.sum() / 2))
 
 
 def _tap_alone(k: tuple[int, ...], geometry: Geometry) -> Geometry:
@@ -87,16 +90,18 @@ def _tap_alone(k: tuple[int, ...], geometry: Geometry) -> Geometry:
 
 
 def _left(error: Float64s, line: Float64s, data: Float64s) -> int:
-    """Return in how many elements a channel is off, less the product of one weight that leaves the fewest.
+    """Return how many elements are above a line, less the product of the weight that leaves the fewest.
+
+    The weight is taken from the element that is furthest off, in units of the line: there roundings matter least.
 
     Args:
         error: the errors, (N, Y...).
-        line: what roundings of a sum may be, (N, Y...).
+        line: what roundings of a sum hardly ever are, (N, Y...).
         data: what the weights of one tap are multiplied with, (N, C, Y...).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        worst = np.unravel_index(int(np.argmax(np.where(line > 0, np.abs(error) / line, 0))), error.shape)
-        weights = error[worst] / data[(worst[0], slice(None), *worst[1:])]
+        furthest = np.unravel_index(int(np.argmax(np.where(error == 0, 0.0, np.abs(error) / line))), error.shape)
+        weights = error[furthest] / data[(furthest[0], slice(None), *furthest[1:])]
         weights = np.where(np.isfinite(weights), weights, 0.0).reshape(-1, *(1,) * (error.ndim - 1))
         rest = np.abs(error[:, None] - weights * data) > line[:, None]
     fewest: int = rest.sum(axis=(0, *range(2, rest.ndim))).min()
