@@ -16,7 +16,7 @@ from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.bound import UNIT_ROUNDOFF, Bound, Terms, bound, derivation, gamma, is_subnormal
 from tconv.expectation.truth import Truth
-from tconv.verdict.judge import Comparison, compare
+from tconv.verdict.comparison import Comparison, compare
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -399,7 +399,7 @@ def test_reduced_precision_is_between_the_lines() -> None:
     found: Bound = bound(truth.terms(geometry), DType.F32, {})
     assert np.all(found.warning < found.allowed)
     y = truth.values(geometry)
-    for error, notes in ((0.5 * found.warning, ()), ((found.warning + found.allowed) / 2, ("reduced-precision",))):
+    for error, notes in ((0.5 * found.deviation, ()), ((found.warning + found.allowed) / 2, ("reduced-precision",))):
         comparison = compare(y + error, truth, geometry, {})
         assert not comparison.wrong.any()
         assert comparison.notes == notes

@@ -72,6 +72,8 @@ VERDICTS: tuple[ver.Verdict, ...] = (
     ver.Agreed("bound", ("reduced-precision",)),
     ver.Disputed(("odd-unit-end",), "exact"),
     ver.Differed("exact", 3, 9, (0, 0, 1), math.nan, -math.inf, 2.5),
+    ver.Mistrusted(3, 9, ("odd-unit-end",), ("reduced-precision",)),
+    ver.ExceedsSummationBound("bound", 3, 9, (0, 0, 1), math.nan, -math.inf, 2.5),
     ver.WrongShape((1, 2, 3), (1, 2, 4)),
     ver.WrongDtype("f32", "f64"),
     ver.RefusedValid("no"),

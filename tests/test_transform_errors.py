@@ -18,7 +18,7 @@ from tconv.execution.evaluation import Evaluator
 from tconv.expectation import transforms
 from tconv.expectation.truth import Truth
 from tconv.verdict import kinds as ver
-from tconv.verdict.judge import compare
+from tconv.verdict.comparison import compare
 from tconv.verdict.transform_errors import is_transform
 from tconv.vocabulary import Attributes, DType
 from transform_backends import Fft, Winograd23, Winograd43
@@ -39,7 +39,8 @@ def made(
     x, w = Operand((1, channels, *spatial), dtype, data, seed), Operand((channels, outputs, *kernel), dtype, data, seed)
     arrays = make_operands(x, w, None)
     full = tuple(size + 2 for size in spatial)
-    return Truth(arrays, dtype), Geometry(spatial, kernel, ones, ones, (0,) * len(ones), full, 1), arrays["x"], arrays["w"]
+    geometry = Geometry(spatial, kernel, ones, ones, (0,) * len(ones), full, 1)
+    return Truth(arrays, dtype), geometry, arrays["x"], arrays["w"]
 
 
 def judged(backend: Right, data: Data, *, dtype: DType = DType.F32, channels: int = 1, bias: bool = False) -> Any:  # noqa: ANN401
@@ -80,7 +81,9 @@ def test_many_products_hide_a_transform() -> None:
 
 
 @pytest.mark.parametrize("data", ["normal", "wide", "wide-full", "integers"])
-@pytest.mark.parametrize(("channels", "spatial"), [*((c, s) for c in (1, 4) for s in SIZES), (64, (24, 24)), (512, (4, 4))])
+@pytest.mark.parametrize(
+    ("channels", "spatial"), [*((c, s) for c in (1, 4) for s in SIZES), (64, (24, 24)), (512, (4, 4))]
+)
 def test_transforms_stay_well_within_their_limits(data: Data, channels: int, spatial: tuple[int, ...]) -> None:
     """The limits are 1 for the root mean square and 8 for an element; half of either is not reached."""
     for seed in range(3):
@@ -162,7 +165,12 @@ def sequential(x: Array, w: Array, geometry: Geometry) -> Array:
 @given(*CALLS, st.permutations(range(3)).filter(lambda order: order != [0, 1, 2]), st.booleans())
 @examples(150)
 def test_a_wrong_tap_is_no_transform(
-    data: Data, channels: int, spatial: tuple[int, ...], seed: int, order: list[int], transformed: bool  # noqa: FBT001
+    data: Data,
+    channels: int,
+    spatial: tuple[int, ...],
+    seed: int,
+    order: list[int],
+    transformed: bool,  # noqa: FBT001
 ) -> None:
     """Taps in another order, computed as a sum or by a transform."""
     truth, geometry, x, w = made(data, channels, spatial, seed)

@@ -78,15 +78,19 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ("format: 1", "format: 2", "1:9: "),
         (DIALECT, "onnx/ConvTranspose-2", "8:16: must be a dialect (got 'onnx/ConvTranspose-2'); did you mean"),
         (f"[{DIALECT}]", "[]", "8:15: "),
-        ("kind: differed", "kind: difered", "11:14: must have a kind, one of agreed, disputed, differed, "),
-        ("kind: differed", "kind: [differed]", "11:14: must have a kind, one of agreed, disputed, differed, "),
+        ("kind: differed", "kind: difered", "11:14: must have a kind, one of agreed, disputed, mistrusted, differed, "),
+        (
+            "kind: differed",
+            "kind: [differed]",
+            "11:14: must have a kind, one of agreed, disputed, mistrusted, differed, ",
+        ),
         ("format: 1", "format: 2\nbakcend: x", "1:9: must be less than or equal to 1 (got 2) (and 1 more)"),
         (
             "kind: differed}",
             "kind: difered}\n    lnk: x",
             f"11:14: must have a kind, one of {', '.join(KINDS)} (got 'difered') (and 1 more)",
         ),
-        ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, differed, "),
+        ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, mistrusted, differed, "),
         (
             "kind: differed",
             "kind: differed, frist: [0]",

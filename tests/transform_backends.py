@@ -1,7 +1,8 @@
 """Backends that compute by transforms, in float32: Winograd and FFT. They are right, and no sums of products.
 
 They transform calls of one or two spatial axes with strides and dilations of 1, and leave every other call to the
-reference. A transposed convolution of stride 1 is a correlation with the flipped filter over data with K-1 zeros around.
+reference. A transposed convolution of stride 1 is a correlation with the flipped filter over the data with K-1 zeros
+around it.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ class _Winograd(_Transform):
     """Tiles of the data and the filter are transformed by small matrices, F(m, 3).
 
     Attributes:
-        points: the matrices A^T (m, t), G (t, 3) and B^T (t, t) with t = m + 2.
+        outputs: A^T, (m, t) with t = m + 2.
+        taps: G, (t, 3).
+        data: B^T, (t, t).
     """
 
     outputs: Array

@@ -48,7 +48,11 @@ def fft_deviation(operands: Mapping[str, Array], dtype: DType, geometry: Geometr
     single = (1,) * len(axes)
     point = Geometry(single, single, single, single, (0,) * len(axes), single, geometry.groups)
     points = sum(log2(max(size, 2)) for size in geometry.full)
-    return _unit(dtype) * sqrt(3 * points + _channels(operands, geometry) / 2) * np.sqrt(definition(data, taps, None, point))
+    return (
+        _unit(dtype)
+        * sqrt(3 * points + _channels(operands, geometry) / 2)
+        * np.sqrt(definition(data, taps, None, point))
+    )
 
 
 def winograd_deviation(operands: Mapping[str, Array], dtype: DType, geometry: Geometry) -> Float64s:
@@ -72,9 +76,10 @@ def winograd_deviation(operands: Mapping[str, Array], dtype: DType, geometry: Ge
 
 def _channels(operands: Mapping[str, Array], geometry: Geometry) -> int:
     """Return the input channels of a group."""
-    return operands["x"].shape[1] // geometry.groups
+    channels: int = operands["x"].shape[1] // geometry.groups
+    return channels
 
 
 def _unit(dtype: DType) -> float:
-    """Return the unit roundoff of the transforms: f32 for f16 and bf16, as in the type itself nothing would be known."""
+    """Return the unit roundoff of the transforms: f32's for f16 and bf16 too, as in these types they say nothing."""
     return UNIT_ROUNDOFF[DType.F64 if dtype is DType.F64 else DType.F32]

@@ -146,7 +146,6 @@ class Assessment:
             reasons.append("not one case passed, so nothing was shown")
         return reasons
 
-
     def _untrusted(self) -> Iterator[str]:
         """Yield a reason for each element type of mistrusted values of which no value of the run agreed exactly."""
         mistrusted = Counter(self._type(member) for member in self.judged if member.status is Status.MISTRUSTED)

@@ -90,20 +90,7 @@ class Mistrusted(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
-class _OtherValues(Recorded):
-    """What is told of values that are not those of a conforming sum."""
-
-    rule: Rule
-    wrong: int
-    of: int
-    first: tuple[int, ...]
-    expected: float
-    actual: float
-    worst: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Differed(_OtherValues):
+class Differed(Recorded):
     """Values differ.
 
     Attributes:
@@ -116,11 +103,18 @@ class Differed(_OtherValues):
         worst: the largest |actual - expected| in units of what was allowed there; None under the exact rule.
     """
 
+    rule: Rule
+    wrong: int
+    of: int
+    first: tuple[int, ...]
+    expected: float
+    actual: float
+    worst: float | None = None
     kind: Literal["differed"] = "differed"
 
 
 @dataclass(frozen=True, slots=True)
-class ExceedsSummationBound(_OtherValues):
+class ExceedsSummationBound(Recorded):
     """Values are off by more than any sum of the products is, and by no more than a transform algorithm is.
 
     Attributes:
@@ -133,6 +127,13 @@ class ExceedsSummationBound(_OtherValues):
         worst: the largest |actual - expected| in units of what was allowed there; None under the exact rule.
     """
 
+    rule: Rule
+    wrong: int
+    of: int
+    first: tuple[int, ...]
+    expected: float
+    actual: float
+    worst: float | None = None
     kind: Literal["exceeds-summation-bound"] = "exceeds-summation-bound"
 
 

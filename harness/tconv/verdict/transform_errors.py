@@ -100,8 +100,8 @@ def _left(error: Float64s, line: Float64s, data: Float64s) -> int:
         data: what the weights of one tap are multiplied with, (N, C, Y...).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        furthest = np.unravel_index(int(np.argmax(np.where(error == 0, 0.0, np.abs(error) / line))), error.shape)
-        weights = error[furthest] / data[(furthest[0], slice(None), *furthest[1:])]
+        furthest = int(np.argmax(np.where(error == 0, 0.0, np.abs(error) / line)))
+        weights = error.flat[furthest] / np.moveaxis(data, 1, -1).reshape(error.size, -1)[furthest]
         weights = np.where(np.isfinite(weights), weights, 0.0).reshape(-1, *(1,) * (error.ndim - 1))
         rest = np.abs(error[:, None] - weights * data) > line[:, None]
     fewest: int = rest.sum(axis=(0, *range(2, rest.ndim))).min()
