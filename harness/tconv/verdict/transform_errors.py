@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LARGEST = 8.0
 """The largest error in units of the root mean square: of a million normal numbers the largest is 4.9, and the outputs
 of one tile have different deviations."""
-_REMARKABLE = 2.5
+_REMARKABLE = 2.0
 """Roundings of a sum are hardly ever above so many times the largest root mean square that they have."""
 _FEWEST = 3
 _SHARE = 64
