@@ -22,7 +22,7 @@ from tconv.verdict.comparison import compare
 from tconv.verdict.transform_errors import is_transform
 from tconv.vocabulary import Attributes, DType
 from transform_backends import Fft, Winograd23, Winograd43
-from wrong_backends import Bf16Operands, DroppedTap, Right, Tf32Operands
+from wrong_backends import Bf16Operands, BiasDoubled, DroppedTap, Right, Tf32Operands
 
 if TYPE_CHECKING:
     from transform_backends import Array
@@ -192,6 +192,24 @@ def test_spoilt_elements_are_no_transform(
     for place in range(count):
         output.flat[(at + place) % output.size] += np.float32(2.0**exponent * np.abs(output).max())
     assert not named(output, truth, geometry)
+
+
+@pytest.mark.parametrize("size", [2.0**-24, 2.0**-20, 2.0**-16])
+@pytest.mark.parametrize("spatial", SIZES)
+def test_a_wrong_bias_is_no_transform(size: float, spatial: tuple[int, ...]) -> None:
+    """A bias that is left out has the same error in its whole channel, however small it is."""
+    _, geometry, x, w = made("normal", 2, spatial, 1)
+    bias = np.array([1, -2, 3, 5], np.float32) * np.float32(size)
+    truth = Truth({"x": x, "w": w, "b": bias}, DType.F32)
+    assert not named(sequential(x, w, geometry), truth, geometry)
+
+
+def test_a_misreading_says_more_than_the_size_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a misreading gives the output, it differs, also where its errors would pass for those of a transform."""
+    monkeypatch.setattr("tconv.verdict.judge.is_transform", lambda *_: True)
+    record = judged(BiasDoubled(), "normal", bias=True)
+    assert isinstance(record.verdict, ver.Differed)
+    assert [str(name) for name in record.diagnosis] == ["bias-doubled"]
 
 
 @pytest.mark.parametrize("backend", [Tf32Operands(), Bf16Operands(), DroppedTap()], ids=lambda b: type(b).__name__)

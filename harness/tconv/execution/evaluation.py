@@ -12,6 +12,7 @@ from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
+from tconv.diagnosis.search import BUDGET
 from tconv.expectation.bound import derivation
 from tconv.expectation.owed import Inexpressible
 from tconv.expectation.problem import Problem
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.vocabulary import Array, DType
 
+_TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
+_FULL_BUDGET = 2.0
+"""Seconds for the explanations of an output that has the errors of a transform."""
 MOST_ARTIFACTS = 1000
 """How many artifacts a worker writes; later failures are recorded without their arrays."""
 
@@ -97,6 +101,11 @@ class Evaluator:
             diagnosis = Diagnosis((), f"{UNDIAGNOSED}, the search failed: {type(error).__name__}: {error}")
         if diagnosis is None:
             return record
+        if isinstance(verdict, ver.ExceedsSummationBound):
+            if not diagnosis.explained:
+                return replace(record, described=_TRANSFORM)
+            # A misreading that gives the output says more than the size of its errors.
+            record = replace(record, verdict=verdict.differed)
         return replace(record, diagnosis=diagnosis.explained, described=diagnosis.described or None)
 
     def _diagnosis(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> Diagnosis | None:
@@ -105,12 +114,15 @@ class Evaluator:
             return Diagnosis(
                 (), "the errors are as large, and spread, as those of a transform algorithm (Winograd, FFT)"
             )
-        wrong = isinstance(verdict, ver.Differed | ver.WrongShape)
+        wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
         if not wrong or not isinstance(outcome, out.Produced) or problem.values is None:
             return None
         if outcome.array.ndim != problem.call.rank + 2:
             return None
-        return diagnose(problem, to_ncx(outcome.array, problem.call.data_format), self._accumulates)
+        actual = to_ncx(outcome.array, problem.call.data_format)
+        # Before an output is called a transform's, every misreading is tried.
+        budget = _FULL_BUDGET if isinstance(verdict, ver.ExceedsSummationBound) else BUDGET
+        return diagnose(problem, actual, self._accumulates, budget)
 
     def _outcome(self, call: Call, arrays: Mapping[str, Array]) -> out.Outcome:
         try:

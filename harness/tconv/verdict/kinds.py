@@ -136,6 +136,11 @@ class ExceedsSummationBound(Recorded):
     worst: float | None = None
     kind: Literal["exceeds-summation-bound"] = "exceeds-summation-bound"
 
+    @property
+    def differed(self) -> Differed:
+        """The same figures as a difference, for an output that has another cause."""
+        return Differed(self.rule, self.wrong, self.of, self.first, self.expected, self.actual, self.worst)
+
 
 @dataclass(frozen=True, slots=True)
 class WrongShape(Recorded):

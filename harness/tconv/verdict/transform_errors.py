@@ -34,8 +34,8 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
 
     All of these must hold: every element is finite. The errors are within the deviation of F(4, 3) or of an FFT, as a
     root mean square, and none is beyond eight times that. They are spread: one element of 64 is further off than
-    roundings of a sum usually are. No product of each output channel accounts for them. On integers, errors are
-    fractions: a wrong product or tap is off by a whole number.
+    roundings of a sum usually are. No product, and no bias, of each output channel accounts for them. On integers,
+    errors are fractions: a wrong product or tap is off by a whole number.
 
     Args:
         actual: the output, (N, O, Y...).
@@ -68,9 +68,11 @@ def _is_spread(off: Mask) -> bool:
 
 
 def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geometry: Geometry) -> bool:
-    """Return whether most of what is off is still off where a product of each output channel is made good."""
+    """Return whether most of what is off stays off where a product or the bias of each output channel is made good."""
     off = (np.abs(error) > line).sum(axis=(0, *range(2, error.ndim)))
-    left = off.copy()
+    ones = np.ones((error.shape[0], 1, *error.shape[2:]))
+    # A wrong bias is the same error everywhere in its channel.
+    left = np.array([_left(error[:, channel], line[:, channel], ones) for channel in range(error.shape[1])])
     x, (inputs, outputs) = truth.operands["x"], truth.operands["w"].shape[:2]
     share = inputs // geometry.groups
     identity = np.tile(np.eye(share), (geometry.groups, 1)).reshape(inputs, share, *(1,) * len(geometry.kernel))
