@@ -208,7 +208,7 @@ def test_a_misreading_says_more_than_the_size_of_errors(monkeypatch: pytest.Monk
     """Where a misreading gives the output, it differs, also where its errors would pass for those of a transform."""
     monkeypatch.setattr("tconv.verdict.judge.is_transform", lambda *_: True)
     record = judged(BiasDoubled(), "normal", bias=True)
-    assert isinstance(record.verdict, ver.Differed)
+    assert isinstance(record.verdict, ver.Differed), record
     assert [str(name) for name in record.diagnosis] == ["bias-doubled"]
 
 

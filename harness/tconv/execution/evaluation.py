@@ -110,10 +110,6 @@ class Evaluator:
 
     def _diagnosis(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> Diagnosis | None:
         """Return why an output is wrong; None where there is no wrong output to explain."""
-        if isinstance(verdict, ver.ExceedsSummationBound):
-            return Diagnosis(
-                (), "the errors are as large, and spread, as those of a transform algorithm (Winograd, FFT)"
-            )
         wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
         if not wrong or not isinstance(outcome, out.Produced) or problem.values is None:
             return None

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 _LARGEST = 8.0
 """The largest error in units of the root mean square: of a million normal numbers the largest is 4.9, and the outputs
 of one tile have different deviations."""
-_REMARKABLE = 2.0
+_REMARKABLE = 2.5
 """Roundings of a sum are hardly ever above so many times the largest root mean square that they have."""
 _FEWEST = 3
+"""At least so many elements are off."""
 _SHARE = 64
-"""At least so many elements, and at least one of so many, are further off than roundings of a sum are."""
+"""At least one of so many is further off than the root mean square of roundings."""
+_SHARE_REMARKABLE = 512
+"""At least one of so many is remarkably far off."""
 
 
 def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
@@ -72,7 +75,8 @@ def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geomet
     off = (np.abs(error) > line).sum(axis=(0, *range(2, error.ndim)))
     ones = np.ones((error.shape[0], 1, *error.shape[2:]))
     # A wrong bias is the same error everywhere in its channel.
-    left = np.array([_left(error[:, channel], line[:, channel], ones) for channel in range(error.shape[1])])
+    left = [_left(error[:, channel], line[:, channel], ones) for channel in range(error.shape[1])]
+    left = np.minimum(off, left)
     x, (inputs, outputs) = truth.operands["x"], truth.operands["w"].shape[:2]
     share = inputs // geometry.groups
     identity = np.tile(np.eye(share), (geometry.groups, 1)).reshape(inputs, share, *(1,) * len(geometry.kernel))
@@ -83,7 +87,7 @@ def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geomet
             first = channel // outputs * share
             fewest = _left(error[:, channel], line[:, channel], data[:, first : first + share])
             left[channel] = min(left[channel], fewest)
-    return bool(left.sum() >= max(_FEWEST, off.sum() / 2))
+    return bool(left.sum() >= max(_FEWEST, off.sum() / 2, error.size / _SHARE_REMARKABLE))
 
 
 def _tap_alone(k: tuple[int, ...], geometry: Geometry) -> Geometry:
