@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_records import run_of
 from strategies import ONNX, case, examples, geometries
 from tconv.backends import outcome as out
 from tconv.cases.case import Case, Data, Operand
@@ -19,15 +20,19 @@ from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
+from tconv.execution.accumulation import accumulates
+from tconv.execution.evaluation import Evaluator
 from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.expectation.underflow import subnormal_products
+from tconv.gate.assessment import assess
 from tconv.verdict import kinds as ver
 from tconv.verdict.comparison import compare
 from tconv.verdict.judge import judge
 from tconv.verdict.kinds import KINDS
 from tconv.vocabulary import Attributes, DataFormat, DType
+from wrong_backends import ZerosForManyProducts
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -826,3 +831,22 @@ def test_one_vacuous_element_is_enough_to_mistrust() -> None:
     found = judged(asked, out.Produced(right), accumulates={"f16": "f16"})
     assert isinstance(found, ver.Mistrusted)
     assert 0 < found.untested < found.of
+
+
+def test_a_backend_that_gives_zeros_is_red_where_nothing_shows_that_it_computes() -> None:
+    """It sums few products in f16, gives zeros for 1,200, and is found out by integers alone."""
+    backend, dialect = ZerosForManyProducts(), DIALECTS[ONNX_22]
+    accumulated = {"f16": accumulates(backend, dialect, DType.F16) or ""}
+    assert accumulated == {"f16": "f16"}
+    asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
+    records = [
+        Evaluator(backend, "zeros", dialect, accumulated, None).evaluate(replace(asked, id=f"a/b/{data}", x=x, w=w))
+        for data, x, w in (
+            ("normal", asked.x, asked.w),
+            ("integers", replace(asked.x, data="integers"), replace(asked.w, data="integers")),
+        )
+    ]
+    assert [record.verdict.kind for record in records] == ["mistrusted", "differed"]
+    run = replace(run_of({}), records=records)
+    red = assess(run, None, lambda _: {"dtype": "f16"}).red
+    assert any("1 case of f16 would pass as zeros too" in reason for reason in red)
