@@ -16,7 +16,7 @@ from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.bound import UNIT_ROUNDOFF, Bound, Terms, bound, derivation, gamma, is_subnormal
 from tconv.expectation.truth import Truth
-from tconv.verdict.judge import Comparison, compare
+from tconv.verdict.comparison import Comparison, compare
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -377,6 +377,49 @@ def test_tf32_is_told(count: int) -> None:
             assert found.wrong.any()
 
 
+@pytest.mark.parametrize("data", ["normal", "wide-full"])
+@pytest.mark.parametrize("count", [1024, 4608, 9216])
+def test_tf32_is_noticed_by_all_elements_together(data: Data, count: int) -> None:
+    """Of many products no element is remarkable by itself, and their root mean square is, whatever the order."""
+    for seed in range(3):
+        truth, geometry, (x, w), _ = dotted(DType.F32, data, count, seed)
+        for order in (sequential, pairwise):
+            found = held(truth, geometry, order(tf32(x) * tf32(w)))
+            assert found.wrong.any() or "reduced-precision" in found.notes
+
+
+@pytest.mark.parametrize("data", ["normal", "wide-full"])
+def test_tf32_is_noticed_in_the_largest_case_of_the_corpus(data: Data) -> None:
+    """Up to 18,432 products an element: three times what is remarkable, and not beyond the bound."""
+    arrays = make_operands(Operand((1, 2048, 4, 3), DType.F32, data), Operand((2048, 2, 3, 3), DType.F32, data), None)
+    truth, geometry = Truth(arrays, DType.F32), Geometry((4, 3), (3, 3), (1, 1), (1, 1), (0, 0), (6, 5), 1)
+    rounded = Truth({role: tf32(array) for role, array in arrays.items()}, DType.F32)
+    error = rounded.values(geometry) - truth.values(geometry)
+    limits = bound(truth.terms(geometry), DType.F32, {})
+    assert np.sqrt(np.mean((error / limits.deviation) ** 2)) > 3 * (1 + 6 / np.sqrt(error.size))
+    found = compare(rounded.values(geometry).astype(np.float32), truth, geometry, {})
+    assert found.notes == ("reduced-precision",)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("data", ["normal", "wide", "wide-full"])
+def test_many_products_in_any_order_are_not_remarkable(order: Callable[[Array], Array], data: Data) -> None:
+    """18,432 products in f32: no order comes to half of the root mean square that is remarkable."""
+    truth, geometry, (x, w), _ = dotted(DType.F32, data, 18432, 1)
+    sums = order(x * w)[..., None]
+    assert held(truth, geometry, sums[..., 0]).notes == ()
+    deviation = bound(truth.terms(geometry), DType.F32, {}).deviation
+    assert np.sqrt(np.mean(((sums - truth.values(geometry)) / deviation) ** 2)) < 0.5
+
+
+@given(st.lists(st.floats(-8, 8).map(lambda value: float(np.float32(value))), min_size=1, max_size=12), st.randoms())
+@examples(200)
+def test_no_partial_sum_is_beyond_half_of_magnitude_and_value(values: list[float], random: Any) -> None:  # noqa: ANN401
+    """Every sum of some terms is at most (A + |y|) / 2, which the deviation and the rules of overflow rest on."""
+    some = [value for value in values if random.random() < 0.5]
+    assert abs(sum(some)) <= (sum(map(abs, values)) + abs(sum(values))) / 2 * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("count", [16, 64, 500])
 def test_accumulating_in_halves_is_told_where_f32_is_expected(dtype: DType, count: int) -> None:
@@ -399,7 +442,7 @@ def test_reduced_precision_is_between_the_lines() -> None:
     found: Bound = bound(truth.terms(geometry), DType.F32, {})
     assert np.all(found.warning < found.allowed)
     y = truth.values(geometry)
-    for error, notes in ((0.5 * found.warning, ()), ((found.warning + found.allowed) / 2, ("reduced-precision",))):
+    for error, notes in ((0.5 * found.deviation, ()), ((found.warning + found.allowed) / 2, ("reduced-precision",))):
         comparison = compare(y + error, truth, geometry, {})
         assert not comparison.wrong.any()
         assert comparison.notes == notes

@@ -40,6 +40,8 @@ STATUSES = {
     "agreed": Status.PASSED,
     "disputed": Status.DISPUTED,
     "inconsistent": Status.FAILED,
+    "mistrusted": Status.MISTRUSTED,
+    "exceeds-summation-bound": Status.FAILED,
     "differed": Status.FAILED,
     "wrong-shape": Status.FAILED,
     "wrong-dtype": Status.FAILED,
@@ -98,6 +100,57 @@ def test_green_is_a_pass_and_no_failure() -> None:
 def test_a_run_without_a_pass_shows_nothing_and_is_red(verdicts: dict[str, ver.Verdict]) -> None:
     """A gate that is green because nothing could be compared would be worse than none."""
     assert judged(verdicts).red == ["not one case passed, so nothing was shown"]
+
+
+MISTRUSTED = ver.Mistrusted(4, 8)
+
+
+def typed(case_id: str) -> dict[str, str]:
+    """Return facts with an element type: f16 for the first two cases."""
+    return {"dtype": "f16" if case_id in {FIRST, SECOND} else "f32"}
+
+
+@pytest.mark.parametrize(
+    ("beside", "red"),
+    [
+        ({SECOND: AGREED}, False),
+        ({SECOND: ver.Agreed("bound"), THIRD: AGREED}, True),
+        ({SECOND: ver.Agreed("refusal"), THIRD: AGREED}, True),
+        ({THIRD: AGREED}, True),
+        ({SECOND: MISTRUSTED, THIRD: AGREED}, True),
+    ],
+    ids=["exact", "within a bound", "a refusal", "exact in another type", "mistrusted too"],
+)
+def test_mistrusted_values_are_red_where_nothing_of_their_type_agrees_exactly(
+    beside: dict[str, ver.Verdict],
+    red: bool,  # noqa: FBT001
+) -> None:
+    """They have a status of their own and are no pass; another case of the type must show that it is computed."""
+    assessment = assess(run_of({FIRST: MISTRUSTED} | beside), None, typed)
+    assert assessment.counts[Status.MISTRUSTED] == 1 + (beside.get(SECOND) == MISTRUSTED)
+    assert bool(assessment.red) is red
+    if red:
+        assert "of f16 would pass as zeros too, and no case of f16 agrees exactly" in assessment.red[0]
+
+
+def test_mistrusted_values_alone_are_no_pass() -> None:
+    """A run without a pass is red, whatever it could not show."""
+    assert "not one case passed, so nothing was shown" in judged({FIRST: MISTRUSTED}).red
+
+
+def test_notes_are_counted_over_verdicts() -> None:
+    """Of values that agree, follow a reading or are mistrusted: the most frequent first, with the shortest id."""
+    verdicts: dict[str, ver.Verdict] = {
+        FIRST: ver.Agreed("bound", ("reduced-precision",)),
+        SECOND: ver.Disputed(("other",), "bound", ("flushed-subnormals", "reduced-precision")),
+        OTHER: ver.Mistrusted(1, 2, (), ("reduced-precision",)),
+    }
+    noted = judged(verdicts).notes
+    assert [(note.name, note.count, note.example) for note in noted] == [
+        ("reduced-precision", 3, OTHER),
+        ("flushed-subnormals", 1, SECOND),
+    ]
+    assert all(note.meaning == ver.NOTES[note.name] for note in noted)
 
 
 def test_failures_are_counted() -> None:

@@ -325,6 +325,8 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
         ver.TimedOut(30.0),
         ver.Unstable("two answers"),
         ver.Broke("no array"),
+        ver.Mistrusted(2, 9, ("negative-same-shrunk",), ("reduced-precision",)),
+        ver.ExceedsSummationBound("bound", 2, 9, (0, 1), 1.0, 2.0, 3.5),
     ]
     assert {type(verdict) for verdict in verdicts} == set(ver.KINDS.values())
     written = page(_assessment([_record(f"a/{n:02}", verdict) for n, verdict in enumerate(verdicts)]))
@@ -335,6 +337,8 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
     assert figures["wrong"] == "2 of 9"
     assert (figures["expected there"], figures["actual there"]) == ("NaN", "-Infinity")
     assert figures["worst"] == "3.5 times what is allowed there"
+    assert dict(written.rows()[14][6]["figures"])["untested"] == "2 of 9"
+    assert dict(written.rows()[15][6]["figures"])["worst"] == figures["worst"]
     assert ["Standard error, its end", "the end"] in written.rows()[10][6]["prose"]
     says, cites = written.blocks["data"]["readings"][DIALECT]["negative-same-shrunk"]
     assert says

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import itertools
+from dataclasses import fields, replace
 from typing import Any, get_args
 
 import ml_dtypes
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_records import run_of
 from strategies import ONNX, case, examples, geometries
 from tconv.backends import outcome as out
 from tconv.cases.case import Case, Data, Operand
@@ -18,13 +20,19 @@ from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
+from tconv.execution.accumulation import accumulates
+from tconv.execution.evaluation import Evaluator
 from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
+from tconv.expectation.underflow import subnormal_products
+from tconv.gate.assessment import assess
 from tconv.verdict import kinds as ver
-from tconv.verdict.judge import compare, judge
+from tconv.verdict.comparison import compare
+from tconv.verdict.judge import judge
 from tconv.verdict.kinds import KINDS
 from tconv.vocabulary import Attributes, DataFormat, DType
+from wrong_backends import ZerosForManyProducts
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -402,7 +410,8 @@ def test_what_a_backend_accumulates_in_counts() -> None:
     produced = out.Produced(np.array([[[total]]], dtype=np.float16))
     assert isinstance(judged(asked, produced, accumulates={"f16": "f32"}), ver.Differed)
     assert isinstance(judged(asked, produced), ver.Differed)
-    assert isinstance(judged(asked, produced, accumulates={"f16": "f16"}), ver.Agreed)
+    # Of 300 terms the bound of f16 is wide enough for zero here, so that nothing is shown.
+    assert isinstance(judged(asked, produced, accumulates={"f16": "f16"}), ver.Mistrusted)
 
 
 # What is not a number.
@@ -651,7 +660,9 @@ def test_every_kind_of_verdict_is_known_by_its_word() -> None:
         "agreed",
         "disputed",
         "inconsistent",
+        "mistrusted",
         "differed",
+        "exceeds-summation-bound",
         "wrong-shape",
         "wrong-dtype",
         "refused-valid",
@@ -676,3 +687,172 @@ def test_candidates_are_tried_in_order() -> None:
     nothing = line((0, 0), (1, 1), auto_pad="same_upper", strides=(3,))
     assert len(Problem(nothing, DIALECTS[ONNX_22]).values.candidates) > 1
     assert judged(nothing, [0] * 6) == ver.Agreed("exact")
+
+
+# Overflow of partial sums, flushed products, vacuous bounds.
+
+
+def summed(terms: tuple[float, ...], dtype: DType = DType.F32, b: float | None = None) -> Case:
+    """Return a case with one output, the sum of some terms and perhaps a bias."""
+    return Case(
+        "topic/file/sum",
+        Attributes(),
+        Operand((1, len(terms), 1), dtype, "values", values=terms),
+        Operand((len(terms), 1, 1), dtype, "values", values=(1.0,) * len(terms)),
+        None if b is None else Operand((1,), dtype, "values", values=(b,)),
+    )
+
+
+LARGE = 1.5 * 2.0**127
+PARTIAL = ver.Agreed("bound", ("overflow-of-a-partial-sum",))
+
+
+@pytest.mark.parametrize(
+    ("terms", "allowed", "refused"),
+    [
+        ((LARGE, LARGE, -LARGE), (INF,), (-INF, NAN, 0.0)),
+        ((-LARGE, -LARGE, LARGE), (-INF,), (INF, NAN, 0.0)),
+        ((LARGE, LARGE, -LARGE, -LARGE), (INF, -INF, NAN), (1e35,)),
+        ((LARGE, -LARGE), (), (INF, -INF, NAN)),
+        ((LARGE, 2.0**125), (), (INF, -INF, NAN)),
+    ],
+)
+def test_a_partial_sum_may_overflow_where_some_order_does(
+    terms: tuple[float, ...], allowed: tuple[float, ...], refused: tuple[float, ...]
+) -> None:
+    """Infinity of the sign of which the terms alone overflow; NaN where both do, for infinities may meet."""
+    asked = summed(terms)
+    assert judged(asked, [sum(terms)]) == ver.Agreed("bound")
+    for value in allowed:
+        assert judged(asked, [value]) == PARTIAL
+    for value in refused:
+        assert isinstance(judged(asked, [value]), ver.Differed)
+
+
+@given(st.lists(st.floats(-1.9, 1.9).map(lambda value: float(np.float32(value * 2.0**126))), min_size=2, max_size=9))
+@examples(200)
+def test_what_any_order_gives_is_allowed(terms: list[float]) -> None:
+    """Sums of large float32 numbers in several orders: a number, an infinity or NaN, and no order is blamed."""
+    ascending = sorted(terms)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for order in (terms, terms[::-1], ascending, ascending[::-1]):
+            total = np.float32(0)
+            for term in order:
+                total = np.float32(total + np.float32(term))
+            assert not isinstance(judged(summed(tuple(terms)), [total]), ver.Differed)
+        signs = [np.array([term for term in terms if (term > 0) is positive], np.float32) for positive in (True, False)]
+        blocks = np.float32(signs[0].sum() + signs[1].sum())
+        assert not isinstance(judged(summed(tuple(terms)), [blocks]), ver.Differed)
+
+
+def test_a_sum_may_overflow_before_the_bias_brings_it_back() -> None:
+    """In f16 a sum of 65536 is infinite where it is rounded before a bias of -5536, and not where there is none."""
+    asked = summed((32768.0, 32768.0), DType.F16, -5536.0)
+    assert judged(asked, [60000.0]) == ver.Agreed("bound")
+    assert judged(asked, [INF]) == PARTIAL
+    assert isinstance(judged(asked, [-INF]), ver.Differed)
+    assert isinstance(judged(summed((32768.0, 32768.0, -5536.0), DType.F16), [INF]), ver.Differed)
+
+
+def products(*factors: tuple[float, float], dtype: DType = DType.F32) -> Case:
+    """Return a case with one output, the sum of some products."""
+    x, w = zip(*factors, strict=True)
+    count = len(factors)
+    return Case(
+        "topic/file/products",
+        Attributes(),
+        Operand((1, count, 1), dtype, "values", values=x),
+        Operand((count, 1, 1), dtype, "values", values=w),
+    )
+
+
+SMALL = (2.0**-64, 2.0**-63)
+
+
+@pytest.mark.parametrize("dtype", [DType.F32, DType.BF16])
+def test_flushed_products_beside_a_normal_sum_are_noted(dtype: DType) -> None:
+    """A normal sum may lack its subnormal products, and no more than the smallest normal number for each of them."""
+    asked = products((2.0**-62, 2.0**-62), SMALL, SMALL, dtype=dtype)
+    assert judged(asked, [2.0**-124 + 2.0**-126]) == ver.Agreed("bound")
+    assert judged(asked, [2.0**-124]) == ver.Agreed("bound", ("flushed-subnormals",))
+    assert isinstance(judged(asked, [2.0**-125]), ver.Differed)
+
+
+def test_a_product_that_is_normal_is_not_flushed() -> None:
+    """The same difference where all products are normal numbers is a difference."""
+    asked = products((2.0**-62, 2.0**-62), (2.0**-63, 2.0**-63))
+    assert judged(asked, [2.0**-124 + 2.0**-126]) == ver.Agreed("bound")
+    assert isinstance(judged(asked, [2.0**-124]), ver.Differed)
+
+
+def test_subnormal_products_are_counted_by_element() -> None:
+    """A product that is subnormal excuses its own element, and no other."""
+    asked = line((2.0**-60, 2.0**-100), (2.0**-60, 2.0**-60), strides=(3,))
+    y = [2.0**-120, 2.0**-120, 0.0, 2.0**-160, 2.0**-160]
+    assert isinstance(judged(asked, [y[0] - 2.0**-126, *y[1:]]), ver.Differed)
+
+
+@given(
+    st.lists(st.integers(-70, -55), min_size=1, max_size=4),
+    st.lists(st.integers(-70, -55), min_size=1, max_size=3),
+    st.integers(1, 2),
+)
+@examples(100)
+def test_subnormal_products_are_those_of_the_sum(x: list[int], w: list[int], stride: int) -> None:
+    """The count by thresholds is the count by loops."""
+    geometry = Geometry((len(x),), (len(w),), (stride,), (1,), (0,), ((len(x) - 1) * stride + len(w),), 1)
+    data, taps = np.ldexp(1.5, np.array(x)), np.ldexp(1.0, np.array(w))
+    count = np.zeros(geometry.output)
+    for (i, a), (k, b) in itertools.product(enumerate(data), enumerate(taps)):
+        count[i * stride + k] += a * b < 2.0**-126
+    found = subnormal_products(data.reshape(1, 1, -1), taps.reshape(1, 1, -1), geometry, 2.0**-126)
+    if found is None:
+        assert not count.any()
+    else:
+        assert np.array_equal(found[0, 0], count)
+
+
+def test_zeros_under_a_vacuous_bound_are_mistrusted() -> None:
+    """1,200 products in f16: zeros are within the bound, and so is what is right; both are told alike."""
+    asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
+    zeros = out.Produced(np.zeros((1, 2, 1), np.float16))
+    found = judged(asked, zeros, accumulates={"f16": "f16"})
+    assert isinstance(found, ver.Mistrusted)
+    assert (found.untested, found.of) == (2, 2)
+    assert isinstance(judged(asked, zeros, accumulates={"f16": "f32"}), ver.Differed)
+
+
+def test_a_zero_that_is_owed_is_trusted() -> None:
+    """Where nothing but zeros is owed there is nothing that zeros would hide."""
+    asked = case((1,), (1,), channels=2, filters=2, data="normal", dtype=DType.F16)
+    asked = replace(asked, w=replace(asked.w, data="values", values=(0.0,) * 4))
+    assert judged(asked, out.Produced(np.zeros((1, 2, 1), np.float16))).kind == "agreed"
+
+
+def test_one_vacuous_element_is_enough_to_mistrust() -> None:
+    """At the rim of an output few products meet and zeros would differ; in its middle the bound is vacuous."""
+    asked = case((20,), (20,), channels=60, filters=1, data="normal", dtype=DType.F16)
+    geometry = Geometry((20,), (20,), (1,), (1,), (0,), (39,), 1)
+    right = truth_of(asked).values(geometry).astype(np.float16)
+    found = judged(asked, out.Produced(right), accumulates={"f16": "f16"})
+    assert isinstance(found, ver.Mistrusted)
+    assert 0 < found.untested < found.of
+
+
+def test_a_backend_that_gives_zeros_is_red_where_nothing_shows_that_it_computes() -> None:
+    """It sums few products in f16, gives zeros for 1,200, and is found out by integers alone."""
+    backend, dialect = ZerosForManyProducts(), DIALECTS[ONNX_22]
+    accumulated = {"f16": accumulates(backend, dialect, DType.F16) or ""}
+    assert accumulated == {"f16": "f16"}
+    asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
+    records = [
+        Evaluator(backend, "zeros", dialect, accumulated, None).evaluate(replace(asked, id=f"a/b/{data}", x=x, w=w))
+        for data, x, w in (
+            ("normal", asked.x, asked.w),
+            ("integers", replace(asked.x, data="integers"), replace(asked.w, data="integers")),
+        )
+    ]
+    assert [record.verdict.kind for record in records] == ["mistrusted", "differed"]
+    run = replace(run_of({}), records=records)
+    red = assess(run, None, lambda _: {"dtype": "f16"}).red
+    assert any("1 case of f16 would pass as zeros too" in reason for reason in red)

@@ -61,6 +61,10 @@ PINNED: list[tuple[Data, DType, int, str, str, str]] = [
     ("wide", DType.F16, 0, "1286a49a34ff5df8", "7653a77012134516", "3996c54b64f8a15c"),
     ("wide", DType.BF16, 0, "79f29b0791fb8745", "f05cfc1760f3ae9d", "8032d1f68c7c9e76"),
     ("wide", DType.F64, 0, "56af25b6f7eaeb44", "3673dd0b93df9fb2", "ee438400e0c0a04f"),
+    ("wide-full", DType.F32, 0, "4dc598173eab8cf0", "ad6f176534f6617d", "7f39e2e203cf4766"),
+    ("wide-full", DType.F16, 0, "7681d3ed9d44c22d", "93782f67034a05c0", "4a6274d3a21bd023"),
+    ("wide-full", DType.BF16, 0, "f6ab2b855ea673e8", "a6b9ff34666362cd", "f7ae2b479f091bfe"),
+    ("wide-full", DType.F64, 0, "b78804f6d40dbd3e", "c2e8fb15230f13cc", "1743136ad8c7bf0b"),
     ("ones", DType.F16, 0, "1218c94deee1f762", "ed444b439e9d6aa9", "078e305cdec7cc3c"),
     ("impulse", DType.F32, 0, "11021dd8f2b4d235", "c1cbde67e9320d79", "02ee248afe761720"),
     ("special", DType.BF16, 0, "d1c179144d610d70", "60f5db64e7e0dbed", "f6dbf3f4e58d823c"),
@@ -297,6 +301,15 @@ def test_wide_data_spans_exponents_exactly(dtype: DType, widest: int) -> None:
     assert np.unique(np.abs(mantissas)).size == 128
     assert (wide < 0).any()
     assert (wide > 0).any()
+
+
+def test_full_wide_data_needs_all_bits() -> None:
+    """`wide-full` has the exponents of `wide`, and mantissas of 24 bits, most of which TF32 and bf16 would round."""
+    wide = exact(made_operand("x", Operand((1, 1, 5000), DType.F32, "wide-full"), 5))
+    mantissas, exponents = np.frexp(wide)
+    assert set(exponents.ravel().tolist()) == set(range(-19, 22))
+    assert not np.any(mantissas * 2**24 % 1)
+    assert np.mean(mantissas * 2**11 % 1 != 0) > 0.99
 
 
 def test_values_are_taken_as_they_stand() -> None:

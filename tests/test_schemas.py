@@ -74,6 +74,8 @@ VERDICTS: tuple[ver.Verdict, ...] = (
     ver.Disputed(("odd-unit-end",), "exact"),
     ver.Inconsistent(("odd-unit-end",), "odd_sized", "begin"),
     ver.Differed("exact", 3, 9, (0, 0, 1), math.nan, -math.inf, 2.5),
+    ver.Mistrusted(3, 9, ("odd-unit-end",), ("reduced-precision",)),
+    ver.ExceedsSummationBound("bound", 3, 9, (0, 0, 1), math.nan, -math.inf, 2.5),
     ver.WrongShape((1, 2, 3), (1, 2, 4)),
     ver.WrongDtype("f32", "f64"),
     ver.RefusedValid("no"),

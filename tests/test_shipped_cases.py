@@ -202,7 +202,7 @@ ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
         for data in ("nan", "infinity", "negative-zero", "subnormal")
     },
     "real-data": {
-        **{f"{data} {dtype}": _filled("x", data, dtype) for data in ("normal", "wide") for dtype in DType},
+        **{f"{data} {dtype}": _filled("x", data, dtype) for data in ("normal", "wide", "wide-full") for dtype in DType},
         "18,432 products": lambda c: prod(c.w.shape[:1] + c.w.shape[2:]) == 18432,
     },
     "presentation": {
@@ -294,7 +294,7 @@ def test_real_data_has_integer_twins(gate: Gate, corpus: Corpus) -> None:
     """Each case of real numbers has a twin that differs in its data alone."""
     asked = 0
     for case in gate.cases:
-        if case.x.data not in {"normal", "wide"}:
+        if case.x.data not in {"normal", "wide", "wide-full"}:
             continue
         twin = corpus.find(case.id.replace(f"data={case.x.data}", "data=integers"))
         assert twin is not None

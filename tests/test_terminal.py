@@ -156,3 +156,11 @@ def test_a_waiver_is_named_with_its_reason(capsys: pytest.CaptureFixture[str]) -
     assert "known: it rounds up" in out
     assert f"note: waiver 'known' also covers 1 cases that agree, such as {CASES[1]}" in out
     assert "red: waiver 'gone' is stale: its example 'a/d/e' ran and does not deviate as it says; remove it" in out
+
+
+def test_notes_are_shown_with_their_counts(on_terminal: Callable[[Assessment, int], str]) -> None:
+    """Each note of a verdict, what it means, how many cases have it, and one of them; nothing where there is none."""
+    noted = ver.Agreed("bound", ("nan-from-inserted-zeros",))
+    shown = on_terminal(assess(run_of({CASES[0]: noted, CASES[3]: noted}), None, facts), 200)
+    assert re.search(rf"2 +nan-from-inserted-zeros: {ver.NOTES['nan-from-inserted-zeros'][:20]}.* {CASES[3]}", shown)
+    assert "noted" not in on_terminal(assess(run_of({CASES[0]: AGREED}), None, facts), 200)

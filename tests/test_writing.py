@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CITES = (Cite("onnx/ConvTranspose-22", "doc"),)
 CONTENT = ("attributes", "x", "w", "b", "shapes", "filter_source", "breaks", "omit", "expected", "smoke", "about")
-FILLS = ("integers", "normal", "wide", "ones", "impulse", "special", "nan", "negative-zero", "subnormal")
+FILLS = ("integers", "normal", "wide", "wide-full", "ones", "impulse", "special", "nan", "negative-zero", "subnormal")
 
 
 def loaded(one: Case, folder: Path) -> Case:

@@ -255,6 +255,19 @@ class F16Sums(Right):
         return total
 
 
+class ZerosForManyProducts(F16Sums):
+    """Sums in float16, and zeros where there are so many products that any value is within the bound of such sums."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Give zeros for a thousand input channels and more."""
+        if arrays["x"].shape[1] < _MANY:
+            return super().computed(call, words, arrays)
+        return np.zeros_like(Right.computed(self, call, words, arrays))
+
+
+_MANY = 1024
+
+
 class ResultsTruncated(Right):
     """Sums of 16-bit types are right, and lose their lower bits."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -69,8 +70,8 @@ def waiver_file() -> Schema:
 def record_line() -> Schema:
     """Return the schema of a line of a record file: the header or a case's record."""
     schema = TypeAdapter(HeaderLine | Record).json_schema(schema_generator=_Generator)
-    for name in ("expected", "actual", "worst"):
-        number = schema["$defs"]["Differed"]["properties"][name]
+    for kind, name in product(("Differed", "ExceedsSummationBound"), ("expected", "actual", "worst")):
+        number = schema["$defs"][kind]["properties"][name]
         number["anyOf"] = [*number.get("anyOf", [{"type": number.pop("type", None)}]), _NON_FINITE]
     about = "The first line of a record file is its header, every other line the record of one case."
     return _headed(schema | {"title": "RecordLine", "description": about})

@@ -13,6 +13,7 @@ Data = Literal[
     "integers",
     "normal",
     "wide",
+    "wide-full",
     "ones",
     "impulse",
     "special",

@@ -108,7 +108,9 @@ def _elements(role: str, operand: Operand, span: int) -> Array:
         case "normal":
             return _normal(_bits(role, operand, count))
         case "wide":
-            return _wide(_bits(role, operand, count), _WIDEST[operand.dtype])
+            return _wide(_bits(role, operand, count), _WIDEST[operand.dtype], 8)
+        case "wide-full":
+            return _wide(_bits(role, operand, count), _WIDEST[operand.dtype], 24)
         case "subnormal":
             return _scaled(_integers(_bits(role, operand, count), span), SMALLEST[operand.dtype])
         case _:
@@ -139,10 +141,11 @@ def _normal(bits: np.ndarray[Any, np.dtype[np.uint64]]) -> Array:
     return _scaled((parts.sum(axis=1) - 131070).astype(np.float64), -15)
 
 
-def _wide(bits: np.ndarray[Any, np.dtype[np.uint64]], exponent: int) -> Array:
-    """Return numbers of 7 mantissa bits whose binary exponents are uniform in -exponent..exponent."""
-    mantissa = np.uint64(128) + (bits >> np.uint64(8)) % np.uint64(128)
-    exponents = ((bits >> np.uint64(20)) % np.uint64(2 * exponent + 1)).astype(np.int32) - exponent - 7
+def _wide(bits: np.ndarray[Any, np.dtype[np.uint64]], exponent: int, precision: int) -> Array:
+    """Return numbers of `precision` significant bits whose binary exponents are uniform in -exponent..exponent."""
+    leading, place = np.uint64(1 << (precision - 1)), np.uint64(13 + precision - 1)
+    mantissa = leading + (bits >> np.uint64(8)) % leading
+    exponents = ((bits >> place) % np.uint64(2 * exponent + 1)).astype(np.int32) - exponent - (precision - 1)
     signs = np.where(bits & np.uint64(1), -1.0, 1.0)
     return _scaled(signs * mantissa.astype(np.float64), exponents)
 

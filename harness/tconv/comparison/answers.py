@@ -100,7 +100,8 @@ def answers(
     ]
     # Values come first: the answers that they show decide which readings can explain a refusal.
     for record, case in sorted(answered, key=lambda pair: _refused(pair[0].verdict)):
-        array = actual(record) if isinstance(record.verdict, ver.Differed | ver.WrongShape) else None
+        wrong = isinstance(record.verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
+        array = actual(record) if wrong else None
         shown, produced = _shown(Problem(case, dialect), record.verdict, readings, array, observed)
         for question, answer in shown.items():
             if question in run.header.backend.supplied:

@@ -27,7 +27,17 @@ _Size = _Number | Annotated[str, AfterValidator(_is_size), Field(json_schema_ext
 _Counts = Integers[_Count]
 _PerAxis = _Number | Integers[_Number]
 _Data = Literal[
-    "integers", "normal", "wide", "ones", "impulse", "special", "nan", "infinity", "negative-zero", "subnormal"
+    "integers",
+    "normal",
+    "wide",
+    "wide-full",
+    "ones",
+    "impulse",
+    "special",
+    "nan",
+    "infinity",
+    "negative-zero",
+    "subnormal",
 ]
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.+-]*$", max_length=80)]
 

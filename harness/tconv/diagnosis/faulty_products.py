@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tconv.expectation.truth import Truth
-from tconv.verdict.judge import compare
+from tconv.verdict.comparison import compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,7 +15,7 @@ from tconv.diagnosis.misreadings import apply, misreadings_of, pairs
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import bound
 from tconv.expectation.truth import Truth
-from tconv.verdict.judge import compare, near
+from tconv.verdict.comparison import compare, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,6 +12,7 @@ from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
+from tconv.diagnosis.search import BUDGET
 from tconv.expectation.bound import derivation
 from tconv.expectation.owed import Inexpressible
 from tconv.expectation.problem import Problem
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.vocabulary import Array, DType
 
+_TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
+_FULL_BUDGET = 2.0
+"""Seconds for the explanations of an output that has the errors of a transform."""
 MOST_ARTIFACTS = 1000
 """How many artifacts a worker writes; later failures are recorded without their arrays."""
 
@@ -87,7 +91,7 @@ class Evaluator:
             message = f"{_described(outcome)}, and then {_described(other)}"
             return self._record(case, ver.Unstable(message), seconds, call=call)
         verdict = judge(problem, outcome, self._accumulates)
-        if isinstance(verdict, ver.Agreed):
+        if isinstance(verdict, ver.Agreed | ver.Mistrusted):
             return self._record(case, verdict, seconds)
         artifact = self._artifact(problem, outcome, verdict)
         record = self._record(case, verdict, seconds, artifact, call)
@@ -97,16 +101,24 @@ class Evaluator:
             diagnosis = Diagnosis((), f"{UNDIAGNOSED}, the search failed: {type(error).__name__}: {error}")
         if diagnosis is None:
             return record
+        if isinstance(verdict, ver.ExceedsSummationBound):
+            if not diagnosis.explained:
+                return replace(record, described=_TRANSFORM)
+            # A misreading that gives the output says more than the size of its errors.
+            record = replace(record, verdict=verdict.differed)
         return replace(record, diagnosis=diagnosis.explained, described=diagnosis.described or None)
 
     def _diagnosis(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> Diagnosis | None:
         """Return why an output is wrong; None where there is no wrong output to explain."""
-        wrong = isinstance(verdict, ver.Differed | ver.WrongShape)
+        wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
         if not wrong or not isinstance(outcome, out.Produced) or problem.values is None:
             return None
         if outcome.array.ndim != problem.call.rank + 2:
             return None
-        return diagnose(problem, to_ncx(outcome.array, problem.call.data_format), self._accumulates)
+        actual = to_ncx(outcome.array, problem.call.data_format)
+        # Before an output is called a transform's, every misreading is tried.
+        budget = _FULL_BUDGET if isinstance(verdict, ver.ExceedsSummationBound) else BUDGET
+        return diagnose(problem, actual, self._accumulates, budget)
 
     def _outcome(self, call: Call, arrays: Mapping[str, Array]) -> out.Outcome:
         try:
@@ -123,14 +135,15 @@ class Evaluator:
         artifact: str | None = None,
         call: Call | None = None,
     ) -> Record:
-        differed = isinstance(verdict, ver.Differed)
-        tolerance = _tolerance(verdict, case.x.dtype, self._accumulates) if differed else None
+        tolerance = None
+        if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound):
+            tolerance = _tolerance(verdict.rule, case.x.dtype, self._accumulates)
         summary = None if call is None else _call_summary(call)
         return Record(case.id, self._name, self._dialect.name, verdict, seconds, artifact, summary, tolerance)
 
     def _artifact(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> str | None:
         """Write the arrays of a wrong output; return the path relative to the folder."""
-        wrong = isinstance(verdict, ver.Differed | ver.WrongShape | ver.WrongDtype)
+        wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype)
         if self._folder is None or not wrong or self._artifacts >= MOST_ARTIFACTS:
             return None
         if not isinstance(outcome, out.Produced) or problem.values is None:
@@ -207,7 +220,7 @@ def _call_summary(call: Call) -> CallSummary:
     return CallSummary(attributes, inputs, str(call.data_format), str(call.filter_format))
 
 
-def _tolerance(verdict: ver.Verdict, dtype: DType, accumulates: Mapping[str, str]) -> str:
-    if isinstance(verdict, ver.Differed) and verdict.rule == "bound":
+def _tolerance(rule: ver.Rule, dtype: DType, accumulates: Mapping[str, str]) -> str:
+    if rule == "bound":
         return derivation(dtype, accumulates)
     return f"exact: integers whose absolute terms add up to at most 2^p of {dtype}, so every order gives the same bits"

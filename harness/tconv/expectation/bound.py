@@ -8,7 +8,7 @@ that underflows. Source: Higham, Accuracy and Stability of Numerical Algorithms,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +17,13 @@ from tconv.vocabulary import DType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.vocabulary import Float64s
+    from tconv.vocabulary import Float64s, Mask
 
 UNIT_ROUNDOFF = {DType.F32: 2.0**-24, DType.F16: 2.0**-11, DType.BF16: 2.0**-8, DType.F64: 2.0**-53}
 """u: half the distance from 1 to the next number."""
 
 _SMALLEST = {DType.F16: 2.0**-24, DType.BF16: 2.0**-133, DType.F32: 2.0**-149, DType.F64: 5e-324}
-_SMALLEST_NORMAL = {DType.F16: 2.0**-14, DType.BF16: 2.0**-126, DType.F32: 2.0**-126, DType.F64: 2.0**-1022}
+SMALLEST_NORMAL = {DType.F16: 2.0**-14, DType.BF16: 2.0**-126, DType.F32: 2.0**-126, DType.F64: 2.0**-1022}
 _OVERFLOW = {
     DType.F16: 65520.0,
     DType.BF16: 2.0**128 - 2.0**119,
@@ -59,13 +59,20 @@ class Bound:
 
     Attributes:
         allowed: the largest |actual - y| of a conforming result.
-        warning: the |actual - y| above which the precision is noted as reduced.
+        warning: the |actual - y| above which the precision of an element is noted as reduced.
+        deviation: the root mean square of |actual - y| that no order of summation exceeds where roundings are random.
         may_overflow: where an infinity of the right sign is conforming.
+        rises, falls: where a partial sum may overflow to infinity, and to minus infinity, in some order.
+        vacuous: where the bound allows zero, whatever the terms cancel to.
     """
 
     allowed: Float64s
     warning: Float64s
-    may_overflow: np.ndarray[Any, np.dtype[np.bool_]]
+    deviation: Float64s
+    may_overflow: Mask
+    rises: Mask
+    falls: Mask
+    vacuous: Mask
 
 
 def gamma(n: Float64s, u: float) -> Float64s:
@@ -89,18 +96,47 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
         accumulates: the type that the backend accumulates f16 and bf16 in; f32 where it does not say. What it says of
             f32 itself is not used: that would excuse TF32.
     """
-    working = accumulates.get(dtype, DType.F32) == dtype
+    accumulator = accumulator_of(dtype, accumulates)
     with np.errstate(over="ignore", invalid="ignore"):
         reference_error = _relative(terms.count + 1, _F64, terms.magnitude)
         if dtype in (DType.F32, DType.F64):
             allowed = before = _plain(terms, dtype) + reference_error
-        elif working:
+        elif accumulator is dtype:
             allowed = _relative(terms.count, UNIT_ROUNDOFF[dtype], terms.magnitude)
             allowed = before = allowed + terms.count * _SMALLEST[dtype] / 2 + reference_error
         else:
             allowed, before = (part + reference_error for part in _accumulated_in_f32(terms, dtype))
-        may_overflow = np.abs(terms.y) + before >= _OVERFLOW[dtype]
-        return Bound(allowed, _warning(terms, dtype) + reference_error, may_overflow)
+        return Bound(
+            allowed,
+            _warning(terms, dtype) + reference_error,
+            _deviation(terms, dtype) + reference_error,
+            np.abs(terms.y) + before >= _OVERFLOW[dtype],
+            _rises(terms, 1, dtype, accumulator),
+            _rises(terms, -1, dtype, accumulator),
+            (allowed >= terms.magnitude) & (terms.magnitude > 0),
+        )
+
+
+def accumulator_of(dtype: DType, accumulates: Mapping[str, str]) -> DType:
+    """Return the type in which sums of `dtype` are kept: the type itself, or f32 for f16 and bf16 unless it says so."""
+    if dtype in (DType.F32, DType.F64) or accumulates.get(dtype, DType.F32) == dtype:
+        return dtype
+    return DType.F32
+
+
+def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
+    """Return where a partial sum may overflow upwards, or downwards for a sign of -1, in some order.
+
+    Some order adds all terms of one sign first. They add up to (A + y) / 2, or (A - y) / 2 for the negative ones, and
+    no partial sum is beyond these.
+    """
+    error = _relative(terms.count, UNIT_ROUNDOFF[accumulator], terms.magnitude)
+    with np.errstate(invalid="ignore"):
+        rises: Mask = (terms.magnitude + sign * terms.y) / 2 + error >= _OVERFLOW[accumulator]
+        if accumulator is not dtype and terms.bias is not None:
+            # A bias may be added after the sum was rounded to the narrower type.
+            rises |= sign * (terms.y - terms.bias) + error >= _OVERFLOW[dtype]
+    return rises
 
 
 def _plain(terms: Terms, dtype: DType) -> Float64s:
@@ -128,9 +164,35 @@ def _warning(terms: Terms, dtype: DType) -> Float64s:
     return root * UNIT_ROUNDOFF[DType.F32] * terms.magnitude + rounding + _SMALLEST[dtype]
 
 
-def is_subnormal(values: Float64s, dtype: DType) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _deviation(terms: Terms, dtype: DType) -> Float64s:
+    """Return the largest root mean square of the error that random roundings give in any order of summation.
+
+    Every partial sum is at most P = (A + |y|) / 2, because it is a sum of some of the terms. So no rounding is off by
+    more than u*P, and uniformly distributed ones have a root mean square of at most u*P / sqrt(3). There are n - 1
+    additions, and the roundings of the products together count for no more than two: n + 1.
+
+    Source of the model of random roundings: Higham and Mary, SIAM J. Sci. Comput. 41, 2019.
+    """
+    largest = (terms.magnitude + np.abs(terms.y)) / 2
+    sums = DType.F64 if dtype is DType.F64 else DType.F32
+    steps = UNIT_ROUNDOFF[sums] * np.sqrt((terms.count + 1) / 3) * largest + terms.count * _SMALLEST[sums]
+    if sums is dtype:
+        return steps
+    rounded: Float64s = np.sqrt(steps**2 + last_roundings(terms, dtype) ** 2 / 3)
+    return rounded
+
+
+def last_roundings(terms: Terms, dtype: DType) -> Float64s:
+    """Return how far rounding to the output's type may move a result, twice where a bias is added after it."""
+    u = UNIT_ROUNDOFF[dtype]
+    late = 0.0 if terms.bias is None else u * np.abs(terms.y - terms.bias)
+    roundings: Float64s = u * np.abs(terms.y) + late + _SMALLEST[dtype]
+    return roundings
+
+
+def is_subnormal(values: Float64s, dtype: DType) -> Mask:
     """Return where `values` are subnormal numbers of `dtype`."""
-    where: np.ndarray[Any, np.dtype[np.bool_]] = (values != 0) & (np.abs(values) < _SMALLEST_NORMAL[dtype])
+    where: Mask = (values != 0) & (np.abs(values) < SMALLEST_NORMAL[dtype])
     return where
 
 
@@ -140,7 +202,7 @@ def derivation(dtype: DType, accumulates: Mapping[str, str]) -> str:
         u, tiny = ("2^-24", "2^-150") if dtype is DType.F32 else ("2^-53", "2^-1075")
         return f"gamma_n({u})*A + n*{tiny}, and the reference's own gamma_(n+1)(2^-53)*A"
     u, eta = ("2^-11", "2^-24") if dtype is DType.F16 else ("2^-8", "2^-133")
-    if accumulates.get(dtype, DType.F32) == dtype:
+    if accumulator_of(dtype, accumulates) is dtype:
         return f"accumulated in {dtype}: gamma_n({u})*A + n*{eta}/2"
     return (
         f"accumulated in f32, E = gamma_n(2^-24)*A: E + {u}*(|y|+E) + {eta}/2 + n*2^-150, and a bias rounds once more"

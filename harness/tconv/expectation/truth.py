@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
-from tconv.expectation.bound import Terms, is_subnormal
+from tconv.expectation.bound import SMALLEST_NORMAL, Terms, is_subnormal
 from tconv.expectation.reference import definition, met, products
+from tconv.expectation.underflow import subnormal_products
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +74,19 @@ class Truth:
 
     def _integral(self) -> bool:
         return all(np.isfinite(a).all() and not np.any(a % 1) for a in (self._x, self._w, self._b) if a is not None)
+
+    def flushable(self, geometry: Geometry, accumulator: DType) -> Array | None:
+        """Return the most that a sum loses whose subnormal products are taken for zero, (N, O, Y...).
+
+        Args:
+            geometry: the geometry.
+            accumulator: the type that the products are added in.
+
+        Returns:
+            Their count times the smallest normal number; None where no product is subnormal.
+        """
+        count = subnormal_products(self._x, self._w, geometry, SMALLEST_NORMAL[accumulator])
+        return None if count is None else count * SMALLEST_NORMAL[accumulator]
 
     def poisoned(self, geometry: Geometry) -> Mask:
         """Return where, (O, Y...), a tap that is NaN or infinity meets no element of the data.

@@ -129,7 +129,8 @@ def _expected(problem: Problem) -> Iterator[str]:
 
 
 def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[str]:
-    yield f"{record.verdict.kind}{', with the index in NCX' if isinstance(record.verdict, ver.Differed) else ''}:"
+    compared = isinstance(record.verdict, ver.Differed | ver.ExceedsSummationBound)
+    yield f"{record.verdict.kind}{', with the index in NCX' if compared else ''}:"
     yield ""
     yield _fenced(phrase(record.verdict))
     if isinstance(record.verdict, ver.Died) and record.verdict.stderr:

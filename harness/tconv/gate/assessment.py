@@ -45,6 +45,16 @@ class WaiverUse:
     agreeing: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A note of verdicts: what it means, how many records have it, and the shortest of their ids."""
+
+    name: str
+    meaning: str
+    count: int
+    example: str
+
+
 @dataclass(frozen=True)
 class Assessment:
     """What the gate says of a run.
@@ -95,6 +105,19 @@ class Assessment:
         return Counter(member.status for member in self.judged)
 
     @cached_property
+    def notes(self) -> list[Noted]:
+        """The notes of the verdicts, the most frequent first: all reports show these."""
+        cases: dict[str, list[str]] = {}
+        for record in self.run.records:
+            if isinstance(record.verdict, ver.Agreed | ver.Disputed | ver.Mistrusted):
+                for note in record.verdict.notes:
+                    cases.setdefault(note, []).append(record.case)
+        return [
+            Noted(note, ver.NOTES.get(note, ""), len(ids), min(ids, key=lambda case: (len(case), case)))
+            for note, ids in sorted(cases.items(), key=lambda item: (-len(item[1]), item[0]))
+        ]
+
+    @cached_property
     def red(self) -> list[str]:
         """Why the gate is red, in sentences; none where it is green."""
         failed = self.counts[Status.FAILED]
@@ -120,9 +143,24 @@ class Assessment:
                 f"a process died in {len(self.harmed)} cases that do not die alone, such as {first.case} "
                 f"({first.harmed}): some earlier case has harmed it, and no waiver says which"
             )
+        reasons += self._untrusted()
         if not self.counts[Status.PASSED]:
             reasons.append("not one case passed, so nothing was shown")
         return reasons
+
+    def _untrusted(self) -> Iterator[str]:
+        """Yield a reason for each element type of mistrusted values of which no value of the run agreed exactly."""
+        mistrusted = Counter(self._type(member) for member in self.judged if member.status is Status.MISTRUSTED)
+        exact = {self._type(member) for member in self.judged if member.record.verdict == ver.Agreed("exact")}
+        for dtype, count in mistrusted.items():
+            if dtype not in exact:
+                yield (
+                    f"{count} {'case' if count == 1 else 'cases'} of {dtype} would pass as zeros too, and no case of "
+                    f"{dtype} agrees exactly; run cases on integers of this type, too"
+                )
+
+    def _type(self, member: Judged) -> str:
+        return self.facts.get(member.record.case, {}).get("dtype", "an unknown type")
 
 
 def assess(

@@ -22,6 +22,7 @@ class Status(StrEnum):
 
     PASSED = "passed"
     DISPUTED = "disputed"
+    MISTRUSTED = "mistrusted"
     WAIVED = "waived"
     REPORTED = "reported"
     UNSUPPORTED = "unsupported"
@@ -64,6 +65,8 @@ def judged(
             return Judged(
                 record, Status.WAIVED if waiver else Status.DISPUTED, waiver, waiver.because if waiver else ""
             )
+        case ver.Mistrusted(untested, of):
+            return Judged(record, Status.MISTRUSTED, reason=f"{untested} of {of} elements would pass as zero")
         case ver.Inexpressible(reason):
             return Judged(record, Status.INEXPRESSIBLE, reason=reason)
         case ver.Unsupported(reason):
@@ -78,6 +81,7 @@ def judged(
             ver.AcceptedInvalid()
             | ver.Inconsistent()
             | ver.Differed()
+            | ver.ExceedsSummationBound()
             | ver.WrongShape()
             | ver.WrongDtype()
             | ver.RefusedValid()

@@ -107,7 +107,7 @@ class CaseItem(pytest.Item):
                 pytest.xfail(judged.reason)
             case Status.FAILED | Status.WAIVED:
                 raise FailedCase(judged)
-            case Status.UNSUPPORTED | Status.INEXPRESSIBLE:
+            case Status.UNSUPPORTED | Status.INEXPRESSIBLE | Status.MISTRUSTED:
                 pytest.skip(judged.reason)
             case _:
                 pass

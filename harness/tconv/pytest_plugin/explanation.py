@@ -47,7 +47,7 @@ def of(judged: Judged, backend: str, root: Path) -> Iterator[str]:
 
 def _compared(verdict: ver.Verdict) -> Iterator[str]:
     match verdict:
-        case ver.Differed():
+        case ver.Differed() | ver.ExceedsSummationBound():
             at = ",".join(map(str, verdict.first))
             yield _line("expected", f"{verdict.expected:.9g} at [{at}]")
             yield _line("actual", f"{verdict.actual:.9g} at [{at}]")

@@ -45,7 +45,7 @@ def failure(record: Record) -> Failure | None:
     """Return the failure that a record shows; None where the backend agreed, or did not run."""
     verdict = record.verdict
     match verdict:
-        case ver.Agreed() | ver.Inexpressible():
+        case ver.Agreed() | ver.Mistrusted() | ver.Inexpressible():
             return None
         case ver.RefusedValid(words) | ver.Broke(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
             pass
@@ -54,7 +54,7 @@ def failure(record: Record) -> Failure | None:
         case ver.Disputed(readings) | ver.Inconsistent(readings):
             message = verdict.message if isinstance(verdict, ver.Disputed) else None
             words = " ".join(filter(None, (str(Together(readings)), message)))
-        case ver.Differed() | ver.WrongShape() | ver.TimedOut() | ver.Unstable():
+        case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape() | ver.TimedOut() | ver.Unstable():
             words = ""
         case _:
             assert_never(verdict)

@@ -23,7 +23,9 @@ def phrase(verdict: ver.Verdict) -> str:
             return ", ".join((rule, *notes))
         case ver.Disputed() | ver.Inconsistent():
             return _disputed(verdict)
-        case ver.Differed():
+        case ver.Mistrusted():
+            return _mistrusted(verdict)
+        case ver.Differed() | ver.ExceedsSummationBound():
             place = ",".join(map(str, verdict.first))
             worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
             return (
@@ -32,13 +34,17 @@ def phrase(verdict: ver.Verdict) -> str:
             )
         case ver.WrongShape(expected, actual) | ver.WrongDtype(expected, actual):
             return f"must be {_bracketed(expected)} (got {_bracketed(actual)})"
-        case ver.RefusedValid(message) | ver.Broke(message) | ver.Unstable(message):
+        case (
+            ver.RefusedValid(text)
+            | ver.Broke(text)
+            | ver.Unstable(text)
+            | ver.Unsupported(text)
+            | ver.Inexpressible(text)
+        ):
             # A runtime's own message may have several lines and escape codes.
-            return one_line(message)
+            return one_line(text)
         case ver.AcceptedInvalid(constraint):
             return f"breaks {constraint}, and was answered"
-        case ver.Unsupported(reason) | ver.Inexpressible(reason):
-            return one_line(reason)
         case ver.Died(cause, stderr):
             last_line = one_line(stderr.strip().rpartition("\n")[2])
             return f"{cause}: {last_line}" if last_line else cause
@@ -54,6 +60,11 @@ def _disputed(verdict: ver.Disputed | ver.Inconsistent) -> str:
     if verdict.rule == "refusal":
         return f"refused, as {' or '.join(verdict.readings)} says: {one_line(verdict.message or '')}"
     return f"follows {Together(verdict.readings)}" + (f" ({', '.join(verdict.notes)})" if verdict.notes else "")
+
+
+def _mistrusted(verdict: ver.Mistrusted) -> str:
+    follows = (f"follows {Together(verdict.readings)}",) if verdict.readings else ()
+    return ", ".join((f"{verdict.untested} of {verdict.of} elements would pass as zero", *follows, *verdict.notes))
 
 
 def headline(verdict: ver.Verdict) -> str:

@@ -54,6 +54,13 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             total="as another reading of the same text says",
             heading="disputed readings that it follows",
         ),
+        Status.MISTRUSTED: Look(
+            symbol="≈",
+            meaning="within a bound that zeros would be within too; red where no case of the type agrees exactly",
+            style="bright_yellow",
+            total="within a bound that zeros would be within too",
+            heading="mistrusted",
+        ),
         Status.WAIVED: Look(
             symbol="~",
             meaning="a known deviation, with a waiver",

@@ -57,6 +57,8 @@ def show(assessment: Assessment, page: Path | None) -> None:
     for status in Status:
         if assessment.counts[status] and (heading := STATUSES[status].heading):
             out.print(_grouped(heading, assessment, status))
+    if assessment.notes:
+        out.print(_noted(assessment))
     for note in _notes(assessment):
         out.print(f"note: {note}", markup=False)
     for reason in assessment.red:
@@ -77,6 +79,22 @@ def _totals(assessment: Assessment) -> Table:
         if counts[status] or status in (Status.PASSED, Status.FAILED):
             style = STATUSES[status].style if counts[status] else "dim"
             table.add_row(Text(f"{counts[status]:,}", style=style), Text(status, style=style), STATUSES[status].total)
+    return table
+
+
+def _noted(assessment: Assessment) -> Table:
+    """Return a table with a line for each note of verdicts."""
+    table = _of_causes("noted, and no failure")
+    for note in assessment.notes:
+        table.add_row(f"{note.count:,}", Text(f"{note.name}: {note.meaning}"), Text(shlex.quote(note.example)))
+    return table
+
+
+def _of_causes(title: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("cases", justify="right", no_wrap=True)
+    table.add_column("what", overflow="fold", ratio=2)
+    table.add_column("for example: tconv show", overflow="fold", ratio=3)
     return table
 
 
@@ -103,10 +121,7 @@ def _notes(assessment: Assessment) -> Iterator[str]:
 
 def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
     """Return a table with a line for each cause, the largest first."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("cases", justify="right", no_wrap=True)
-    table.add_column("what", overflow="fold", ratio=2)
-    table.add_column("for example: tconv show", overflow="fold", ratio=3)
+    table = _of_causes(title)
     largest_first = causes(assessment, status)
     for cause in largest_first[:_MOST_GROUPS]:
         table.add_row(f"{cause.count:,}", Text(cause.what), Text(shlex.quote(cause.example)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
@@ -10,30 +9,20 @@ import numpy as np
 from tconv.backends import outcome as out
 from tconv.cases.layouts import data_shape, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.expectation.bound import bound, is_subnormal
 from tconv.expectation.owed import Candidate, Inexpressible, Refuse, Values
 from tconv.verdict import kinds as ver
+from tconv.verdict.comparison import compare
+from tconv.verdict.transform_errors import is_transform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.bound import Bound
     from tconv.expectation.owed import Expectation
     from tconv.expectation.problem import Problem
     from tconv.expectation.truth import Truth
-    from tconv.vocabulary import Array, DataFormat, Mask
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """An output compared with the values of a geometry, in NCX: where it is wrong, and the notes for the verdict."""
-
-    rule: ver.Rule
-    wrong: Mask
-    expected: Array
-    allowed: Array | None
-    notes: tuple[str, ...]
+    from tconv.verdict.comparison import Comparison
+    from tconv.vocabulary import Array, DataFormat
 
 
 def judge(problem: Problem, outcome: out.Outcome, accumulates: Mapping[str, str]) -> ver.Verdict:
@@ -104,10 +93,15 @@ def _against_values(
     comparisons = []
     for candidate in candidates:
         comparison = compare(actual, truth, candidate.geometry, accumulates)
+        if comparison.untested and not comparison.wrong.any():
+            return ver.Mistrusted(comparison.untested, actual.size, candidate.readings, comparison.notes)
         if not comparison.wrong.any():
             return _followed(candidate, comparison.rule, comparison.notes)
         comparisons.append(comparison)
-    return _differed(comparisons[0], actual)
+    for candidate, comparison in zip(candidates, comparisons, strict=True):
+        if is_transform(actual, truth, candidate.geometry):
+            return _differed(ver.ExceedsSummationBound, comparison, actual)
+    return _differed(ver.Differed, comparisons[0], actual)
 
 
 def _followed(candidate: Candidate, rule: ver.Rule, notes: tuple[str, ...]) -> ver.Verdict:
@@ -121,67 +115,10 @@ def _dtype_name(array: Array) -> str:
     return str(_DTYPE_NAMES.get(array.dtype, array.dtype))
 
 
-def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Comparison:
-    """Compare an NCX output with the reference under a geometry."""
-    expected = truth.values(geometry)
-    with np.errstate(invalid="ignore"):
-        actual = actual.astype(np.float64)
-        wrong: Mask = (actual != expected) & ~(np.isnan(actual) & np.isnan(expected))
-    if truth.exact(geometry):
-        return Comparison("exact", wrong, expected, None, ())
-    limits = bound(truth.terms(geometry), truth.dtype, accumulates)
-    with np.errstate(invalid="ignore"):
-        distance = np.abs(actual - expected)
-    return _within(actual, expected, distance, wrong, limits, truth, geometry)
-
-
-def _within(
-    actual: Array, expected: Array, distance: Array, unequal: Mask, limits: Bound, truth: Truth, geometry: Geometry
-) -> Comparison:
-    """Compare real numbers: unequal ones that the bound, overflow, inserted zeros or flushing allow are not wrong."""
-    notes = []
-    infinite = np.isinf(actual) & limits.may_overflow & (np.sign(actual) == np.sign(expected))
-    wrong = unequal & ~near(actual, expected, limits.allowed) & ~infinite
-    inserted = wrong & np.isnan(actual)
-    if inserted.any():
-        inserted &= truth.poisoned(geometry)
-    if inserted.any():
-        notes.append("nan-from-inserted-zeros")
-        wrong &= ~inserted
-    flushed = _flushed(actual, expected, truth)
-    if flushed.any():
-        notes.append("flushed-subnormals")
-        wrong &= ~flushed
-    if (unequal & ~wrong & ~infinite & ~inserted & ~flushed & (distance > limits.warning)).any():
-        notes.append("reduced-precision")
-    return Comparison("bound", wrong, expected, limits.allowed, tuple(notes))
-
-
-def near(actual: Array, expected: Array, allowed: Array) -> Mask:
-    """Return where numbers are as near as is allowed.
-
-    Nothing is near where infinity is owed: the distance of a finite number is infinite, and so is the bound.
-    """
-    with np.errstate(invalid="ignore"):
-        # Comparing with NaN is false, so a NaN in the distance or the bound is not near.
-        close: Mask = (np.abs(actual - expected) <= allowed) & np.isfinite(actual) & np.isfinite(expected)
-    return close
-
-
-def _flushed(actual: Array, expected: Array, truth: Truth) -> Mask:
-    """Return where zero is allowed for a subnormal result.
-
-    It is where operands are subnormal too and the backend gives no subnormal at all: a backend that gives some does not
-    flush, so its zeros are wrong.
-    """
-    flushed: Mask = (actual == 0) & is_subnormal(expected, truth.dtype)
-    if not flushed.any() or (truth.subnormal and not is_subnormal(actual, truth.dtype).any()):
-        return flushed
-    return np.zeros_like(flushed)
-
-
-def _differed(comparison: Comparison, actual: Array) -> ver.Differed:
-    """Return the verdict with the first wrong element and the worst one."""
+def _differed(
+    kind: type[ver.Differed | ver.ExceedsSummationBound], comparison: Comparison, actual: Array
+) -> ver.Differed | ver.ExceedsSummationBound:
+    """Return the verdict of a kind with the first wrong element and the worst one."""
     places = np.argwhere(comparison.wrong)
     first = tuple(int(i) for i in places[0])
     with np.errstate(invalid="ignore"):
@@ -191,7 +128,7 @@ def _differed(comparison: Comparison, actual: Array) -> ver.Differed:
         with np.errstate(invalid="ignore", divide="ignore"):
             ratios = (np.abs(actual - comparison.expected) / comparison.allowed)[comparison.wrong]
         worst = float(np.nanmax(ratios)) if not np.isnan(ratios).all() else None
-    return ver.Differed(
+    return kind(
         comparison.rule,
         len(places),
         actual.size,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from tconv.backends.outcome import Broke, Died, Recorded, TimedOut, Unsupported
@@ -10,14 +11,17 @@ from tconv.dialects.known_names import RecordedConstraint  # noqa: TC001 - the f
 
 __all__ = [
     "KINDS",
+    "NOTES",
     "AcceptedInvalid",
     "Agreed",
     "Broke",
     "Died",
     "Differed",
     "Disputed",
+    "ExceedsSummationBound",
     "Inconsistent",
     "Inexpressible",
+    "Mistrusted",
     "RefusedValid",
     "Rule",
     "TimedOut",
@@ -32,13 +36,24 @@ Rule = Literal["exact", "bound", "shape", "refusal"]
 """What was compared: values exactly, values within the derived bound, the shape alone, or a refusal that is owed."""
 
 
+NOTES = MappingProxyType(
+    {
+        "reduced-precision": "within the bound, and less accurate than sums in this type are",
+        "flushed-subnormals": "zero for subnormal results, or sums without their subnormal products",
+        "nan-from-inserted-zeros": "NaN where a tap that is NaN or infinite meets no data, only an inserted zero",
+        "overflow-of-a-partial-sum": "an infinity or NaN for a finite sum that overflows in some order",
+    }
+)
+"""What a verdict may note without being a failure, and what each note means."""
+
+
 @dataclass(frozen=True, slots=True)
 class Agreed(Recorded):
     """The backend does what the dialect's text says.
 
     Attributes:
         rule: how it was compared.
-        notes: what is reported without being a failure: reduced-precision, flushed-subnormals, nan-from-inserted-zeros.
+        notes: what is reported without being a failure, of `NOTES`.
     """
 
     rule: Rule
@@ -81,6 +96,24 @@ class Inconsistent(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
+class Mistrusted(Recorded):
+    """Values are within a bound that zeros in their place would be within too: nothing is shown of them.
+
+    Attributes:
+        untested: how many elements owe a number other than zero, and would pass as zero.
+        of: how many elements there are.
+        readings: the readings that give the values, where they are not the primary ones.
+        notes: as of a verdict that agrees.
+    """
+
+    untested: int
+    of: int
+    readings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    kind: Literal["mistrusted"] = "mistrusted"
+
+
+@dataclass(frozen=True, slots=True)
 class Differed(Recorded):
     """Values differ.
 
@@ -102,6 +135,35 @@ class Differed(Recorded):
     actual: float
     worst: float | None = None
     kind: Literal["differed"] = "differed"
+
+
+@dataclass(frozen=True, slots=True)
+class ExceedsSummationBound(Recorded):
+    """Values are off by more than any sum of the products is, and by no more than a transform algorithm is.
+
+    Attributes:
+        rule: how they were compared.
+        wrong: how many elements differ.
+        of: how many there are.
+        first: the index of the first that differs, in NCX order.
+        expected: the reference's value there.
+        actual: the backend's value there.
+        worst: the largest |actual - expected| in units of what was allowed there; None under the exact rule.
+    """
+
+    rule: Rule
+    wrong: int
+    of: int
+    first: tuple[int, ...]
+    expected: float
+    actual: float
+    worst: float | None = None
+    kind: Literal["exceeds-summation-bound"] = "exceeds-summation-bound"
+
+    @property
+    def differed(self) -> Differed:
+        """The same figures as a difference, for an output that has another cause."""
+        return Differed(self.rule, self.wrong, self.of, self.first, self.expected, self.actual, self.worst)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +226,9 @@ Verdict = (
     Agreed
     | Disputed
     | Inconsistent
+    | Mistrusted
     | Differed
+    | ExceedsSummationBound
     | WrongShape
     | WrongDtype
     | RefusedValid

@@ -35,7 +35,9 @@ def _sums_in(narrow: DType) -> PrecisionOtherwise:
 
     def accounts(actual: Array, terms: Terms, dtype: DType) -> bool:
         got = actual.astype(np.float64)
-        if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] or not np.array_equal(_nearest(got, narrow), got):
+        if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] or not np.array_equal(
+            _nearest(got, narrow), got, equal_nan=True
+        ):
             return False
         # Where what is owed has few bits, as small integers have, an output of few bits is no evidence.
         wrong = (got != terms.y) & np.isfinite(terms.y)

@@ -39,13 +39,13 @@ def _figure(verdict: ver.Verdict, name: str, value: object, data_format: str) ->
             name = f"{name} shape, {data_format}" if data_format else f"{name} shape"
         case ver.WrongDtype(), _:
             name = f"{name} type"
-        case ver.Differed(), "first":
+        case ver.Differed() | ver.ExceedsSummationBound(), "first":
             name = "first, NCX"
-        case ver.Differed(), "expected" | "actual":
+        case ver.Differed() | ver.ExceedsSummationBound(), "expected" | "actual":
             name = f"{name} there"
-        case ver.Differed(of=of), "wrong":
+        case (ver.Differed(of=of) | ver.ExceedsSummationBound(of=of), "wrong") | (ver.Mistrusted(of=of), "untested"):
             figure = f"{figure} of {of}"
-        case ver.Differed(worst=float(worst)), "worst":
+        case ver.Differed(worst=float(worst)) | ver.ExceedsSummationBound(worst=float(worst)), "worst":
             figure = f"{worst:.4g} times what is allowed there"
         case _, "rule":
             figure = next((words for rule, words in _RULES.items() if rule == value), figure)
@@ -60,7 +60,7 @@ def prose(verdict: ver.Verdict) -> list[tuple[str, str]]:
 
 def readings(verdict: ver.Verdict) -> tuple[str, ...]:
     """Return the names of the readings that the backend follows instead of the primary ones."""
-    return verdict.readings if isinstance(verdict, ver.Disputed) else ()
+    return verdict.readings if isinstance(verdict, ver.Disputed | ver.Mistrusted) else ()
 
 
 def text(value: object) -> str:

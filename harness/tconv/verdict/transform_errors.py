@@ -1,0 +1,114 @@
+"""Whether wrong values have the errors of a transform algorithm: small by norms, and spread over the output.
+
+A dropped product, a wrong tap or one spoilt element has errors of other sizes or in other places, see `is_transform`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.expectation.bound import bound, last_roundings
+from tconv.expectation.reference import definition
+from tconv.expectation.transforms import fft_deviation, winograd_deviation
+
+if TYPE_CHECKING:
+    from tconv.dialects.geometry import Geometry
+    from tconv.expectation.truth import Truth
+    from tconv.vocabulary import Array, Float64s, Mask
+
+_LARGEST = 8.0
+"""The largest error in units of the root mean square: of a million normal numbers the largest is 4.9, and the outputs
+of one tile have different deviations."""
+_REMARKABLE = 2.5
+"""Roundings of a sum are hardly ever above so many times the largest root mean square that they have."""
+_FEWEST = 3
+"""At least so many elements are off."""
+_SHARE = 64
+"""At least one of so many is further off than the root mean square of roundings."""
+_SHARE_REMARKABLE = 512
+"""At least one of so many is remarkably far off."""
+
+
+def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
+    """Return whether an output that is no sum of the products is as far off as a transform of f32 or f64 is.
+
+    All of these must hold: every element is finite. The errors are within the deviation of F(4, 3) or of an FFT, as a
+    root mean square, and none is beyond eight times that. They are spread: one element of 64 is further off than
+    roundings of a sum usually are. No product, and no bias, of each output channel accounts for them. On integers,
+    errors are fractions: a wrong product or tap is off by a whole number.
+
+    Args:
+        actual: the output, (N, O, Y...).
+        truth: the reference of the same operands.
+        geometry: a geometry with the shape of the output.
+    """
+    expected = truth.values(geometry)
+    if not actual.size or not (np.isfinite(actual).all() and np.isfinite(expected).all()):
+        return False
+    error = actual.astype(np.float64) - expected
+    distance = np.maximum(np.abs(error) - last_roundings(truth.terms(geometry), truth.dtype), 0.0)
+    if not _is_small(distance, truth, geometry):
+        return False
+    if truth.exact(geometry):
+        return _is_spread(error % 1 != 0)
+    line = bound(truth.terms(geometry), truth.dtype, {}).deviation
+    return _is_spread(np.abs(error) > line) and _is_more_than_products(error, _REMARKABLE * line, truth, geometry)
+
+
+def _is_small(distance: Float64s, truth: Truth, geometry: Geometry) -> bool:
+    deviation = fft_deviation(truth.operands, truth.dtype, geometry)
+    deviation = np.maximum(deviation, winograd_deviation(truth.operands, truth.dtype, geometry))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(distance == 0, 0.0, distance / deviation)
+    return bool(ratio.max() <= _LARGEST and np.sqrt(np.mean(ratio**2)) <= 1)
+
+
+def _is_spread(off: Mask) -> bool:
+    return bool(off.sum() >= max(_FEWEST, off.size / _SHARE))
+
+
+def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geometry: Geometry) -> bool:
+    """Return whether most of what is off stays off where a product or the bias of each output channel is made good."""
+    off = (np.abs(error) > line).sum(axis=(0, *range(2, error.ndim)))
+    ones = np.ones((error.shape[0], 1, *error.shape[2:]))
+    # A wrong bias is the same error everywhere in its channel.
+    left = [_left(error[:, channel], line[:, channel], ones) for channel in range(error.shape[1])]
+    left = np.minimum(off, left)
+    x, (inputs, outputs) = truth.operands["x"], truth.operands["w"].shape[:2]
+    share = inputs // geometry.groups
+    identity = np.tile(np.eye(share), (geometry.groups, 1)).reshape(inputs, share, *(1,) * len(geometry.kernel))
+    for k in np.ndindex(*geometry.kernel):
+        # The data under one tap, at every element of the output.
+        data = definition(x, identity, None, _tap_alone(k, geometry))
+        for channel in np.flatnonzero(left):
+            first = channel // outputs * share
+            fewest = _left(error[:, channel], line[:, channel], data[:, first : first + share])
+            left[channel] = min(left[channel], fewest)
+    return bool(left.sum() >= max(_FEWEST, off.sum() / 2, error.size / _SHARE_REMARKABLE))
+
+
+def _tap_alone(k: tuple[int, ...], geometry: Geometry) -> Geometry:
+    begins = zip(geometry.pads_begin, k, geometry.dilations, strict=True)
+    return replace(geometry, kernel=(1,) * len(k), pads_begin=tuple(begin - tap * d for begin, tap, d in begins))
+
+
+def _left(error: Float64s, line: Float64s, data: Float64s) -> int:
+    """Return how many elements are above a line, less the product of the weight that leaves the fewest.
+
+    The weight is taken from the element that is furthest off, in units of the line: there roundings matter least.
+
+    Args:
+        error: the errors, (N, Y...).
+        line: what roundings of a sum hardly ever are, (N, Y...).
+        data: what the weights of one tap are multiplied with, (N, C, Y...).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        furthest = int(np.argmax(np.where(error == 0, 0.0, np.abs(error) / line)))
+        weights = error.flat[furthest] / np.moveaxis(data, 1, -1).reshape(error.size, -1)[furthest]
+        weights = np.where(np.isfinite(weights), weights, 0.0).reshape(-1, *(1,) * (error.ndim - 1))
+        rest = np.abs(error[:, None] - weights * data) > line[:, None]
+    fewest: int = rest.sum(axis=(0, *range(2, rest.ndim))).min()
+    return fewest
