@@ -102,7 +102,8 @@ def _tolerance(problem: Problem) -> dict[str, Array]:
     """Return how far each element may be from the reference, in the call's layout; nothing where every bit counts.
 
     `reference` is the exact output, before it is rounded, and `allowed` the distance from it. An element may also be
-    infinite where it `overflows`, NaN where it is `poisoned` by inserted zeros, and zero where it is `subnormal` and
+    infinite where it `overflows`, or where a partial sum `rises` or `falls` beyond every number, NaN where it does both
+    or is `poisoned` by inserted zeros, and zero where it is `subnormal` and
     the runtime flushes such numbers.
     """
     if problem.values is None:
@@ -115,6 +116,8 @@ def _tolerance(problem: Problem) -> dict[str, Array]:
         "reference": values,
         "allowed": limits.allowed,
         "overflows": limits.may_overflow,
+        "rises": limits.rises,
+        "falls": limits.falls,
         "poisoned": np.broadcast_to(truth.poisoned(geometry), values.shape),
         "subnormal": is_subnormal(values, dtype) & truth.subnormal,
     }

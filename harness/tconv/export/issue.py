@@ -34,10 +34,12 @@ _SHOWN = 256
 TITLES = {
     "inconsistent": "answers one question of its text in several ways",
     "differed": "gives wrong values",
+    "exceeds-summation-bound": "gives values that are less exact than sums are",
     "wrong-shape": "gives an output of the wrong shape",
     "wrong-dtype": "gives an output of the wrong type",
     "refused-valid": "refuses a valid call",
     "accepted-invalid": "answers an invalid call",
+    "mistrusted": "gives values that no bound can test",
     "unsupported": "does not implement a valid call",
     "died": "dies",
     "timed-out": "does not answer",

@@ -84,7 +84,8 @@ def wrong(actual, expected):
         return unequal
     near = (np.abs(got - owed) <= limits["allowed"]) & np.isfinite(got) & np.isfinite(owed)
     infinite = np.isinf(got) & limits["overflows"] & (np.sign(got) == np.sign(owed))
-    inserted = np.isnan(got) & limits["poisoned"]
+    infinite |= (np.isposinf(got) & limits["rises"]) | (np.isneginf(got) & limits["falls"])
+    inserted = np.isnan(got) & (limits["poisoned"] | (limits["rises"] & limits["falls"]))
     kept = ((got != 0) & (np.abs(got) < SMALLEST_NORMAL)).any()
     flushed = (got == 0) & limits["subnormal"] & ~kept
     return unequal & ~near & ~infinite & ~inserted & ~flushed
