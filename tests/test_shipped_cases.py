@@ -120,6 +120,8 @@ def _presented(shapes: str, source: str) -> Callable[[Case], bool]:
     return lambda c: (c.shapes, c.filter_source) == (shapes, source)
 
 
+_APART = ("initializer", "input")
+
 ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
     "padding": {
         **{f"{mode} alone": _modes(mode, sized=False) for mode in AutoPad},
@@ -208,6 +210,12 @@ ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
     "presentation": {
         **{f"{one}, {two}": _presented(one, two) for one in ("static", "symbolic") for two in ("initializer", "input")},
         "attributes left away": lambda c: c.omit,
+        "no rank": lambda c: c.shapes == "unranked",
+        "data as a constant": lambda c: c.data_source == "initializer",
+        "bias fed beside a constant filter": lambda c: c.b and (c.filter_source, c.bias_source) == _APART,
+        "output_shape fed": lambda c: c.sources.get("output_shape") == "input",
+        "output_shape beside symbols": lambda c: c.attributes.output_shape and c.shapes == "symbolic",
+        "output_padding beside symbols": lambda c: c.attributes.output_padding and c.shapes == "symbolic",
     },
     "porting": {
         **{f"{mode} asked": lambda c, m=mode: c.attributes.auto_pad == m for mode in ("same_upper", "same_lower")},

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from tconv.backends import BackendInfo
 from tconv.backends.outcome import Produced, Refused, Unsupported
-from tconv.backends.resolved_call import ALL_DIALECT_NAMES, geometry_of
+from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of
 from tconv.cases.layouts import permutation
 from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat, FilterFormat
@@ -52,6 +52,8 @@ class Torch:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Run one call, its geometry resolved first."""
+        if call.shapes != "static":
+            return DECLARES_NO_SHAPE
         geometry = geometry_of(call)
         if isinstance(geometry, Refused):
             return geometry

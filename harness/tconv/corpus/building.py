@@ -32,7 +32,10 @@ DEFAULTS: dict[str, Any] = {
     "data": "integers",
     "seed": 0,
     "shapes": "static",
+    "data_source": "input",
     "filter_source": "initializer",
+    "output_shape_source": "initializer",
+    "spelling": "library",
 }
 """The settings that are used where a case has none."""
 _OPERANDS = ("x", "w", "b")
@@ -86,6 +89,7 @@ def build(
     kernel = _per_axis(settings["kernel"], len(spatial))
     attributes = _attributes(settings, spatial, kernel)
     operands = _operands(settings, spatial, kernel)
+    facts = settings | {"bias_source": settings.get("bias_source", settings["filter_source"])}
     case = Case(
         case_id,
         attributes,
@@ -100,10 +104,14 @@ def build(
         smoke,
         about,
         tuple(cites),
-        {key: label(_unwrapped(value)) for key, value in settings.items() if key not in _OPERANDS}
+        {key: label(_unwrapped(value)) for key, value in facts.items() if key not in _OPERANDS}
         | _derived(attributes, spatial, kernel)
         | {"empty": _empty(operands["x"].shape, operands["w"].shape)}
         | dict(labels),
+        settings["data_source"],
+        settings.get("bias_source"),
+        settings["output_shape_source"],
+        settings["spelling"],
     )
     _refuse_impossible(case)
     return case

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from tconv.cases.case import Shapes, Source, Speller
 from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
@@ -82,8 +83,12 @@ class Settings(Part):
     x: OperandSettings | None = None
     w: OperandSettings | None = None
     b: OperandSettings | None = None
-    shapes: Literal["static", "symbolic"] | None = None
-    filter_source: Literal["initializer", "input"] | None = None
+    shapes: Shapes | None = None
+    data_source: Source | None = None
+    filter_source: Source | None = None
+    bias_source: Source | None = None
+    output_shape_source: Source | None = None
+    spelling: Speller | None = None
     breaks: ConstraintName | None = None
     omit: Texts[AttributeName] | None = None
 
