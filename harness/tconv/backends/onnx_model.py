@@ -13,7 +13,7 @@ from tconv.dialects import DIALECTS
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
@@ -129,7 +129,9 @@ def _attribute(name: str, value: Value) -> AttributeProto:
 
 def _value_info(tensor: Input, shapes: Shapes) -> onnx.ValueInfoProto:
     symbols = [f"{tensor.name}{axis}" for axis in range(len(tensor.shape))]
-    shape = {"static": list(tensor.shape), "symbolic": symbols, "unranked": None}[shapes]
+    declared: dict[Shapes, Sequence[int | str] | None]
+    declared = {"static": tensor.shape, "symbolic": symbols, "unranked": None}
+    shape = declared[shapes]
     return helper.make_tensor_value_info(tensor.name, ELEMENT_TYPES[tensor.dtype or DType.F32], shape)
 
 

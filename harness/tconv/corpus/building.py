@@ -256,8 +256,9 @@ def _largest_sizes(written: Signature) -> Iterator[int]:
     """Yield, for each axis, a size that no rule exceeds: from the taps' reach, input * stride, and output_shape."""
     output_shape = written.attributes.output_shape or (0,) * written.rank
     axes = zip(written.spatial, written.kernel, *map(written.per_axis, NEUTRAL), output_shape, strict=True)
+    same = written.attributes.auto_pad not in {None, AutoPad.EXPLICIT, AutoPad.VALID}
     for x, k, s, d, begin, end, op, size in axes:
-        yield max(max(reach(x, k, s, d), x * s) + max(op, 0) + max(-begin, 0) + max(-end, 0), size)
+        yield max(max(reach(x, k, s, d), x * s if same else 0) + max(op, 0) + max(-begin, 0) + max(-end, 0), size)
 
 
 _NEEDED = tuple(constraint for constraint in CONSTRAINTS.values() if constraint.needed)

@@ -13,7 +13,7 @@ from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Val
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
 
 _LIMIT = 2**31
-_Number = Annotated[int, Field(ge=-_LIMIT, le=_LIMIT)]
+_Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _Count = Annotated[int, Field(ge=0, le=_LIMIT)]
 _FULL = re.compile(r"full(?:[+-][0-9]{1,6})?")
 

@@ -108,7 +108,7 @@ def _against_values(
     for candidate in candidates:
         comparison = compare(actual, truth, candidate.geometry, accumulates)
         if not comparison.wrong.any():
-            return _followed(candidate, comparison.rule, comparison.notes)
+            return _followed(candidate, comparison.rule, (*outcome.notes, *comparison.notes))
         comparisons.append(comparison)
     return _differed(comparisons[0], actual)
 
