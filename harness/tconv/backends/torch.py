@@ -1,7 +1,7 @@
 """PyTorch's conv_transpose1d, 2d and 3d, which the reference is also checked against, in float64.
 
 Where its own padding, output_padding and bias can say the geometry, they do. What they cannot say, such as pads that
-differ from side to side, runs without them: the output is cropped, the bias is added, and the answer is marked `cropped`.
+differ from side to side, runs without them: the output is cropped, the bias is added, the answer is marked `cropped`.
 """
 
 from __future__ import annotations
