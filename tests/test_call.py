@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX, case
@@ -275,14 +276,31 @@ def test_constants_and_types() -> None:
         assert call.dtype is DType.BF16
 
 
+def test_each_input_is_a_constant_or_fed() -> None:
+    """Data is fed unless the case says otherwise, a bias is what the filter is, and output_shape is a constant."""
+    call = said(ONNX_22, bias=(6,), data_source="initializer", bias_source="input")
+    assert {one.role: one.constant for one in call.inputs} == {"x": True, "w": True, "b": False}
+    sized = said(OPENVINO, output_shape=(9, 8), output_shape_source="input")
+    assert {one.role: one.constant for one in sized.inputs} == {"x": False, "w": True, "output_shape": False}
+    assert said(OPENVINO, output_shape=(9, 8)).inputs[-1].constant
+
+
+def test_a_fed_output_shape_is_among_the_feeds() -> None:
+    """Its integers are the call's own; the arrays of a case are those of its operands."""
+    call = said(OPENVINO, output_shape=(9, 8), output_shape_source="input")
+    fed = call.feeds({"x": np.zeros(1), "w": np.zeros(1)})
+    assert list(fed) == ["data", "output_shape"]
+    assert (fed["output_shape"].dtype, fed["output_shape"].tolist()) == (np.int64, [9, 8])
+
+
 def test_the_calls_facts() -> None:
     """A call knows its dialect, rank, groups, whether sizes are symbols, and the data's type, which is the output's."""
     assert said(GROUPED).rank == 2
     mixed = plane(dtype=DType.F16)
     assert express(replace(mixed, w=replace(mixed.w, dtype=DType.F32)), DIALECTS[ONNX_11]).dtype is DType.F16
     call = said(ONNX_11, shapes="symbolic")
-    assert (call.dialect.name, call.rank, call.groups, call.symbolic) == (ONNX_11, 2, 1, True)
-    assert not said(ONNX_11).symbolic
+    assert (call.dialect.name, call.rank, call.groups, call.shapes) == (ONNX_11, 2, 1, "symbolic")
+    assert said(ONNX_11).shapes == "static"
 
 
 @pytest.mark.parametrize(

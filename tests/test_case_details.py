@@ -57,7 +57,7 @@ def test_the_case_itself() -> None:
         "  w  f16 [2, 3, 3] normal seed 0",
         "  b  f16 [3] normal seed 0",
         "  attributes  strides=[2], auto_pad=valid",
-        "  sizes symbolic, filter as input",
+        "  sizes symbolic, data as input, filter as input, bias as input",
     ]
 
 
@@ -68,7 +68,7 @@ def test_what_a_case_does_not_say_is_not_told() -> None:
         "  x  f32 [1, 1, 2] integers seed 0",
         "  w  f32 [1, 1, 1] integers seed 0",
         "  attributes  none",
-        "  sizes static, filter as initializer",
+        "  sizes static, data as input, filter as initializer",
     ]
 
 

@@ -275,6 +275,17 @@ def test_what_cannot_be_written_cannot_be_broken(
         assert isinstance(owes(dialect, data_format="NCHW", breaks="data-format-known"), Refuse)
 
 
+def test_output_shape_is_fed_where_it_is_an_input() -> None:
+    """Where it is an attribute a case that feeds it cannot be said; where none is given, nothing is fed."""
+    fed = {"output_shape": (6, 7), "output_shape_source": "input"}
+    for dialect in (OPENVINO, ONEDNN_BACKPROP):
+        assert isinstance(owes(dialect, **fed), Values)
+    refused = owes(ONNX_11, **fed)
+    assert isinstance(refused, Inexpressible)
+    assert "output_shape is an attribute" in refused.reason
+    assert isinstance(owes(ONNX_11, output_shape_source="input"), Values)
+
+
 def test_operands_are_part_of_validity() -> None:
     """Operands that do not fit are broken constraints like any other, in every text that speaks of them."""
     unfit = case((5, 7), (3, 2), channels=4, filters=6, breaks="filter-channels-match")

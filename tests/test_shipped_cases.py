@@ -13,11 +13,11 @@ import pytest
 from strategies import BACKPROP, ONEDNN, ONNX, onnx_examples
 from tconv.cases.call import express, signature
 from tconv.cases.operands import make_operands
-from tconv.dialects import DIALECTS, Absent
+from tconv.dialects import DIALECTS, Absent, Stated
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
 from tconv.dialects.readings import Together
-from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation, writable
 from tconv.expectation.truth import Truth
 from tconv.vocabulary import AutoPad, DType
 
@@ -120,6 +120,8 @@ def _presented(shapes: str, source: str) -> Callable[[Case], bool]:
     return lambda c: (c.shapes, c.filter_source) == (shapes, source)
 
 
+_APART = ("initializer", "input")
+
 ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
     "padding": {
         **{f"{mode} alone": _modes(mode, sized=False) for mode in AutoPad},
@@ -208,6 +210,12 @@ ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
     "presentation": {
         **{f"{one}, {two}": _presented(one, two) for one in ("static", "symbolic") for two in ("initializer", "input")},
         "attributes left away": lambda c: c.omit,
+        "no rank": lambda c: c.shapes == "unranked",
+        "data as a constant": lambda c: c.data_source == "initializer",
+        "bias fed beside a constant filter": lambda c: c.b and (c.filter_source, c.bias_source) == _APART,
+        "output_shape fed": lambda c: c.sources.get("output_shape") == "input",
+        "output_shape beside symbols": lambda c: c.attributes.output_shape and c.shapes == "symbolic",
+        "output_padding beside symbols": lambda c: c.attributes.output_padding and c.shapes == "symbolic",
     },
     "porting": {
         **{f"{mode} asked": lambda c, m=mode: c.attributes.auto_pad == m for mode in ("same_upper", "same_lower")},
@@ -472,6 +480,21 @@ def test_the_example_of_openvino(gate: Gate) -> None:
     assert dict(express(case, row).attributes) == {
         "strides": (2, 2), "dilations": (1, 1), "pads_begin": (1, 1), "pads_end": (1, 1),
     }  # fmt: skip
+
+
+def test_every_stated_constraint_is_broken_more_than_once(gate: Gate) -> None:
+    """A dialect is asked at least two cases of each constraint that it states and that its words can break."""
+    for name, dialect in DIALECTS.items():
+        owed = [expected for _, expected in gate.owed[name] if isinstance(expected, Refuse)]
+        counts = Counter(expected.violation.constraint for expected in owed if expected.stated)
+        stated = {constraint for constraint, answer in dialect.constraints.items() if isinstance(answer, Stated)}
+        if "auto_pad" not in dialect.spelling.attributes:
+            stated -= {"pads-without-auto-pad"}
+        for constraint in stated:
+            broken = [case.signature for case in gate.cases if case.breaks == constraint]
+            found = [fault for one in broken if (fault := CONSTRAINTS[constraint].violation(one))]
+            if not found or any(writable(fault.attribute, dialect) for fault in found):
+                assert counts[constraint] >= 2 or not broken, (name, constraint)
 
 
 def test_examples_by_hand_are_hand_sized(gate: Gate) -> None:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CITES = (Cite("onnx/ConvTranspose-22", "doc"),)
-CONTENT = ("attributes", "x", "w", "b", "shapes", "filter_source", "breaks", "omit", "expected", "smoke", "about")
+CONTENT = (
+    "attributes", "x", "w", "b", "shapes", "data_source", "filter_source", "bias_source", "output_shape_source",
+    "spelling", "breaks", "omit", "expected", "smoke", "about",
+)  # fmt: skip
 FILLS = ("integers", "normal", "wide", "wide-full", "ones", "impulse", "special", "nan", "negative-zero", "subnormal")
 
 
@@ -72,10 +75,14 @@ def cases(draw: st.DrawFn) -> Case:
         draw(operands((1, inputs, *x))),
         draw(operands((inputs, outputs, *w))),
         bias,
-        draw(st.sampled_from(["static", "symbolic"])),
+        draw(st.sampled_from(["static", "symbolic", "unranked"])),
         draw(st.sampled_from(["initializer", "input"])),
         omit=tuple(draw(st.lists(st.sampled_from(["strides", "pads_begin"]), unique=True))),
         about=draw(st.text(max_size=20)),
+        data_source=draw(st.sampled_from(["initializer", "input"])),
+        bias_source=draw(st.sampled_from([None, "initializer", "input"])),
+        output_shape_source=draw(st.sampled_from(["initializer", "input"])),
+        spelling=draw(st.sampled_from(["library", "page"])),
     )
 
 

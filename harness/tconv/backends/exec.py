@@ -150,13 +150,13 @@ class Exec:
             model.write_bytes(build(call, arrays).SerializeToString())
             feeds = call.feeds(arrays).values()
             return {"model": str(model), "inputs": [self._saved(f"input_{i}", array) for i, array in enumerate(feeds)]}
-        inputs = {
-            tensor.name: self._saved(
-                tensor.name, arrays[tensor.role] if tensor.role in arrays else np.array(tensor.values, dtype=np.int64)
-            )
-            for tensor in call.inputs
+        return {
+            "dialect": call.dialect.name,
+            "attributes": dict(call.attributes),
+            "inputs": {name: self._saved(name, array) for name, array in call.operands(arrays).items()},
+            "constants": [tensor.name for tensor in call.inputs if tensor.constant],
+            "shapes": call.shapes,
         }
-        return {"dialect": call.dialect.name, "attributes": dict(call.attributes), "inputs": inputs}
 
     def _saved(self, name: str, array: Array) -> str:
         path = self._files / f"{name}.npy"

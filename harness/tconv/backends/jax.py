@@ -13,7 +13,7 @@ from jax import lax
 
 from tconv.backends import BackendInfo
 from tconv.backends.outcome import Produced, Refused
-from tconv.backends.resolved_call import ALL_DIALECT_NAMES, geometry_of
+from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of
 from tconv.cases.layouts import to_iox, to_ncx
 from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat
@@ -45,6 +45,8 @@ class Jax:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Run one call, its geometry resolved first."""
+        if call.shapes != "static":
+            return DECLARES_NO_SHAPE
         geometry = geometry_of(call)
         if isinstance(geometry, Refused):
             return geometry

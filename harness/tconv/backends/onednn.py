@@ -56,11 +56,13 @@ class OneDnn:
         inputs = []
         for tensor in call.inputs:
             if tensor.role == "output_shape":
+                if not tensor.constant:
+                    return Unsupported("the Graph API has the output's shape as an attribute, and no input for it")
                 continue
             data_type = _DATA_TYPES.get(tensor.dtype or DType.F32)
             if data_type is None:
                 return Unsupported(f"the Graph API has no type for {tensor.dtype}")
-            inputs.append(Tensor(np.ascontiguousarray(arrays[tensor.role]), data_type, tensor.constant))
+            inputs.append(Tensor(np.ascontiguousarray(arrays[tensor.role]), data_type, tensor.constant, call.shapes))
         try:
             dtype = arrays["x"].dtype
             return Produced(self._graph.run(self.kind, self.attributes(call), inputs, dtype, call.rank + 2))

@@ -17,12 +17,14 @@ from tconv.backends.onednn_library import loaded, located, without_engine
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tconv.cases.case import Shapes
     from tconv.vocabulary import Array, Ints
 
 _MOST_DIMENSIONS = 12
 _CPU, _DEFAULT_STREAM, _STRIDED, _FUSION = 1, 1, 2, 1
 _VARIABLE, _CONSTANT = 1, 2
 _UNKNOWN_RANK = -1
+_UNKNOWN_SIZE = -(2**63)
 
 ATTRIBUTES = {
     "groups": 0x32,
@@ -81,11 +83,15 @@ class Refusal(Exception):  # noqa: N818 - it is the library's answer, not a faul
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An input of an operation: an array, its oneDNN data type, and whether it is a constant."""
+    """An input of an operation: an array, its oneDNN data type, whether it is a constant, and what is declared of it.
+
+    Where the graph declares symbolic sizes or no shape, its partition is compiled for the array's own.
+    """
 
     array: Array
     data_type: int
     constant: bool = False
+    shapes: Shapes = "static"
 
 
 class Graph:
@@ -144,10 +150,11 @@ class Graph:
         Raises:
             Refusal: the library does not accept the operation.
         """
+        declared = [self._declared_input(number, tensor) for number, tensor in enumerate(inputs)]
         logical_inputs = [self._logical_input(number, tensor) for number, tensor in enumerate(inputs)]
-        output = self._logical_output(len(inputs), inputs[0].data_type)
+        output = self._without_shape(len(inputs), inputs[0].data_type)
         with _Handles(self._library) as handles:
-            partition = self._partition(kind, attributes, logical_inputs, output, handles)
+            partition = self._partition(kind, attributes, declared, output, handles)
             compiled = self._compiled(partition, logical_inputs, output, handles)
             # The output is contiguous: its layout is strided, none of the library's own. NaN remains where the library
             # writes nothing.
@@ -235,7 +242,16 @@ class Graph:
         )
         self._invoke("stream_wait", self._stream)
 
-    def _logical_input(self, number: int, tensor: Tensor) -> _LogicalTensor:
+    def _declared_input(self, number: int, tensor: Tensor) -> _LogicalTensor:
+        """Return an input as the graph has it; a constant has its shape whatever the others have."""
+        shapes = "static" if tensor.constant else tensor.shapes
+        if shapes == "unranked":
+            return self._without_shape(number, tensor.data_type)
+        sizes = tensor.array.shape if shapes == "static" else (_UNKNOWN_SIZE,) * tensor.array.ndim
+        return self._logical_input(number, tensor, sizes)
+
+    def _logical_input(self, number: int, tensor: Tensor, sizes: Ints | None = None) -> _LogicalTensor:
+        """Return an input with these sizes, or with its array's."""
         logical = _LogicalTensor()
         self._invoke(
             "graph_logical_tensor_init_with_dims",
@@ -243,13 +259,13 @@ class Graph:
             ct.c_size_t(number),
             tensor.data_type,
             ct.c_int(tensor.array.ndim),
-            (ct.c_int64 * _MOST_DIMENSIONS)(*tensor.array.shape),
+            (ct.c_int64 * _MOST_DIMENSIONS)(*(tensor.array.shape if sizes is None else sizes)),
             _STRIDED,
             _CONSTANT if tensor.constant else _VARIABLE,
         )
         return logical
 
-    def _logical_output(self, number: int, data_type: int) -> _LogicalTensor:
+    def _without_shape(self, number: int, data_type: int) -> _LogicalTensor:
         logical = _LogicalTensor()
         self._invoke(
             "graph_logical_tensor_init",

@@ -13,11 +13,12 @@ from tconv.dialects import DIALECTS
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
     from tconv.cases.call import Call, Input, Value
+    from tconv.cases.case import Shapes
 
 ELEMENT_TYPES = {
     DType.F32: TensorProto.FLOAT,
@@ -38,8 +39,8 @@ _CONSTANTS_IR_VERSION = 4
 def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> onnx.ModelProto:
     """Return the model of a call in an ONNX dialect.
 
-    Constant inputs become initializers, the others inputs of the graph, in their order. Of the output only the rank is
-    declared: the runtime has to find the shape.
+    Constant inputs become initializers, the others inputs of the graph, in their order. Of the output at most the rank
+    is declared: the runtime has to find the shape.
 
     Args:
         call: in the words of `onnx/ConvTranspose-*`.
@@ -57,10 +58,11 @@ def build(call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> o
     if not plain:
         axes = inverse(permutation(call.rank, call.data_format))
         nodes.append(helper.make_node("Transpose", ["Y_ncx"], ["Y"], perm=axes))
-    inputs = [_value_info(tensor, symbolic=call.symbolic) for tensor in call.inputs if not tensor.constant]
+    inputs = [_value_info(tensor, call.shapes) for tensor in call.inputs if not tensor.constant]
     constants = [_constant(tensor, arrays[tensor.role]) for tensor in call.inputs if tensor.constant]
     constants += [_iox_shape(tensor) for tensor in call.inputs if _is_giox(tensor, call)]
-    output = helper.make_tensor_value_info("Y", ELEMENT_TYPES[call.dtype], [None] * len(call.inputs[0].shape))
+    sizes = None if call.shapes == "unranked" else [None] * len(call.inputs[0].shape)
+    output = helper.make_tensor_value_info("Y", ELEMENT_TYPES[call.dtype], sizes)
     graph = helper.make_graph(nodes, "tconv", inputs, [output], constants)
     opsets = [helper.make_opsetid("", _opset(call))]
     return helper.make_model(graph, opset_imports=opsets, ir_version=_ir_version(_opset(call)), producer_name="tconv")
@@ -125,8 +127,11 @@ def _attribute(name: str, value: Value) -> AttributeProto:
     return AttributeProto(name=name, type=AttributeProto.STRING, s=value.encode())
 
 
-def _value_info(tensor: Input, *, symbolic: bool) -> onnx.ValueInfoProto:
-    shape = [f"{tensor.name}{axis}" for axis in range(len(tensor.shape))] if symbolic else list(tensor.shape)
+def _value_info(tensor: Input, shapes: Shapes) -> onnx.ValueInfoProto:
+    symbols = [f"{tensor.name}{axis}" for axis in range(len(tensor.shape))]
+    declared: dict[Shapes, Sequence[int | str] | None]
+    declared = {"static": tensor.shape, "symbolic": symbols, "unranked": None}
+    shape = declared[shapes]
     return helper.make_tensor_value_info(tensor.name, ELEMENT_TYPES[tensor.dtype or DType.F32], shape)
 
 

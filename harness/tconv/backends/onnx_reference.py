@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
-from tconv.backends.outcome import Broke, Produced, Refused
+from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,22 +20,39 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 
+_WITHOUT_SHAPE = "Field 'shape' of 'type' is required"
+
+
 class OnnxReference:
     """The evaluator after the checker, because it checks nothing itself."""
 
+    name = "onnx-reference"
+    checked = True
+
     def info(self) -> BackendInfo:
-        """Return onnx's version."""
-        return BackendInfo("onnx-reference", onnx.__version__, ONNX_DIALECT_NAMES, {"checker": "full"})
+        """Return onnx's version, and whether its checker comes first."""
+        return BackendInfo(
+            self.name, onnx.__version__, ONNX_DIALECT_NAMES, {"checker": "full" if self.checked else "none"}
+        )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Check the model, then evaluate it; what the checker refuses is refused."""
         model = build(call, arrays)
         try:
-            onnx.checker.check_model(model, full_check=True)
+            if self.checked:
+                onnx.checker.check_model(model, full_check=True)
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-            return Refused(str(error).partition("\n")[0])
+            message = str(error).partition("\n")[0]
+            return (Unsupported if message.startswith(_WITHOUT_SHAPE) else Refused)(message)
         try:
             outputs: Any = ReferenceEvaluator(model).run(None, call.feeds(arrays))
             return Produced(np.asarray(outputs[0]))
         except Exception as error:  # noqa: BLE001 - it has no exceptions of its own: any of numpy's may come
             return Broke(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+
+
+class OnnxReferenceUnchecked(OnnxReference):
+    """The evaluator alone, so that what the checker refuses is asked of it too."""
+
+    name = "onnx-reference-unchecked"
+    checked = False

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call, Input
+    from tconv.cases.case import Shapes
     from tconv.vocabulary import Array
 
 _PLAIN = "openvino/ConvolutionBackpropData-1"
 _GROUPED = "openvino/GroupConvolutionBackpropData-1"
 _ELEMENT_TYPES = {DType.F32: ov.Type.f32, DType.F16: ov.Type.f16, DType.BF16: ov.Type.bf16, DType.F64: ov.Type.f64}
-_NO_NODE = "Unsupported operation of type"
+_NOT_IMPLEMENTED = ("Unsupported operation of type", "CPU plug-in doesn't support")
 _REPETITIONS = 8
 # By default f32 models are computed in bf16 on processors that have it.
 _SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
@@ -43,7 +44,7 @@ class OpenVino:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Build the model, compile it, infer. An exception while building or compiling is a refusal."""
-        if call.symbolic and 0 in call.inputs[0].shape:
+        if call.shapes != "static" and 0 in call.inputs[0].shape:
             # Some of these calls write outside their memory, and the process dies of it during a later case, which
             # would be blamed. Run several times, it dies during this one.
             for _ in range(_REPETITIONS):
@@ -85,7 +86,7 @@ def outcome(core: ov.Core, model: ov.Model, call: Call, arrays: Mapping[str, Arr
         compiled = core.compile_model(model, "CPU", _SETTINGS)
     except RuntimeError as error:
         message = one_line(error)
-        return Unsupported(message) if _NO_NODE in message else Refused(message)
+        return (Unsupported if any(words in message for words in _NOT_IMPLEMENTED) else Refused)(message)
     try:
         request = compiled.create_infer_request()
         for index, array in enumerate(call.feeds(arrays).values()):
@@ -95,8 +96,13 @@ def outcome(core: ov.Core, model: ov.Model, call: Call, arrays: Mapping[str, Arr
         request.infer()
         return Produced(_array(request.get_output_tensor(0)))
     except RuntimeError as error:
-        # With symbolic sizes the shapes are not known before: what is wrong with them is refused here.
-        return Refused(one_line(error)) if call.symbolic else Broke(one_line(error))
+        # Sizes that the model does not have are not known before: what is wrong with them is refused here.
+        return Broke(one_line(error)) if _has_sizes(call) else Refused(one_line(error))
+
+
+def _has_sizes(call: Call) -> bool:
+    """Return whether the model has all sizes: those that are declared, and output_shape as a constant."""
+    return call.shapes == "static" and all(tensor.constant for tensor in call.inputs if tensor.role == "output_shape")
 
 
 def one_line(error: Exception) -> str:
@@ -105,16 +111,15 @@ def one_line(error: Exception) -> str:
 
 
 def _model(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
+    operands = call.operands(arrays)
     parameters = []
     nodes = {}
     for tensor in call.inputs:
-        if tensor.role == "output_shape":
-            # opset1.constant does not accept an empty list.
-            nodes[tensor.role] = ov.op.Constant(ov.Tensor(np.array(tensor.values, dtype=np.int64)))
-        elif tensor.constant:
-            nodes[tensor.role] = ov.op.Constant(_tensor(arrays[tensor.role]))
+        if tensor.constant:
+            # opset1.constant does not accept an empty list, as output_shape may be.
+            nodes[tensor.role] = ov.op.Constant(_tensor(operands[tensor.name]))
         else:
-            nodes[tensor.role] = _parameter(tensor, symbolic=call.symbolic)
+            nodes[tensor.role] = _parameter(tensor, call.shapes)
             parameters.append(nodes[tensor.role])
     x = nodes["x"]
     if call.data_format is not DataFormat.NCX:
@@ -147,9 +152,12 @@ def _operation(call: Call, x: ov.Node, w: ov.Node, output_shape: ov.Node | None)
     return operation(x, w, strides, output_shape, **attributes)
 
 
-def _parameter(tensor: Input, *, symbolic: bool) -> ov.Node:
-    shape = ov.PartialShape([-1] * len(tensor.shape) if symbolic else list(tensor.shape))
-    return opset1.parameter(shape, _ELEMENT_TYPES[tensor.dtype or DType.F32])
+def _parameter(tensor: Input, shapes: Shapes) -> ov.Node:
+    # The number of axes is no symbol, and so the length of output_shape is none.
+    symbolic = shapes == "symbolic" and tensor.role != "output_shape"
+    sizes = [-1] * len(tensor.shape) if symbolic else list(tensor.shape)
+    shape = ov.PartialShape.dynamic() if shapes == "unranked" else ov.PartialShape(sizes)
+    return opset1.parameter(shape, ov.Type.i64 if tensor.dtype is None else _ELEMENT_TYPES[tensor.dtype])
 
 
 def _tensor(array: Array) -> ov.Tensor:

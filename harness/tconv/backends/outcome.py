@@ -19,9 +19,10 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Produced:
-    """An output array, in the call's data layout."""
+    """An output array, in the call's data layout, and notes on how it came about, which a verdict passes on."""
 
     array: np.ndarray[Any, np.dtype[Any]]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

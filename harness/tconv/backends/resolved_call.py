@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tconv.backends.outcome import Refused
+from tconv.backends.outcome import Refused, Unsupported
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, owed
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 ALL_DIALECT_NAMES = ("geometry/1", *(name for name in DIALECTS if name != "geometry/1"))
 """The dialects of such a backend: it is given a geometry, which can be resolved from a call in any dialect."""
+
+
+DECLARES_NO_SHAPE = Unsupported("operands are arrays, and no symbol or shape is declared of them")
+"""What a runtime says that is called with arrays, where sizes are to be declared as symbols, or no shape at all."""
 
 
 def geometry_of(call: Call, *readings: str) -> Geometry | Refused:

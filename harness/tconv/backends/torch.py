@@ -1,10 +1,12 @@
 """PyTorch's conv_transpose1d, 2d and 3d, which the reference is also checked against, in float64.
 
-Its interface has no asymmetric pads, so it runs without pads and its output is cropped.
+Where its own padding, output_padding and bias can say the geometry, they do. What they cannot say, such as pads that
+differ from side to side, runs without them: the output is cropped, the bias is added, the answer is marked `cropped`.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import ml_dtypes
@@ -14,13 +16,14 @@ from torch.nn import functional
 
 from tconv.backends import BackendInfo
 from tconv.backends.outcome import Produced, Refused, Unsupported
-from tconv.backends.resolved_call import ALL_DIALECT_NAMES, geometry_of
+from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of
 from tconv.cases.layouts import permutation
+from tconv.dialects.geometry import reach
 from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -46,12 +49,15 @@ class Torch:
                 "threads": "1",
                 "mkldnn": str(torch.backends.mkldnn.is_available()),
                 "cpu": torch.backends.cpu.get_cpu_capability(),
+                "padding": "torch's own, and its output_padding and bias; an answer marked 'cropped' is without them",
             },
             QUESTIONS,
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Run one call, its geometry resolved first."""
+        if call.shapes != "static":
+            return DECLARES_NO_SHAPE
         geometry = geometry_of(call)
         if isinstance(geometry, Refused):
             return geometry
@@ -60,15 +66,32 @@ class Torch:
         x = _tensor(arrays["x"]).permute(permutation(call.rank, call.data_format))
         w = _iox(_tensor(arrays["w"]), call)
         b = _tensor(arrays["b"]) if "b" in arrays else None
+        run = partial(_OPERATORS[call.rank], x, w, stride=geometry.strides, dilation=geometry.dilations)
+        added = _output_padding(geometry, x.shape[2:])
         try:
-            unpadded = _OPERATORS[call.rank](
-                x, w, None, stride=geometry.strides, dilation=geometry.dilations, groups=geometry.groups
-            )
+            if added is not None:
+                y = run(b, padding=geometry.pads_begin, output_padding=added, groups=geometry.groups)
+                return Produced(_answer(y, call))
+            y = _cropped(run(None, groups=geometry.groups), geometry)
         except RuntimeError as error:
             return Refused(str(error).partition("\n")[0])
-        y = _cropped(unpadded, geometry)
         y = y if b is None else y + b.reshape(-1, *(1,) * call.rank)
-        return Produced(_array(y if call.data_format is DataFormat.NCX else y.movedim(1, -1)))
+        return Produced(_answer(y, call), ("cropped",))
+
+
+def _output_padding(geometry: Geometry, spatial: Sequence[int]) -> tuple[int, ...] | None:
+    """Return torch's output_padding for which its padding, the same on both sides, gives the geometry; else None."""
+    axes = zip(spatial, geometry.kernel, geometry.strides, geometry.dilations, strict=True)
+    full = [reach(*axis) for axis in axes]
+    pads = geometry.pads_begin
+    added = tuple(size - (most - 2 * pad) for size, most, pad in zip(geometry.output, full, pads, strict=True))
+    larger = map(max, geometry.strides, geometry.dilations)
+    sayable = min(pads) >= 0 and all(0 <= op < top for op, top in zip(added, larger, strict=True))
+    return added if sayable else None
+
+
+def _answer(y: torch.Tensor, call: Call) -> Array:
+    return _array(y if call.data_format is DataFormat.NCX else y.movedim(1, -1))
 
 
 def _tensor(array: Array) -> torch.Tensor:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from tconv.cases.layouts import data_shape, from_iox, from_ncx
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.cases.case import Case
+    from tconv.cases.case import Case, Shapes, Speller
     from tconv.dialects import Dialect
     from tconv.vocabulary import Array, Attributes, Ints, Signature
 
@@ -29,7 +31,7 @@ class Input:
         shape: its shape in the call's layout.
         dtype: its element type; None for output_shape, which is integers.
         constant: whether it is part of the model rather than fed.
-        values: the integers of output_shape.
+        values: the integers of output_shape, fed or not.
     """
 
     role: str
@@ -51,7 +53,7 @@ class Call:
         data_format: the layout of data and output, also where the operator has no such attribute.
         filter_format: the layout of the filter, likewise.
         groups: for backends that need the number apart from attributes.
-        symbolic: whether sizes are to be declared as symbols.
+        shapes: what is to be declared of the inputs' shapes: the sizes, a symbol for each, or nothing (unranked).
         written: the signature, in the canonical vocabulary, for backends that have no text of their own.
     """
 
@@ -61,7 +63,7 @@ class Call:
     data_format: DataFormat
     filter_format: FilterFormat
     groups: int
-    symbolic: bool
+    shapes: Shapes
     written: Signature
 
     @property
@@ -76,7 +78,15 @@ class Call:
 
     def feeds(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
         """Return the arrays, given by role, of the inputs that are not constants: by name, in the inputs' order."""
-        return {tensor.name: arrays[tensor.role] for tensor in self.inputs if not tensor.constant}
+        fed = {tensor.name for tensor in self.inputs if not tensor.constant}
+        return {name: array for name, array in self.operands(arrays).items() if name in fed}
+
+    def operands(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the arrays of all inputs by name, given by role but for output_shape, which the call itself has."""
+        return {
+            tensor.name: arrays[tensor.role] if tensor.role in arrays else np.array(tensor.values, dtype=np.int64)
+            for tensor in self.inputs
+        }
 
 
 def signature(case: Case, dialect: Dialect) -> Signature:
@@ -96,12 +106,12 @@ def express(case: Case, dialect: Dialect) -> Call:
     filter_format = _layout(attributes.filter_format, dialect.filter_format)
     return Call(
         dialect,
-        _written(attributes, dialect),
+        _written(attributes, dialect, case.spelling),
         _inputs(case, dialect, data_format, filter_format),
         data_format,
         filter_format,
         1 if attributes.groups is None else attributes.groups,
-        case.shapes == "symbolic",
+        case.shapes,
         written,
     )
 
@@ -110,7 +120,7 @@ def _layout(word: str | None, default: _Format) -> _Format:
     return type(default)(word) if word in set(type(default)) else default
 
 
-def _written(attributes: Attributes, dialect: Dialect) -> dict[str, Value]:
+def _written(attributes: Attributes, dialect: Dialect, whose: Speller) -> dict[str, Value]:
     """Return the attributes in the dialect's spelling."""
     spelling = dialect.spelling
     meanings = {
@@ -127,7 +137,7 @@ def _written(attributes: Attributes, dialect: Dialect) -> dict[str, Value]:
             words[word] = _pads(attributes)
         else:
             words[word] = meanings[name].get(str(value), value) if name in meanings else value
-    return words
+    return {name: spelling.printed.get(str(word), word) if whose == "page" else word for name, word in words.items()}
 
 
 def _pads(attributes: Attributes) -> Ints:
@@ -137,17 +147,17 @@ def _pads(attributes: Attributes) -> Ints:
 
 
 def _inputs(case: Case, dialect: Dialect, data_format: DataFormat, filter_format: FilterFormat) -> tuple[Input, ...]:
-    names, constant = dialect.spelling.inputs, case.filter_source == "initializer"
-    groups = case.attributes.groups or 1
+    names, groups = dialect.spelling.inputs, case.attributes.groups or 1
+    constant = {role: source == "initializer" for role, source in case.sources.items()}
     inputs = [
-        Input("x", names["x"], data_shape(case.x.shape, data_format), case.x.dtype),
-        Input("w", names["w"], _filter_shape(case.w.shape, filter_format, groups), case.w.dtype, constant),
+        Input("x", names["x"], data_shape(case.x.shape, data_format), case.x.dtype, constant["x"]),
+        Input("w", names["w"], _filter_shape(case.w.shape, filter_format, groups), case.w.dtype, constant["w"]),
     ]
     if case.b is not None and "b" in names:
-        inputs.append(Input("b", names["b"], case.b.shape, case.b.dtype, constant))
+        inputs.append(Input("b", names["b"], case.b.shape, case.b.dtype, constant["b"]))
     size = case.attributes.output_shape
     if size is not None and "output_shape" in names:
-        inputs.append(Input("output_shape", names["output_shape"], (len(size),), None, constant=True, values=size))
+        inputs.append(Input("output_shape", names["output_shape"], (len(size),), None, constant["output_shape"], size))
     return tuple(inputs)
 
 

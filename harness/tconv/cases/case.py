@@ -25,6 +25,15 @@ Data = Literal[
 ]
 """What an operand is filled with; `special` is nan, infinity and negative-zero among integers."""
 
+Shapes = Literal["static", "symbolic", "unranked"]
+"""What a model declares of its inputs: sizes, a symbol for each size, or not even how many there are."""
+
+Source = Literal["initializer", "input"]
+"""Whether an operand is a constant of the model, or fed at the run."""
+
+Speller = Literal["library", "page"]
+"""Whose words are written where a dialect's page prints others than its library takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operand:
@@ -75,8 +84,10 @@ class Case:
         id: readable, stable: `topic/file/name[axis=label,...]`.
         attributes: what the case mentions.
         x, w, b: recipes of data, filter and bias.
-        shapes: whether the model declares sizes or symbols.
+        shapes: what the model declares of the shapes of its inputs.
         filter_source: whether the filter is a constant of the model or an input.
+        data_source, bias_source, output_shape_source: the same of the others; None: the bias is what the filter is.
+        spelling: whose words are written.
         breaks: the one constraint that the case breaks on purpose.
         omit: attributes that are not written even where the dialect wants them.
         expected: literal outputs, which `tconv check` compares with the reference.
@@ -89,8 +100,8 @@ class Case:
     x: Operand
     w: Operand
     b: Operand | None = None
-    shapes: Literal["static", "symbolic"] = "static"
-    filter_source: Literal["initializer", "input"] = "initializer"
+    shapes: Shapes = "static"
+    filter_source: Source = "initializer"
     breaks: str | None = None
     omit: tuple[str, ...] = ()
     expected: tuple[Expected, ...] = ()
@@ -98,6 +109,10 @@ class Case:
     about: str = ""
     cites: tuple[Cite, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+    data_source: Source = "input"
+    bias_source: Source | None = None
+    output_shape_source: Source = "initializer"
+    spelling: Speller = "library"
 
     @property
     def topic(self) -> str:
@@ -111,6 +126,22 @@ class Case:
         return Signature(self.attributes, self.x.tensor_type, self.w.tensor_type, b)
 
     @property
+    def sources(self) -> dict[str, Source]:
+        """Where the operands that there are come from, and output_shape where it is given, by role."""
+        sources: dict[str, Source] = {"x": self.data_source, "w": self.filter_source}
+        if self.b is not None:
+            sources["b"] = self.bias_source or self.filter_source
+        if self.attributes.output_shape is not None:
+            sources["output_shape"] = self.output_shape_source
+        return sources
+
+    @property
+    def plain(self) -> bool:
+        """Whether the data alone is fed, its sizes are declared, and the words are the library's."""
+        fed = [role for role, source in self.sources.items() if source == "input"]
+        return (self.shapes, fed, self.spelling) == ("static", ["x"], "library")
+
+    @property
     def simplicity(self) -> tuple[int, int, int]:
         """What examples are ordered by, the simplest first: rank, elements, length of the id."""
         return len(self.x.shape), prod(self.x.shape) + prod(self.w.shape), len(self.id)
@@ -120,4 +151,5 @@ class Case:
         """All that is asked, hashable: two cases of equal content ask the same."""
         # Values may hold NaN, which is equal to nothing, and zeros of either sign, which are equal.
         operands = repr((self.x, self.w, self.b))
-        return self.attributes, operands, self.shapes, self.filter_source, self.breaks, self.omit
+        presentation = self.shapes, *self.sources.items(), self.spelling
+        return self.attributes, operands, presentation, self.breaks, self.omit

@@ -68,10 +68,7 @@ class Catalogue:
         self._cases = [
             case
             for case in cases
-            if case.breaks is None
-            and not case.omit
-            and (case.shapes, case.filter_source) == ("static", "initializer")
-            and prod(case.x.shape) * prod(case.w.shape) > 0
+            if case.breaks is None and not case.omit and case.plain and prod(case.x.shape) * prod(case.w.shape) > 0
         ]
         self._owed = {dialect: [expectation(case, dialect) for case in self._cases] for dialect in dialects}
         self._explicit: dict[Key, Case] = {}

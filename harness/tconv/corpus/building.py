@@ -32,7 +32,10 @@ DEFAULTS: dict[str, Any] = {
     "data": "integers",
     "seed": 0,
     "shapes": "static",
+    "data_source": "input",
     "filter_source": "initializer",
+    "output_shape_source": "initializer",
+    "spelling": "library",
 }
 """The settings that are used where a case has none."""
 _OPERANDS = ("x", "w", "b")
@@ -86,6 +89,7 @@ def build(
     kernel = _per_axis(settings["kernel"], len(spatial))
     attributes = _attributes(settings, spatial, kernel)
     operands = _operands(settings, spatial, kernel)
+    facts = settings | {"bias_source": settings.get("bias_source", settings["filter_source"])}
     case = Case(
         case_id,
         attributes,
@@ -100,10 +104,14 @@ def build(
         smoke,
         about,
         tuple(cites),
-        {key: label(_unwrapped(value)) for key, value in settings.items() if key not in _OPERANDS}
+        {key: label(_unwrapped(value)) for key, value in facts.items() if key not in _OPERANDS}
         | _derived(attributes, spatial, kernel)
         | {"empty": _empty(operands["x"].shape, operands["w"].shape)}
         | dict(labels),
+        settings["data_source"],
+        settings.get("bias_source"),
+        settings["output_shape_source"],
+        settings["spelling"],
     )
     _refuse_impossible(case)
     return case
@@ -248,8 +256,9 @@ def _largest_sizes(written: Signature) -> Iterator[int]:
     """Yield, for each axis, a size that no rule exceeds: from the taps' reach, input * stride, and output_shape."""
     output_shape = written.attributes.output_shape or (0,) * written.rank
     axes = zip(written.spatial, written.kernel, *map(written.per_axis, NEUTRAL), output_shape, strict=True)
+    same = written.attributes.auto_pad not in {None, AutoPad.EXPLICIT, AutoPad.VALID}
     for x, k, s, d, begin, end, op, size in axes:
-        yield max(max(reach(x, k, s, d), x * s) + max(op, 0) + max(-begin, 0) + max(-end, 0), size)
+        yield max(max(reach(x, k, s, d), x * s if same else 0) + max(op, 0) + max(-begin, 0) + max(-end, 0), size)
 
 
 _NEEDED = tuple(constraint for constraint in CONSTRAINTS.values() if constraint.needed)

@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from tconv.cases.case import Shapes, Source, Speller
 from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
 
 _LIMIT = 2**31
-_Number = Annotated[int, Field(ge=-_LIMIT, le=_LIMIT)]
+_Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _Count = Annotated[int, Field(ge=0, le=_LIMIT)]
 _FULL = re.compile(r"full(?:[+-][0-9]{1,6})?")
 
@@ -92,8 +93,12 @@ class Settings(Part):
     x: OperandSettings | None = None
     w: OperandSettings | None = None
     b: OperandSettings | None = None
-    shapes: Literal["static", "symbolic"] | None = None
-    filter_source: Literal["initializer", "input"] | None = None
+    shapes: Shapes | None = None
+    data_source: Source | None = None
+    filter_source: Source | None = None
+    bias_source: Source | None = None
+    output_shape_source: Source | None = None
+    spelling: Speller | None = None
     breaks: ConstraintName | None = None
     omit: Texts[AttributeName] | None = None
 

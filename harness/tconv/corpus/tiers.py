@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FILE_NAME = "tiers.json"
 STRENGTH = {"gate": 4, "smoke": 2}
 """How many axis values the tuples have that a tier covers."""
-_PRESENTATION = {"data_format", "filter_format", "shapes", "filter_source"}
+_PRESENTATION = {"data_format", "filter_format", "shapes", "data_source", "filter_source", "bias_source"}
 
 
 def _ascending(numbers: tuple[int, ...]) -> tuple[int, ...]:

@@ -25,6 +25,8 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_/.+-]*")
 _EXACT = 2.0**53
 _BATCH, _CHANNELS, _FIRST_AXIS = 0, 1, 2
 _SHAPE = ("spatial", "kernel")
+PRESENTATION = ("shapes", "data_source", "filter_source", "output_shape_source", "spelling")
+"""How a case is presented, besides `bias_source`, whose default is `filter_source`."""
 
 
 def case_file(cases: Iterable[Case], about: str) -> str:
@@ -53,9 +55,10 @@ def settings(case: Case) -> dict[str, Any]:
     }
     own = {role: _own(operand, shapes[role], shared) for role, operand in operands.items()}
     result = sizes | _attributes(case.attributes, len(sizes["spatial"]), case.w.shape[_FIRST_AXIS:])
-    result |= {"bias": case.b is not None, **shared, "shapes": case.shapes, "filter_source": case.filter_source}
+    result |= {"bias": case.b is not None, **shared, **{name: getattr(case, name) for name in PRESENTATION}}
     # Spatial sizes and kernel are always written.
     result = {name: value for name, value in result.items() if name in _SHAPE or DEFAULTS.get(name) != value}
+    result |= {"bias_source": case.bias_source} if case.bias_source else {}
     result |= {role: value for role, value in own.items() if value}
     return result | ({"breaks": case.breaks} if case.breaks else {}) | ({"omit": list(case.omit)} if case.omit else {})
 

@@ -54,6 +54,7 @@ class Spelling:
         filter_formats: the same for the filter.
         inputs: the names of data, filter, and bias or output_shape where they are inputs.
         written: attributes written at their neutral value where a case does not mention them.
+        printed: the page's word for each word above that its library takes and its page spells otherwise.
     """
 
     attributes: Mapping[str, str]
@@ -62,6 +63,7 @@ class Spelling:
     filter_formats: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     written: tuple[str, ...] = ()
+    printed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,13 @@ _ATTRIBUTES = {
     "data_format": "data_format",
 }
 
+_PRINTED = {"VALID": "valid", "SAME_UPPER": "same_upper", "SAME_LOWER": "same_lower"}
+"""The pages' words, by those that the library takes.
+
+The pages also print `filter_format`, which cannot be asked: the library's interface names attributes by numbers, and its
+own name for that one is `weights_format`.
+"""
+
 _CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "strides-length": Open("strides, 'along each spatial axis', describes the list and demands no length"),
     "dilations-length": Open("dilations; the equations use dilations[i] and demand no length"),
@@ -129,12 +136,12 @@ CONV_TRANSPOSE_1 = Dialect(
     constraints=_CONSTRAINTS,
     spelling=Spelling(
         attributes=_ATTRIBUTES | {"filter_format": "weights_format"},
-        # The page has these words in lower case; the library accepts only these.
         auto_pad={"explicit": "None", "valid": "VALID", "same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER"},
         data_formats={"NCX": "NCX", "NXC": "NXC"},
         filter_formats={"IOX": "IOX", "XOI": "XOI"},
         inputs={"x": "input", "w": "filter", "b": "bias"},
         written=("strides", "dilations", "pads_begin", "pads_end"),
+        printed=_PRINTED | {"None": "none"},
     ),
     data_format=DataFormat.NXC,
     filter_format=FilterFormat.XOI,
@@ -163,6 +170,7 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
         filter_formats={"IOX": "OIX", "XOI": "XIO"},
         inputs={"x": "data", "w": "filter", "output_shape": "output_shape"},
         written=("strides", "dilations", "pads_begin", "pads_end"),
+        printed=_PRINTED,
     ),
     data_format=DataFormat.NXC,
     filter_format=FilterFormat.XOI,

@@ -103,9 +103,22 @@ def expectation(case: Case, dialect: Dialect) -> Expectation:
 
     A constraint that the case breaks on purpose: stated, the dialect owes a refusal; absent, the value; open, the
     value, and a refusal is a disputed reading. Any other stated constraint that does not hold makes the case
-    inexpressible.
+    inexpressible, and so does a presentation that the dialect does not have.
     """
-    return owed(signature(case, dialect), dialect, case.breaks)
+    expected = owed(signature(case, dialect), dialect, case.breaks)
+    missing = None if isinstance(expected, Inexpressible) else _presentation(case, dialect)
+    return expected if missing is None else Inexpressible(missing)
+
+
+def _presentation(case: Case, dialect: Dialect) -> Violation | None:
+    """Return what of a case's presentation the dialect does not have."""
+    if case.sources.get("output_shape") == "input" and "output_shape" not in dialect.spelling.inputs:
+        clause = "output_shape is an attribute, and not fed at the run"
+        return Violation("presentation", "output_shape_source", "must be initializer", "input", clause)
+    if case.spelling == "page" and not dialect.spelling.printed:
+        clause = "the words that the text prints are those that are taken"
+        return Violation("presentation", "spelling", "must be library", "page", clause)
+    return None
 
 
 def finds_broken(expected: Expectation, constraint: str) -> bool:

@@ -12,7 +12,7 @@ from tconv.cases.call import express, in_layouts, signature
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.errors import UsageError
-from tconv.expectation.owed import Inexpressible, Values, owed
+from tconv.expectation.owed import Inexpressible, Values, expectation
 from tconv.expectation.truth import Truth
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Problem:
     @cached_property
     def expectation(self) -> Expectation:
         """What the dialect owes."""
-        return owed(self.signature, self.dialect, self.case.breaks)
+        return expectation(self.case, self.dialect)
 
     @property
     def values(self) -> Values | None:

@@ -107,7 +107,8 @@ def _call(problem: Problem) -> Iterator[str]:
         declaration = f"{tensor.name} {tensor.dtype or 'integers'} {list(tensor.shape)}"
         yield f"- {'constant' if tensor.constant else 'input'} {_code(declaration)}"
     yield f"- data in {problem.call.data_format}, filter in {problem.call.filter_format}"
-    yield f"- declared with {'symbolic' if problem.call.symbolic else 'static'} sizes"
+    declared = {"static": "with static sizes", "symbolic": "with symbolic sizes", "unranked": "without any shape"}
+    yield f"- declared {declared[problem.call.shapes]}"
     for tensor in problem.call.inputs:
         array = np.array(tensor.values) if tensor.role not in problem.arrays else problem.arrays[tensor.role]
         if array.size <= _SHOWN:

@@ -119,7 +119,8 @@ def _argument(value: Any) -> str:  # noqa: ANN401 - an attribute's value: intege
 def _declared(info: onnx.ValueInfoProto) -> str:
     element_type = TensorProto.DataType.Name(info.type.tensor_type.elem_type)
     dims = [(dim, dim.WhichOneof("value")) for dim in info.type.tensor_type.shape.dim]
-    sizes = [None if field is None else getattr(dim, field) for dim, field in dims]
+    ranked = info.type.tensor_type.HasField("shape")
+    sizes = [None if field is None else getattr(dim, field) for dim, field in dims] if ranked else None
     return f"helper.make_tensor_value_info({info.name!r}, TensorProto.{element_type}, {sizes})"
 
 

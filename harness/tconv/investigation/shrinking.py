@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from tconv.corpus.building import ImpossibleCase, build
-from tconv.corpus.writing import settings
+from tconv.corpus.building import DEFAULTS, ImpossibleCase, build
+from tconv.corpus.writing import PRESENTATION, settings
 from tconv.dialects.geometry import reach
 from tconv.expectation.owed import Inexpressible, expectation
 from tconv.vocabulary import NEUTRAL, DType
@@ -122,7 +122,8 @@ def _fewer_attributes(case: Case) -> Iterator[Case]:
 
 def _plainer(case: Case) -> Iterator[Case]:
     """Present the case as most are: no bias, static shapes, a constant filter, nothing omitted or broken."""
-    plain: dict[str, Any] = {"b": None, "shapes": "static", "filter_source": "initializer", "omit": (), "breaks": None}
+    plain: dict[str, Any] = {"b": None, "omit": (), "breaks": None, "bias_source": None}
+    plain |= {name: DEFAULTS[name] for name in PRESENTATION}
     for name, value in plain.items():
         if getattr(case, name) != value:
             yield replace(case, **{name: value})

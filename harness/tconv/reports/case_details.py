@@ -40,7 +40,9 @@ def of_case(case: Case) -> Iterator[str]:
         if operand is not None:
             yield f"  {name}  {_operand(operand)}"
     yield f"  attributes  {written(case.attributes.given()) or 'none'}"
-    yield f"  sizes {case.shapes}, filter as {case.filter_source}"
+    names = {"x": "data", "w": "filter", "b": "bias"}
+    sources = ", ".join(f"{names.get(role, role)} as {source}" for role, source in case.sources.items())
+    yield f"  sizes {case.shapes}, {sources}{', spelt as on the page' if case.spelling == 'page' else ''}"
 
 
 def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:

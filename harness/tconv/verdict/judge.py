@@ -96,7 +96,7 @@ def _against_values(
         if comparison.untested and not comparison.wrong.any():
             return ver.Mistrusted(comparison.untested, actual.size, candidate.readings, comparison.notes)
         if not comparison.wrong.any():
-            return _followed(candidate, comparison.rule, comparison.notes)
+            return _followed(candidate, comparison.rule, (*outcome.notes, *comparison.notes))
         comparisons.append(comparison)
     for candidate, comparison in zip(candidates, comparisons, strict=True):
         if is_transform(actual, truth, candidate.geometry):
