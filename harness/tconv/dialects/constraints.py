@@ -241,6 +241,8 @@ _NEEDED = frozenset(
         "pads-length",
         "output-padding-length",
         "output-shape-length",
+        "kernel-shape-length",
+        "kernel-shape-matches",
         "strides-positive",
         "dilations-positive",
         "output-shape-non-negative",
