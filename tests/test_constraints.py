@@ -134,9 +134,10 @@ def test_every_constraint_has_an_example() -> None:
 
 def test_which_constraints_the_operator_cannot_do_without() -> None:
     """Where one of these is broken there is no value at all; any other leaves one that a text may or may not allow."""
-    lists = ("strides", "dilations", "pads", "output-padding", "output-shape")
+    lists = ("strides", "dilations", "pads", "output-padding", "output-shape", "kernel-shape")
     assert {name for name, constraint in CONSTRAINTS.items() if constraint.needed} == {
         *(f"{name}-length" for name in lists),
+        "kernel-shape-matches",
         "strides-positive",
         "dilations-positive",
         "output-shape-non-negative",

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 IDS = {
     # Another number, id or order of cases: is the change meant? Records and waivers hold ids.
-    "full": (41024, "ec7f1a8b28ca0a97"),
-    "gate": (6001, "951e3654dd491197"),
-    "smoke": (1220, "7316554593f1caa5"),
+    "full": (45971, "bb8101b3d8d0d6ae"),
+    "gate": (7197, "f7f0bc924a6e1d2b"),
+    "smoke": (1609, "5c2e34319dfe3c5f"),
 }
-TENSORS = "d498f977b29878ac"
+TENSORS = "18f4799af03e2dfc"
 """Of every 28th case of the gate tier: if another machine disagrees, its results are of other operands."""
 
 PLAIN = f"{BARE_HEAD}cases: [{{name: plain}}]"
@@ -88,7 +88,7 @@ def test_the_ids_of_each_tier_are_pinned(ids: dict[Tier, list[str]], tier: Tier)
 
 def test_the_tensors_of_the_gate_tier_are_pinned(gate_cases: tuple[Case, ...]) -> None:
     """A sample of some 200 cases has the same operands, bit for bit, on every machine, numpy and Python."""
-    sample = gate_cases[::28]
+    sample = gate_cases[::34]
     assert 190 <= len(sample) <= 230
     assert {"bf16", "f16", "f32", "f64"} <= {case.x.dtype for case in sample}
     parts: list[bytes] = []
