@@ -60,10 +60,6 @@ def test_whoever_follows_another_reading_is_told_which(
         # Under SAME opset 1 has the input's size, so that the total is never negative where there are data.
         assert reading.change.question not in found
         return
-    if reading.name == "explicit-ignores-pads":
-        # The cases ask with pads, in `rewritten`, only where no mode is written.
-        assert reading.change.question not in found
-        return
     assert [told.answer for told in found[reading.change.question].given] == [reading.change.answer]
     after, mixed = settled(run, corpus.find)
     assert mixed == ()

@@ -10,7 +10,7 @@ import pytest
 from strategies import BACKPROP, ONEDNN, ONNX
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Stated, dialect_named
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.dialects.rules import QUESTIONS, Explicit, Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
 from tconv.errors import UsageError
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, FilterFormat
 
@@ -47,7 +47,7 @@ def test_every_answer_has_a_clause(row: Dialect) -> None:
 @ROWS
 def test_every_answer_answers_its_question(row: Dialect) -> None:
     """Questions of padding, size, side and sign get answers of their own kind."""
-    kinds = {"explicit": Explicit, "same": Same, "sized": Sized, "odd": Odd, "negative": Negative}
+    kinds = {"same": Same, "sized": Sized, "odd": Odd, "negative": Negative}
     for question in QUESTIONS:
         assert isinstance(getattr(row.rules, question), kinds[question.split("_")[0]])
 
@@ -168,7 +168,6 @@ _RECOMPUTED = (Sized.RECOMPUTED, Sized.RECOMPUTED)
         (
             (ONNX_11, ONNX_22),
             Rules(
-                Explicit.PADS_USED,
                 Same.INPUT_TIMES_STRIDE,
                 *_RECOMPUTED,
                 *(Odd.END, Odd.BEGIN, Odd.END, Odd.BEGIN, Odd.BEGIN),
@@ -178,7 +177,6 @@ _RECOMPUTED = (Sized.RECOMPUTED, Sized.RECOMPUTED)
         (
             (ONNX_1,),
             Rules(
-                Explicit.PADS_USED,
                 Same.INPUT_SIZE,
                 *_RECOMPUTED,
                 *(Odd.END, Odd.BEGIN, Odd.BEGIN, Odd.END, Odd.END),
@@ -188,7 +186,6 @@ _RECOMPUTED = (Sized.RECOMPUTED, Sized.RECOMPUTED)
         (
             (ONEDNN,),
             Rules(
-                Explicit.PADS_USED,
                 Same.KERNEL_LESS_STRIDE,
                 *_RECOMPUTED,
                 *(Odd.END, Odd.BEGIN, Odd.END, Odd.BEGIN, Odd.BEGIN),
@@ -198,7 +195,6 @@ _RECOMPUTED = (Sized.RECOMPUTED, Sized.RECOMPUTED)
         (
             BACKPROP,
             Rules(
-                Explicit.PADS_USED,
                 Same.NO_PADDING,
                 *_RECOMPUTED,
                 *(Odd.END, Odd.BEGIN, Odd.BEGIN, Odd.END, Odd.END),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import BACKPROP, ONEDNN, ONNX, examples, signatures, written
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry, reach, resolve
-from tconv.dialects.rules import Explicit, Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
 from tconv.errors import Violation
 from tconv.vocabulary import Attributes, AutoPad, Signature
 
@@ -215,7 +215,7 @@ def answered(
     negative: Negative = Negative.FLOOR,
 ) -> Geometry | Violation:
     """Return the geometry under rules that give the same answer to all questions of a kind."""
-    kinds = {"explicit": Explicit.PADS_USED, "same": same, "sized": sized, "odd": odd, "negative": negative}
+    kinds = {"same": same, "sized": sized, "odd": odd, "negative": negative}
     return resolve(signature, Rules(**{f.name: kinds[f.name.split("_")[0]] for f in fields(Rules)}))
 
 

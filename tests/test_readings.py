@@ -49,15 +49,8 @@ _PROSE = {"sized-upper-odd-end", "sized-lower-odd-begin"}
         ),
         ((ONEDNN,), {"negative-same-shrunk", "negative-same-refused"}),
         (
-            BACKPROP[:1],
+            BACKPROP,
             {"same-as-convolution", "valid-keeps-pads"} | _PROSE | _NEGATIVE_SIZED | _NEGATIVE_SAME,
-        ),
-        (
-            BACKPROP[1:],
-            {"explicit-ignores-pads", "same-as-convolution", "valid-keeps-pads"}
-            | _PROSE
-            | _NEGATIVE_SIZED
-            | _NEGATIVE_SAME,
         ),
         (("geometry/1",), set()),
     ],
@@ -80,11 +73,6 @@ def test_the_disputed_readings_of_each_dialect(dialects: tuple[str, ...], names:
         (BACKPROP, "same-as-convolution", {"auto_pad": "same_lower"}, (1, 6)),
         (BACKPROP, "same-as-convolution", {"auto_pad": "same_lower", "output_padding": 1}, (1, 6)),
         (BACKPROP, "same-as-convolution", {"auto_pad": "same_lower", "output_padding": 2}, (2, 6)),
-        # OpenVINO: 'if auto_pads != None: pads_begin[i] = 0'. 7, and 7 + op.
-        (BACKPROP[1:], "explicit-ignores-pads", {"auto_pad": "explicit", "pads_begin": 1}, (0, 7)),
-        (BACKPROP[1:], "explicit-ignores-pads", {"auto_pad": "explicit", "pads_end": 2, "output_padding": 1}, (0, 8)),
-        # A mode that is not written is None.
-        (BACKPROP[1:], "explicit-ignores-pads", {"pads_begin": 1}, (1, 6)),
         # 'valid - do not use padding', 'VALID mean no padding'.
         ((ONNX_1, *BACKPROP), "valid-keeps-pads", {"auto_pad": "valid", "output_shape": 4}, (0, 4)),
         ((ONNX_1, *BACKPROP), "valid-keeps-pads", {"auto_pad": "valid", "output_shape": 9}, (0, 9)),

@@ -6,12 +6,14 @@ otherwise. A backend that answers a question now this way, now that way does wha
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tconv.comparison.answers import Opened, answers
 from tconv.expectation.owed import OpenConstraint, Values
 from tconv.expectation.problem import Problem
+from tconv.records.failure import without_numbers
 from tconv.records.record_file import Run
 from tconv.verdict import kinds as ver
 
@@ -29,8 +31,8 @@ def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[An
     """Return a run with the verdicts that its own cases settle, and the questions that it answers in several ways.
 
     A refusal of which other cases deny every reading becomes `refused-valid`; of several readings those that are denied
-    are left out. A value that follows a disputed reading, of a question that other cases answer otherwise, becomes
-    `inconsistent`.
+    are left out. Where several are left, or its words are unusual, it is noted as ambiguous. A value that follows a
+    disputed reading, of a question that other cases answer otherwise, becomes `inconsistent`.
 
     Args:
         run: the records.
@@ -38,22 +40,51 @@ def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[An
     """
     if not any(isinstance(record.verdict, ver.Disputed) for record in run.records):
         return run, ()
-    values = [record for record in run.records if not _refused(record)]
+    values = [record for record in run.records if _refusal(record) is None]
     shown = {answered.question: answered for answered in answers(Run(run.path, run.header, values), find)}
     mixed = tuple(answered for answered in shown.values() if answered.inconsistent)
     elsewhere = dict(pair for answered in mixed for pair in _minority(answered, run.dialect))
     records = [_settled(record, find, shown, elsewhere, run.dialect) for record in run.records]
-    return Run(run.path, run.header, records), mixed
+    return Run(run.path, run.header, _with_ambiguities(records)), mixed
 
 
-def _refused(record: Record) -> bool:
-    return isinstance(record.verdict, ver.Disputed) and record.verdict.rule == "refusal"
+def _with_ambiguities(records: Sequence[Record]) -> list[Record]:
+    """Return records with a note on each refusal that may have another cause than the readings that may explain it.
+
+    It may where several readings explain it, or where its words are not those of most refusals with the same readings.
+    """
+    words: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for explained in filter(None, map(_refusal, records)):
+        words[explained.readings][_words(explained)] += 1
+    return [
+        replace(record, verdict=replace(refusal, notes=("ambiguous",)))
+        if (refusal := _refusal(record)) and _ambiguous(refusal, words[refusal.readings])
+        else record
+        for record in records
+    ]
+
+
+def _ambiguous(refusal: ver.Disputed, words: Counter[str]) -> bool:
+    return len(refusal.readings) > 1 or words[_words(refusal)] < max(words.values())
+
+
+def _words(refusal: ver.Disputed) -> str:
+    return without_numbers(refusal.message or "")
+
+
+def _refusal(record: Record) -> ver.Disputed | None:
+    """Return the verdict of a refusal that readings may explain; None of any other record."""
+    verdict = record.verdict
+    return verdict if isinstance(verdict, ver.Disputed) and verdict.rule == "refusal" else None
 
 
 def _minority(answered: Answers, dialect: Dialect) -> list[tuple[str, tuple[str, str]]]:
-    """Return the cases that do not answer a question as most do, each with the question and the answer of most."""
+    """Return the cases that answer a question otherwise than the text does, each with the question and that answer.
+
+    Where no case answers as the text does, the answer of most cases stands for the text's.
+    """
     primary = getattr(dialect.rules, answered.question, None)
-    usual = max(answered.given, key=lambda given: (given.count, given.answer == primary)).answer
+    usual = max(answered.given, key=lambda given: (given.answer == primary, given.count)).answer
     others = [given for given in answered.given if given.answer != usual]
     return [(case, (answered.question, str(usual))) for given in others for case in given.cases]
 
@@ -68,7 +99,7 @@ def _settled(
     verdict = record.verdict
     if not isinstance(verdict, ver.Disputed):
         return record
-    if not _refused(record):
+    if _refusal(record) is None:
         if record.case not in elsewhere:
             return record
         return replace(record, verdict=ver.Inconsistent(verdict.readings, *elsewhere[record.case]))

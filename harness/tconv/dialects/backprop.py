@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tconv.dialects.dialect import Absent, ConstraintAnswer, Open, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
-from tconv.dialects.rules import Explicit, Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
 
 _SIZE = "detailed description, first formula 'Y_i = stride[i] * (X_i - 1) + ...'"
 _NO_PADS = "detailed description, first formula 'if auto_pads != None: pads_begin[i] = 0; pads_end[i] = 0'"
@@ -12,14 +12,12 @@ _SPLIT = "detailed description, second formula 'if auto_pads != SAME_UPPER: pads
 _IGNORED = "detailed description, 'If output_shape is specified, pads_begin and pads_end are ignored'"
 _ALIKE = "detailed description, 'accepts the same set of attributes as a regular Convolution operation'"
 _PROSE = "auto_pad, 'In case of odd padding value an extra padding is added at the end (at the beginning)'"
-_EXPLICIT = "auto_pad, 'use explicit padding values from pads_begin and pads_end'"
 _RANGE = "pads_begin and pads_end, 'non-negative integers'"
 _VALID = "auto_pad, 'valid - do not use padding'"
 
 _ADDED = "output_padding, 'Elements are added at the higher coordinate indices for the spatial dimensions'"
 
 BACKPROP_RULES = Rules(
-    explicit=Explicit.PADS_USED,
     same=Same.NO_PADDING,
     sized_explicit=Sized.RECOMPUTED,
     sized_valid=Sized.RECOMPUTED,
@@ -33,7 +31,6 @@ BACKPROP_RULES = Rules(
 )
 
 BACKPROP_CITES = {
-    "explicit": _EXPLICIT,
     "same": _NO_PADS,
     "sized_explicit": _IGNORED,
     "sized_valid": _IGNORED,
@@ -80,7 +77,7 @@ BACKPROP_DISPUTED = (
         for question in ("negative_sized", "negative_same")
         for name, says, cites, answer, against in (
             ("appended", "A negative total is appended at the end.", f"{_RANGE}; {_ADDED}", Negative.APPEND, _SPLIT),
-            ("refused", "An output that needs padding below zero is refused.", _RANGE, Negative.REFUSE, ""),
+            ("refused", "An output that needs padding below zero is refused.", _RANGE, Negative.REFUSE, _SPLIT),
         )
     ),
 )

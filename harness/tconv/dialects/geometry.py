@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
 
-from tconv.dialects.rules import Explicit, Negative, Odd, Same, Sized
+from tconv.dialects.rules import Negative, Odd, Same, Sized
 from tconv.errors import Violation
 from tconv.vocabulary import AutoPad, Ints
 
@@ -133,7 +133,7 @@ def _resolved(signature: Signature, inquiry: _Inquiry) -> Geometry | Violation:
     begins, sizes = [], []
     for x, k, s, d, begin, end, op, size in written:
         axis = _Axis(reach(x, k, s, d), x, s, begin, end, op, size)
-        window = _window(axis, signature.attributes.auto_pad, inquiry)
+        window = _window(axis, AutoPad(signature.auto_pad), inquiry)
         if isinstance(window, Violation):
             return window
         pads_begin, output = window
@@ -146,17 +146,13 @@ def _resolved(signature: Signature, inquiry: _Inquiry) -> Geometry | Violation:
     )
 
 
-def _window(axis: _Axis, written: str | None, inquiry: _Inquiry) -> tuple[int, int] | Violation:
-    """Return (pads_begin, output size) of one axis; `written` is the mode where there is one."""
-    auto_pad = AutoPad(written or AutoPad.EXPLICIT)
+def _window(axis: _Axis, auto_pad: AutoPad, inquiry: _Inquiry) -> tuple[int, int] | Violation:
+    """Return (pads_begin, output size) of one axis."""
     if axis.output_shape is not None:
         return _sized(axis, axis.output_shape, auto_pad, inquiry)
     match auto_pad:
         case AutoPad.EXPLICIT:
-            pads = axis.pad_begin, axis.pad_end
-            if written and any(pads) and inquiry.answer("explicit") is Explicit.PADS_IGNORED:
-                pads = 0, 0
-            return pads[0], axis.reachable - sum(pads)
+            return axis.pad_begin, axis.reachable - axis.pad_begin - axis.pad_end
         case AutoPad.VALID:
             return 0, axis.reachable
         case AutoPad.SAME_UPPER | AutoPad.SAME_LOWER:

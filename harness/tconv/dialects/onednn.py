@@ -8,7 +8,7 @@ from __future__ import annotations
 from tconv.dialects.backprop import BACKPROP_CITES, BACKPROP_CONSTRAINTS, BACKPROP_DISPUTED, BACKPROP_RULES
 from tconv.dialects.dialect import Absent, Ambiguity, ConstraintAnswer, Dialect, Open, Spelling, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
-from tconv.dialects.rules import Explicit, Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
 from tconv.vocabulary import DataFormat, FilterFormat
 
 _SIZE = "detailed description, first equation 'output_shape[i] = stride[i] * (input_shape[i] - 1) + ...'"
@@ -93,7 +93,6 @@ CONV_TRANSPOSE_1 = Dialect(
     name="onednn/ConvTranspose-1",
     text="oneDNN developer guide, dev_guide_op_convtranspose, ConvTranspose-1",
     rules=Rules(
-        explicit=Explicit.PADS_USED,
         same=Same.KERNEL_LESS_STRIDE,
         sized_explicit=Sized.RECOMPUTED,
         sized_valid=Sized.RECOMPUTED,
@@ -106,7 +105,6 @@ CONV_TRANSPOSE_1 = Dialect(
         negative_sized=Negative.TRUNCATE,
     ),
     cites={
-        "explicit": "auto_pad, 'none (not specified): use explicit padding values from pads_begin and pads_end'",
         "same": _SAME,
         "sized_explicit": _UNREACHED,
         "sized_valid": _UNREACHED,
@@ -131,6 +129,7 @@ CONV_TRANSPOSE_1 = Dialect(
             "A stride larger than the kernel's reach is refused under SAME_*.",
             "pads_begin, 'non-negative s64 values'",
             AnswerOtherwise("negative_same", Negative.REFUSE),
+            _SAME,
         ),
     ),
     constraints=_CONSTRAINTS,
@@ -151,8 +150,7 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
     name="onednn/ConvolutionBackpropData-1",
     text="oneDNN specification, ConvolutionBackpropData-1",
     rules=BACKPROP_RULES,
-    # The page has no word `explicit`: a mode that is not specified has explicit pads.
-    cites=BACKPROP_CITES | {"explicit": "auto_pad, 'None (not specified): use explicit padding values'"},
+    cites=BACKPROP_CITES,
     disputed=BACKPROP_DISPUTED,
     constraints=BACKPROP_CONSTRAINTS
     | {

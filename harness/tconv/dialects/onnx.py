@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tconv.dialects.dialect import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
-from tconv.dialects.rules import Explicit, Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
 
 _SIZE = "doc, the equation 'output_shape[i] = stride[i] * (input_size[i] - 1) + ...'"
 _TOTAL = "doc, the equation 'total_padding[i] = stride[i] * (input_size[i] - 1) + output_padding[i] + ...'"
@@ -26,7 +26,10 @@ _GROUP = "attribute group, 'number of groups input channels and output channels 
 _KERNEL_SHAPE = "attribute kernel_shape, 'The shape of the convolution kernel'"
 _HALF = "doc, 'total_padding[i]/2': '/' names no rounding"
 
-_RANGE = "attribute pads, 'it can take any value greater than or equal to 0'"
+_RANGE = (
+    "attribute pads, 'it can take any value greater than or equal to 0'; attribute output_shape, 'will cause pads values "
+    "to be auto generated': they are pads too"
+)
 _ADDED_11 = "attribute output_padding, 'Additional elements added to the side with higher coordinate indices'"
 _ADDED_1 = "attribute output_padding, 'The zero-padding added to one side of the output'"
 
@@ -41,7 +44,7 @@ def _negative(size: str, added: str) -> tuple[Reading, ...]:
     generated = "doc, the equations give pads[start_i] and pads[end_i] below 0"
     appended = ("appended", "A negative total is appended at the end.", f"{_RANGE}; {added}", generated)
     truncated = ("truncated", "A negative total is halved towards zero.", _HALF, "")
-    refused = ("refused", "An output that needs padding below zero is refused.", _RANGE, "")
+    refused = ("refused", "An output that needs padding below zero is refused.", _RANGE, generated)
     shrunk = ("shrunk", "Nothing is cropped and the output stays smaller than input * stride.", _RANGE, size)
     answers = {
         "appended": Negative.APPEND,
@@ -60,7 +63,6 @@ def _negative(size: str, added: str) -> tuple[Reading, ...]:
 
 
 _RULES_11 = Rules(
-    explicit=Explicit.PADS_USED,
     same=Same.INPUT_TIMES_STRIDE,
     sized_explicit=Sized.RECOMPUTED,
     sized_valid=Sized.RECOMPUTED,
@@ -74,7 +76,6 @@ _RULES_11 = Rules(
 )
 
 _CITES_11 = {
-    "explicit": "attribute auto_pad, 'NOTSET, which means explicit padding is used'",
     "same": _AUTO_PAD_11,
     "sized_explicit": _OUTPUT_SHAPE,
     "sized_valid": _OUTPUT_SHAPE,

@@ -6,16 +6,13 @@ from dataclasses import replace
 
 from tconv.dialects.backprop import BACKPROP_CITES, BACKPROP_CONSTRAINTS, BACKPROP_DISPUTED, BACKPROP_RULES
 from tconv.dialects.dialect import Absent, Ambiguity, Dialect, Open, Spelling, Stated
-from tconv.dialects.readings import AnswerOtherwise, Reading
-from tconv.dialects.rules import Explicit
 from tconv.vocabulary import FilterFormat
 
-_EXPLICIT_IGNORES_PADS = Reading(
-    "explicit-ignores-pads",
-    "The mode `explicit` is a mode that is specified, so the pads are 0 beside it, as beside every other.",
+_EXPLICIT = Ambiguity(
+    "the mode explicit, which is a mode that is specified",
+    "auto_pad, 'use explicit padding values from pads_begin and pads_end'",
     f"{BACKPROP_CITES['same']}; auto_pad, 'pads_begin and pads_end attributes are ignored when auto_pad is specified'",
-    AnswerOtherwise("explicit", Explicit.PADS_IGNORED),
-    BACKPROP_CITES["explicit"],
+    "The pads are those written: the sentence about the mode itself is stronger than those about all modes.",
 )
 
 CONVOLUTION_BACKPROP_DATA_1 = Dialect(
@@ -23,7 +20,7 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
     text="OpenVINO operation set 1, ConvolutionBackpropData-1",
     rules=BACKPROP_RULES,
     cites=BACKPROP_CITES,
-    disputed=(*BACKPROP_DISPUTED, _EXPLICIT_IGNORES_PADS),
+    disputed=BACKPROP_DISPUTED,
     constraints=BACKPROP_CONSTRAINTS
     | {
         "data-format-known": Stated("input 1, 'Layout is [N, C_INPUT, X1, ..., XD]': there is one"),
@@ -45,6 +42,7 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
         written=("strides", "dilations", "pads_begin", "pads_end"),
     ),
     ambiguities=(
+        _EXPLICIT,
         Ambiguity(
             "the order of the kernel's axes",
             "the formulas, which pair K_i with X_i, and input 1, '[N, C_INPUT, X1, ..., XD]'",
@@ -93,6 +91,7 @@ GROUP_CONVOLUTION_BACKPROP_DATA_1 = replace(
     },
     filter_format=FilterFormat.GIOX,
     ambiguities=(
+        _EXPLICIT,
         Ambiguity(
             "the order of the kernel's axes",
             f"{_DATA_LAYOUT}",

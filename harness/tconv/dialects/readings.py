@@ -29,8 +29,8 @@ class AnswerOtherwise:
 class Reading:
     """A named reading of a text.
 
-    A text disputes a question only where no sentence of it denies the other answer, or where two of its sentences deny
-    each other. A sentence about the situation itself is stronger than one that speaks in general.
+    A text disputes a question only where no sentence of it denies the other answer, or where two of its sentences about
+    the situation deny each other. A sentence about the situation is stronger than one that speaks in general.
 
     Attributes:
         name: stable, readable; it stands in records and waivers.

@@ -13,15 +13,6 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 
 
-class Explicit(StrEnum):
-    """The mode `explicit` is written beside pads: are they used?"""
-
-    PADS_USED = "pads-used"
-    """The pads are those written."""
-    PADS_IGNORED = "pads-ignored"
-    """The pads are 0, as beside every mode that is written."""
-
-
 class Same(StrEnum):
     """SAME_UPPER or SAME_LOWER without output_shape: how much padding is there to distribute?"""
 
@@ -66,15 +57,13 @@ class Negative(StrEnum):
     """There is no answer."""
 
 
-Answer = Explicit | Same | Sized | Odd | Negative
+Answer = Same | Sized | Odd | Negative
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """An answer to each question, which is a field."""
 
-    explicit: Explicit
-    """The mode `explicit` written beside pads, without output_shape."""
     same: Same
     """SAME_* without output_shape."""
     sized_explicit: Sized

@@ -92,7 +92,9 @@ class Prover:
             return Proof(waiver, dialect, Standing.NOT_HERE, "the backend does not speak this dialect")
         if isinstance(record.verdict, ver.Inexpressible):
             return Proof(waiver, dialect, Standing.NOT_HERE, "the dialect cannot say the example", record)
-        deviates = waiver.waives(record, case.facts) and not isinstance(record.verdict, ver.Disputed)
+        deviates = waiver.waives(record, case.facts)
+        if waiver.verdict["kind"] == "inconsistent" and isinstance(record.verdict, ver.Disputed):
+            return Proof(waiver, dialect, Standing.NOT_HERE, "only other cases show that it is inconsistent", record)
         return Proof(waiver, dialect, Standing.STANDS if deviates else Standing.FALLEN, "", record)
 
     def _alone(self, case: Case, dialect: str) -> Record | None:

@@ -13,7 +13,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tconv.cases.patterns import label, parse
 from tconv.datafiles import data_folder
-from tconv.diagnosis import GIVEN_UP
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
@@ -148,9 +147,8 @@ class Waiver(Scope):
         return self.of_version(dialect_name, backend.version) and self.on_machine(backend.machine)
 
     def _explains(self, record: Record) -> bool:
-        """Return whether a misreading of the waiver gives the output, or the search for one took too long."""
-        given_up = (record.described or "").startswith(GIVEN_UP)
-        return self.diagnosis is None or given_up or not set(self.diagnosis).isdisjoint(record.diagnosis)
+        """Return whether a misreading of the waiver gives the output."""
+        return self.diagnosis is None or not set(self.diagnosis).isdisjoint(record.diagnosis)
 
     def waives(self, record: Record, facts: Mapping[str, str]) -> bool:
         """Return whether the record is this deviation: the case is covered and the verdict is equal in every key.

@@ -58,7 +58,8 @@ def _disputed(verdict: ver.Disputed | ver.Inconsistent) -> str:
     if isinstance(verdict, ver.Inconsistent):
         return f"follows {Together(verdict.readings)}; other cases answer {verdict.question} by {verdict.elsewhere}"
     if verdict.rule == "refusal":
-        return f"refused, as {' or '.join(verdict.readings)} says: {one_line(verdict.message or '')}"
+        ambiguous = " perhaps" if verdict.notes else ""
+        return f"refused,{ambiguous} as {' or '.join(verdict.readings)} says: {one_line(verdict.message or '')}"
     return f"follows {Together(verdict.readings)}" + (f" ({', '.join(verdict.notes)})" if verdict.notes else "")
 
 

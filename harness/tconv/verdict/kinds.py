@@ -41,6 +41,7 @@ NOTES = MappingProxyType(
         "reduced-precision": "within the bound, and less accurate than sums in this type are",
         "flushed-subnormals": "zero for subnormal results, or sums without their subnormal products",
         "nan-from-inserted-zeros": "NaN where a tap that is NaN or infinite meets no data, only an inserted zero",
+        "ambiguous": "a refusal that may have another cause than the readings that may explain it",
         "overflow-of-a-partial-sum": "an infinity or NaN for a finite sum that overflows in some order",
     }
 )

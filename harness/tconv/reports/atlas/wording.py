@@ -6,14 +6,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tconv.comparison.answers import Opened
-from tconv.dialects.rules import Explicit, Negative, Odd, Same, Sized
+from tconv.dialects.rules import Negative, Odd, Same, Sized
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 QUESTIONS: Mapping[str, str] = MappingProxyType(
     {
-        "explicit": "the mode explicit written beside pads: are the pads used?",
         "same": "SAME_UPPER or SAME_LOWER without output_shape: how much padding is distributed, and what is the size?",
         "sized_explicit": "output_shape without a padding mode: are the pads computed from it, or those written?",
         "sized_valid": "output_shape beside VALID: are the pads computed from it, or none?",
@@ -30,8 +29,6 @@ QUESTIONS: Mapping[str, str] = MappingProxyType(
 
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {
-        Explicit.PADS_USED: "the pads are those written",
-        Explicit.PADS_IGNORED: "the pads are 0",
         Same.INPUT_TIMES_STRIDE: "full + op - X*s is distributed, the output has X*s",
         Same.KERNEL_LESS_STRIDE: "full - X*s is distributed and op added after it, the output has X*s + op",
         Same.INPUT_SIZE: "full + op - X is distributed, the output is as large as the input",
