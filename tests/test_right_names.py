@@ -179,7 +179,10 @@ ODD: dict[str, Callable[[Array], Array]] = {
     "one element off": lambda y: y + np.eye(1, y.size, y.size // 2).reshape(y.shape).astype(y.dtype),
     "5 for infinity": lambda y: np.where(np.isinf(y), np.asarray(5, y.dtype), y),
 }
-ZERO = {"last-column-dropped", "last-tap-dropped", "first-tap-dropped", "one-too-early", "one-too-late", "bias-ignored"}
+ZERO = {
+    "last-column-dropped", "last-tap-dropped", "first-tap-dropped", "one-too-early", "one-too-late", "bias-ignored",
+    "strides-for-dilations",
+}  # fmt: skip
 """Misreadings under which nothing may be left of a small output but zeros."""
 
 
