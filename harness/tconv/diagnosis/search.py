@@ -30,7 +30,7 @@ UNDIAGNOSED = "undiagnosed"
 """What the description of an output begins with for which no search came to its end."""
 GIVEN_UP = f"{UNDIAGNOSED}, the search took too long"
 """How the description begins of an output that was not searched to the end."""
-BUDGET = 0.5
+BUDGET = 2.0
 """Seconds that the search for the explanations of an output may take."""
 
 

@@ -12,7 +12,6 @@ from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
-from tconv.diagnosis.search import BUDGET
 from tconv.expectation.bound import derivation
 from tconv.expectation.owed import Inexpressible
 from tconv.expectation.problem import Problem
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, DType
 
 _TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
-_FULL_BUDGET = 2.0
-"""Seconds for the explanations of an output that has the errors of a transform."""
 MOST_ARTIFACTS = 1000
 """How many artifacts a worker writes; later failures are recorded without their arrays."""
 
@@ -115,10 +112,7 @@ class Evaluator:
             return None
         if outcome.array.ndim != problem.call.rank + 2:
             return None
-        actual = to_ncx(outcome.array, problem.call.data_format)
-        # Before an output is called a transform's, every misreading is tried.
-        budget = _FULL_BUDGET if isinstance(verdict, ver.ExceedsSummationBound) else BUDGET
-        return diagnose(problem, actual, self._accumulates, budget)
+        return diagnose(problem, to_ncx(outcome.array, problem.call.data_format), self._accumulates)
 
     def _outcome(self, call: Call, arrays: Mapping[str, Array]) -> out.Outcome:
         try:

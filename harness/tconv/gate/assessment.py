@@ -271,7 +271,9 @@ def _deviates(example: Judged, waiver: Waiver, *, whole: bool) -> bool:
 
     Where the example follows a disputed reading, only the other cases can show that it deviates.
     """
-    return example.waiver is waiver or (isinstance(example.record.verdict, ver.Disputed) and not whole)
+    if isinstance(example.record.verdict, ver.Disputed):
+        return not whole
+    return example.waiver is waiver
 
 
 def _whole(run: Run) -> bool:
