@@ -136,7 +136,7 @@ def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
     Some order adds all terms of one sign first. They add up to P = (A + y) / 2, or (A - y) / 2 for the negative ones,
     and no exact partial sum is beyond these. A computed one is at most (1 + min(gamma_n, 1)) * (1 + u) * P. Up to
     gamma_n = 1, because each term passes its roundings as a factor of 1 - gamma_n to 1 + gamma_n, so that terms of the
-    other sign raise nothing. Beyond, because the sum before an addition is itself a number of the type, so that rounding
+    other sign raise nothing. Beyond, because the sum before an addition is itself a number of the type: so rounding
     to the nearest moves an addition by no more than the term that is added: it counts twice, or not at all if it is of
     the other sign. The rounding of the product before it is the factor 1 + u.
     """

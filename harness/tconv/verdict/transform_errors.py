@@ -5,13 +5,12 @@ A dropped product, a wrong tap or one spoilt element has errors of other sizes o
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.expectation.bound import bound, last_roundings
-from tconv.expectation.reference import definition
+from tconv.expectation.reference import definition, tap_alone
 from tconv.expectation.transforms import fft_deviation, winograd_deviation
 
 if TYPE_CHECKING:
@@ -82,17 +81,12 @@ def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geomet
     identity = np.tile(np.eye(share), (geometry.groups, 1)).reshape(inputs, share, *(1,) * len(geometry.kernel))
     for k in np.ndindex(*geometry.kernel):
         # The data under one tap, at every element of the output.
-        data = definition(x, identity, None, _tap_alone(k, geometry))
+        data = definition(x, identity, None, tap_alone(k, geometry))
         for channel in np.flatnonzero(left):
             first = channel // outputs * share
             fewest = _left(error[:, channel], line[:, channel], data[:, first : first + share])
             left[channel] = min(left[channel], fewest)
     return bool(left.sum() >= max(_FEWEST, off.sum() / 2, error.size / _SHARE_REMARKABLE))
-
-
-def _tap_alone(k: tuple[int, ...], geometry: Geometry) -> Geometry:
-    begins = zip(geometry.pads_begin, k, geometry.dilations, strict=True)
-    return replace(geometry, kernel=(1,) * len(k), pads_begin=tuple(begin - tap * d for begin, tap, d in begins))
 
 
 def _left(error: Float64s, line: Float64s, data: Float64s) -> int:
