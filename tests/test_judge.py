@@ -847,6 +847,15 @@ def test_zeros_under_a_vacuous_bound_are_mistrusted() -> None:
     assert isinstance(judged(asked, zeros, accumulates={"f16": "f32"}), ver.Differed)
 
 
+def test_a_backends_own_note_stays_with_what_is_mistrusted() -> None:
+    """What the backend says of its way comes first, as with a value that agrees."""
+    asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
+    right = truth_of(asked).values(Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)).astype(np.float16)
+    found = judged(asked, out.Produced(right, ("cropped",)), accumulates={"f16": "f16"})
+    assert isinstance(found, ver.Mistrusted)
+    assert found.notes[0] == "cropped"
+
+
 def test_a_zero_that_is_owed_is_trusted() -> None:
     """Where nothing but zeros is owed there is nothing that zeros would hide."""
     asked = case((1,), (1,), channels=2, filters=2, data="normal", dtype=DType.F16)
