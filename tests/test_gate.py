@@ -114,12 +114,13 @@ def typed(case_id: str) -> dict[str, str]:
     ("beside", "red"),
     [
         ({SECOND: AGREED}, False),
+        ({SECOND: ver.Agreed("exact", ("cropped",))}, False),
         ({SECOND: ver.Agreed("bound"), THIRD: AGREED}, True),
         ({SECOND: ver.Agreed("refusal"), THIRD: AGREED}, True),
         ({THIRD: AGREED}, True),
         ({SECOND: MISTRUSTED, THIRD: AGREED}, True),
     ],
-    ids=["exact", "within a bound", "a refusal", "exact in another type", "mistrusted too"],
+    ids=["exact", "exact with a note", "within a bound", "a refusal", "exact in another type", "mistrusted too"],
 )
 def test_mistrusted_values_are_red_where_nothing_of_their_type_agrees_exactly(
     beside: dict[str, ver.Verdict],

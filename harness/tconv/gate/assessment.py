@@ -151,7 +151,7 @@ class Assessment:
     def _untrusted(self) -> Iterator[str]:
         """Yield a reason for each element type of mistrusted values of which no value of the run agreed exactly."""
         mistrusted = Counter(self._type(member) for member in self.judged if member.status is Status.MISTRUSTED)
-        exact = {self._type(member) for member in self.judged if member.record.verdict == ver.Agreed("exact")}
+        exact = {self._type(member) for member in self.judged if _is_exact(member.record.verdict)}
         for dtype, count in mistrusted.items():
             if dtype not in exact:
                 yield (
@@ -233,6 +233,10 @@ def assessed_files(
         assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
         for run in map(read, records)
     ], corpus
+
+
+def _is_exact(verdict: ver.Verdict) -> bool:
+    return isinstance(verdict, ver.Agreed) and verdict.rule == "exact"
 
 
 def _waived(members: Sequence[Judged]) -> frozenset[str]:
