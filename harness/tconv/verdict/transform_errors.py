@@ -11,7 +11,7 @@ import numpy as np
 
 from tconv.expectation.bound import bound, last_roundings
 from tconv.expectation.reference import definition, tap_alone
-from tconv.expectation.transforms import fft_deviation, winograd_deviation
+from tconv.expectation.transforms import transform_deviation
 
 if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
@@ -58,8 +58,7 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
 
 
 def _is_small(distance: Float64s, truth: Truth, geometry: Geometry) -> bool:
-    deviation = fft_deviation(truth.operands, truth.dtype, geometry)
-    deviation = np.maximum(deviation, winograd_deviation(truth.operands, truth.dtype, geometry))
+    deviation = transform_deviation(truth.operands, truth.dtype, geometry)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(distance == 0, 0.0, distance / deviation)
     return bool(ratio.max() <= _LARGEST and np.sqrt(np.mean(ratio**2)) <= 1)
