@@ -48,7 +48,10 @@ class WaiverUse:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A note of verdicts: what it means, how many records have it, and the shortest of their ids."""
+    """A note of verdicts: what it means, how many records have it, and the shortest of their ids.
+
+    A backend's own note has no meaning here: it is an empty text.
+    """
 
     name: str
     meaning: str
