@@ -36,7 +36,7 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
 
     All of these must hold: every element is finite. The errors are within the deviation of F(4, 3) or of an FFT, as a
     root mean square, and none is beyond eight times that. They are spread: one element of 64 is further off than
-    roundings of a sum usually are. No product, and no bias, of each output channel accounts for them. On integers,
+    roundings of a sum usually are. No single wrong weight or bias in each output channel explains them. On integers,
     errors are fractions: a wrong product or tap is off by a whole number.
 
     Args:
@@ -69,7 +69,17 @@ def _is_spread(off: Mask) -> bool:
 
 
 def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geometry: Geometry) -> bool:
-    """Return whether most of what is off stays off where a product or the bias of each output channel is made good."""
+    """Return whether no single wrong weight or bias of each output channel explains the errors.
+
+    In each output channel the one weight, or the bias, is corrected that leaves the fewest elements remarkably far off.
+    Errors of a transform mostly stay: half of those elements, and no fewer than the limits above, are still far off.
+
+    Args:
+        error: the errors, (N, O, Y...).
+        line: beyond which an error is remarkable, (N, O, Y...).
+        truth: the reference of the same operands.
+        geometry: a geometry with the shape of the output.
+    """
     off = (np.abs(error) > line).sum(axis=(0, *range(2, error.ndim)))
     ones = np.ones((error.shape[0], 1, *error.shape[2:]))
     # A wrong bias is the same error everywhere in its channel.
