@@ -172,6 +172,35 @@ def test_f64_overflows_where_the_reference_does() -> None:
     assert not limits(DType.F64, 1.7e308, 1.7e308, 1)[2]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "count", "scale"), [(DType.F16, 2100, 1), (DType.F16, 1500, 40), (DType.BF16, 256, 1)]
+)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_vacuous_bound_excuses_no_nan_and_no_infinity(dtype: DType, count: int, scale: int, bad: float) -> None:
+    """Sums in 16 bits of so many small terms have no bound, and still no order of theirs overflows."""
+    made, geometry, *_ = dotted(dtype, "normal", count, 1)
+    truth = Truth({"x": made.operands["x"] * scale, "w": made.operands["w"]}, dtype)
+    output = np.full(truth.shape(geometry), bad, NUMPY_TYPES[dtype])
+    assert compare(output, truth, geometry, {str(dtype): str(dtype)}).wrong.all()
+
+
+@given(st.lists(st.integers(-600, 600), min_size=2, max_size=40), st.integers(1, 60), st.randoms())
+@examples(100)
+def test_no_partial_sum_grows_beyond_twice_the_terms_of_its_sign(values: list[int], times: int, random: Any) -> None:  # noqa: ANN401
+    """In f16, of so many terms that the bound is vacuous, in any order: what overflows is allowed to."""
+    added = values * times
+    random.shuffle(added)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.cumsum(np.array(added, np.float16), dtype=np.float16)
+    y, magnitude = float(sum(added)), float(sum(map(abs, added)))
+    found = bound(terms(y, magnitude, float(len(added))), DType.F16, {"f16": "f16"})
+    assert found.rises[0] or not np.isposinf(sums).any()
+    assert found.falls[0] or not np.isneginf(sums).any()
+    finite = sums[np.isfinite(sums)].astype(np.float64)
+    assert finite.max(initial=0) <= (magnitude + y) * (1 + 2.0**-11)
+    assert finite.min(initial=0) >= -(magnitude - y) * (1 + 2.0**-11)
+
+
 # Monotonicity.
 
 

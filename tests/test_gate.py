@@ -114,12 +114,13 @@ def typed(case_id: str) -> dict[str, str]:
     ("beside", "red"),
     [
         ({SECOND: AGREED}, False),
+        ({SECOND: ver.Agreed("exact", ("cropped",))}, False),
         ({SECOND: ver.Agreed("bound"), THIRD: AGREED}, True),
         ({SECOND: ver.Agreed("refusal"), THIRD: AGREED}, True),
         ({THIRD: AGREED}, True),
         ({SECOND: MISTRUSTED, THIRD: AGREED}, True),
     ],
-    ids=["exact", "within a bound", "a refusal", "exact in another type", "mistrusted too"],
+    ids=["exact", "exact with a note", "within a bound", "a refusal", "exact in another type", "mistrusted too"],
 )
 def test_mistrusted_values_are_red_where_nothing_of_their_type_agrees_exactly(
     beside: dict[str, ver.Verdict],
@@ -131,6 +132,20 @@ def test_mistrusted_values_are_red_where_nothing_of_their_type_agrees_exactly(
     assert bool(assessment.red) is red
     if red:
         assert "of f16 would pass as zeros too, and no case of f16 agrees exactly" in assessment.red[0]
+
+
+@pytest.mark.parametrize("data", ["normal", "wide", "wide-full"])
+@pytest.mark.parametrize(
+    ("twin", "red"),
+    [(AGREED, False), (ver.Agreed("exact", ("cropped",)), False), (DIFFERED, True), (MISTRUSTED, True)],
+)
+def test_mistrusted_values_are_shown_by_the_same_call_on_integers(data: str, twin: ver.Verdict, red: bool) -> None:  # noqa: FBT001
+    """Where the run has that case, an exact case of the same type shows nothing: it may have far fewer products."""
+    real, integers, other = (f"a/b/c[n=9,data={kind},dtype=f16]" for kind in (data, "integers", "special"))
+    run = run_of({real: MISTRUSTED, integers: twin, other: AGREED})
+    reasons = [reason for reason in assess(run, None, lambda _: {"dtype": "f16"}).red if "zeros" in reason]
+    assert any(f"the same on integers does not agree exactly, such as {integers}" in why for why in reasons) is red
+    assert red or not reasons
 
 
 def test_mistrusted_values_alone_are_no_pass() -> None:

@@ -228,6 +228,15 @@ def test_gate_and_its_reasons_are_told(page: Callable[..., _Page], red: bool) ->
     assert ("✗ Red" in written.words, "✓ Green" in written.words) == (red, not red)
 
 
+def test_a_backends_own_note_stands_for_itself(page: Callable[..., _Page]) -> None:
+    """It is followed by no colon, unlike a note whose meaning is known."""
+    verdicts = [ver.Agreed("exact", ("cropped",)), ver.Agreed("bound", ("reduced-precision",))]
+    text = page(_assessment([_record(f"a/{place}", verdict) for place, verdict in enumerate(verdicts)])).text
+    after = {name: text[text.index(name) + 1].strip() for name in ("cropped", "reduced-precision")}
+    assert after["reduced-precision"] == f": {ver.NOTES['reduced-precision']}"
+    assert after["cropped"] == ""
+
+
 def test_header_is_told(page: Callable[..., _Page]) -> None:
     """Versions, dialect, tier, start, machine, platform, digest and an incomplete run stand in the overview."""
     written = page(_assessment([_record("a/b", ver.Agreed("exact"))], cases=1000))

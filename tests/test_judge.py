@@ -24,6 +24,7 @@ from tconv.execution.accumulation import accumulates
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
 from tconv.expectation.problem import Problem
+from tconv.expectation.reference import definition
 from tconv.expectation.truth import Truth
 from tconv.expectation.underflow import subnormal_products
 from tconv.gate.assessment import assess
@@ -771,11 +772,18 @@ SMALL = (2.0**-64, 2.0**-63)
 
 @pytest.mark.parametrize("dtype", [DType.F32, DType.BF16])
 def test_flushed_products_beside_a_normal_sum_are_noted(dtype: DType) -> None:
-    """A normal sum may lack its subnormal products, and no more than the smallest normal number for each of them."""
+    """A normal sum may lack its subnormal products, and no more than these are."""
     asked = products((2.0**-62, 2.0**-62), SMALL, SMALL, dtype=dtype)
     assert judged(asked, [2.0**-124 + 2.0**-126]) == ver.Agreed("bound")
     assert judged(asked, [2.0**-124]) == ver.Agreed("bound", ("flushed-subnormals",))
     assert isinstance(judged(asked, [2.0**-125]), ver.Differed)
+
+
+def test_what_is_not_lost_with_a_subnormal_product_is_no_excuse() -> None:
+    """3e-38 is a normal product and 1e-45 is not: of their sum 1e-45 may be missing, and not a third."""
+    asked = products((1e-23, 1e-22), (1e-19, 3e-19))
+    assert judged(asked, [3e-38]) == ver.Agreed("bound")
+    assert isinstance(judged(asked, [2e-38]), ver.Differed)
 
 
 def test_a_product_that_is_normal_is_not_flushed() -> None:
@@ -799,17 +807,34 @@ def test_subnormal_products_are_counted_by_element() -> None:
 )
 @examples(100)
 def test_subnormal_products_are_those_of_the_sum(x: list[int], w: list[int], stride: int) -> None:
-    """The count by thresholds is the count by loops."""
+    """What is lost, whichever the stride, is the sum by loops."""
     geometry = Geometry((len(x),), (len(w),), (stride,), (1,), (0,), ((len(x) - 1) * stride + len(w),), 1)
     data, taps = np.ldexp(1.5, np.array(x)), np.ldexp(1.0, np.array(w))
-    count = np.zeros(geometry.output)
+    lost = np.zeros(geometry.output)
     for (i, a), (k, b) in itertools.product(enumerate(data), enumerate(taps)):
-        count[i * stride + k] += a * b < 2.0**-126
+        lost[i * stride + k] += a * b if a * b < 2.0**-126 else 0
     found = subnormal_products(data.reshape(1, 1, -1), taps.reshape(1, 1, -1), geometry, 2.0**-126)
     if found is None:
-        assert not count.any()
+        assert not lost.any()
     else:
-        assert np.array_equal(found[0, 0], count)
+        assert np.allclose(found[0, 0], lost, rtol=1e-15, atol=0)
+
+
+@given(geometries(ranks=(1, 2), groups=(1, 2)), st.integers(0, 2**32 - 1), st.sampled_from([1, 2**18]))
+@examples(100)
+def test_subnormal_products_of_any_geometry(geometry: Geometry, seed: int, at_once: int) -> None:
+    """With padding, dilations, groups and several channels; by blocks of channels and all at once."""
+    random, groups = np.random.default_rng(seed), geometry.groups
+    x = random.choice([0.0, 2.0**-60, 2.0**-65, 2.0**-70], (2, 3 * groups, *geometry.spatial))
+    w = random.choice([0.0, -(2.0**-60), 2.0**-65, 2.0**-70], (3 * groups, 2, *geometry.kernel))
+    lost = np.zeros((2, 2 * groups, *geometry.output))
+    for a, b in itertools.product(np.unique(x), np.unique(np.abs(w))):
+        if a * b < 2.0**-126:
+            lost += a * b * definition((x == a) * 1.0, (np.abs(w) == b) * 1.0, None, geometry)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tconv.expectation.underflow._AT_ONCE", at_once)
+        found = subnormal_products(x, w, geometry, 2.0**-126)
+    assert np.array_equal(lost if found is None else found, lost)
 
 
 def test_zeros_under_a_vacuous_bound_are_mistrusted() -> None:
@@ -820,6 +845,15 @@ def test_zeros_under_a_vacuous_bound_are_mistrusted() -> None:
     assert isinstance(found, ver.Mistrusted)
     assert (found.untested, found.of) == (2, 2)
     assert isinstance(judged(asked, zeros, accumulates={"f16": "f32"}), ver.Differed)
+
+
+def test_a_backends_own_note_stays_with_what_is_mistrusted() -> None:
+    """What the backend says of its way comes first, as with a value that agrees."""
+    asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
+    right = truth_of(asked).values(Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)).astype(np.float16)
+    found = judged(asked, out.Produced(right, ("cropped",)), accumulates={"f16": "f16"})
+    assert isinstance(found, ver.Mistrusted)
+    assert found.notes[0] == "cropped"
 
 
 def test_a_zero_that_is_owed_is_trusted() -> None:

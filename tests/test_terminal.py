@@ -159,8 +159,13 @@ def test_a_waiver_is_named_with_its_reason(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_notes_are_shown_with_their_counts(on_terminal: Callable[[Assessment, int], str]) -> None:
-    """Each note of a verdict, what it means, how many cases have it, and one of them; nothing where there is none."""
+    """Each note of a verdict, what it means, how many cases have it, and one of them; nothing where there is none.
+
+    A backend's own note, which has no meaning here, is printed alone.
+    """
     noted = ver.Agreed("bound", ("nan-from-inserted-zeros",))
     shown = on_terminal(assess(run_of({CASES[0]: noted, CASES[3]: noted}), None, facts), 200)
     assert re.search(rf"2 +nan-from-inserted-zeros: {ver.NOTES['nan-from-inserted-zeros'][:20]}.* {CASES[3]}", shown)
+    own = on_terminal(assess(run_of({CASES[0]: ver.Agreed("exact", ("cropped",))}), None, facts), 200)
+    assert re.search(rf"1 +cropped +'{re.escape(CASES[0])}'", own)
     assert "noted" not in on_terminal(assess(run_of({CASES[0]: AGREED}), None, facts), 200)

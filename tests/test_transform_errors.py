@@ -88,8 +88,7 @@ def test_transforms_stay_well_within_their_limits(data: Data, channels: int, spa
     """The limits are 1 for the root mean square and 8 for an element; half of either is not reached."""
     for seed in range(3):
         truth, geometry, x, w = made(data, channels, spatial, seed)
-        deviation = transforms.winograd_deviation(truth.operands, truth.dtype, geometry)
-        deviation = np.maximum(deviation, transforms.fft_deviation(truth.operands, truth.dtype, geometry))
+        deviation = transforms.transform_deviation(truth.operands, truth.dtype, geometry)
         for backend in (Fft(), Winograd23(), Winograd43()):
             ratio = np.abs(backend.full(x, w) - truth.values(geometry)) / deviation
             assert np.sqrt(np.mean(ratio**2)) < 0.5
@@ -218,6 +217,51 @@ def test_a_misreading_says_more_than_the_size_of_errors(monkeypatch: pytest.Monk
 def test_operands_of_fewer_bits_are_no_transform(backend: Right, channels: int, data: Data) -> None:
     """TF32 and bf16 lose more than a transform does."""
     assert isinstance(judged(backend, data, channels=channels).verdict, ver.Differed)
+
+
+def noisy(kernel: tuple[int, int], stride: int, times: float) -> tuple[Array, Truth, Geometry]:
+    """Return an output with spread errors of so many times the deviation of an FFT, as a root mean square."""
+    x, w = Operand((1, 4, 5, 4), DType.F32, "normal"), Operand((4, 2, *kernel), DType.F32, "normal")
+    spatial = (5, 4)
+    full = tuple((size - 1) * stride + k for size, k in zip(spatial, kernel, strict=True))
+    geometry = Geometry(spatial, kernel, (stride, stride), (1, 1), (0, 0), full, 1)
+    truth = Truth(make_operands(x, w, None), DType.F32)
+    spread = np.random.default_rng(5).standard_normal(truth.shape(geometry))
+    noise = times * spread * transforms.fft_deviation(truth.operands, DType.F32, geometry)
+    return truth.values(geometry) + noise, truth, geometry
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "times", "expected"),
+    [
+        ((3, 3), 1, 0.8, True),
+        ((1, 2), 1, 0.8, True),
+        ((1, 1), 1, 0.8, False),
+        ((1, 1), 2, 0.8, False),
+        ((3, 3), 2, 0.8, True),
+        ((3, 3), 1, 1.5, True),
+        ((3, 3), 2, 1.5, False),
+    ],
+)
+def test_what_no_transform_computes_has_no_errors_of_one(
+    kernel: tuple[int, int],
+    stride: int,
+    times: float,
+    expected: bool,  # noqa: FBT001
+) -> None:
+    """One tap alone is no FFT's, and Winograd's constant, the larger one, is only for strides of 1 and several taps."""
+    output, truth, geometry = noisy(kernel, stride, times)
+    assert is_transform(output, truth, geometry) is expected
+
+
+def test_an_axis_with_one_tap_is_not_transformed() -> None:
+    """The rows of a plane under a filter of one row are lines, and have the deviation of lines."""
+    _, geometry, x, w = made("normal", 2, (12,), 1)
+    rows = np.stack([x, 2 * x, 3 * x], axis=2)
+    plane = Geometry((3, 12), (1, 3), (1, 1), (1, 1), (0, 0), (3, *geometry.output), 1)
+    deviation = transforms.winograd_deviation({"x": rows, "w": w[:, :, None]}, DType.F32, plane)
+    line = transforms.winograd_deviation({"x": x, "w": w}, DType.F32, geometry)
+    assert np.allclose(deviation, np.stack([line, 2 * line, 3 * line], axis=2))
 
 
 def test_what_is_not_finite_is_no_transform() -> None:

@@ -106,14 +106,20 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
             allowed = before = allowed + terms.count * _SMALLEST[dtype] / 2 + reference_error
         else:
             allowed, before = (part + reference_error for part in _accumulated_in_f32(terms, dtype))
+        vacuous = (allowed >= terms.magnitude) & (terms.magnitude > 0)
+        rises, falls = (_rises(terms, sign, dtype, accumulator) for sign in (1, -1))
+        may_overflow = np.abs(terms.y) + before >= _OVERFLOW[dtype]
+        if accumulator is dtype:
+            # A vacuous bound allows every number. How far a sum can grow is limited all the same.
+            may_overflow &= ~vacuous | np.where(terms.y > 0, rises, falls)
         return Bound(
             allowed,
             _warning(terms, dtype) + reference_error,
             _deviation(terms, dtype) + reference_error,
-            np.abs(terms.y) + before >= _OVERFLOW[dtype],
-            _rises(terms, 1, dtype, accumulator),
-            _rises(terms, -1, dtype, accumulator),
-            (allowed >= terms.magnitude) & (terms.magnitude > 0),
+            may_overflow,
+            rises,
+            falls,
+            vacuous,
         )
 
 
@@ -127,14 +133,20 @@ def accumulator_of(dtype: DType, accumulates: Mapping[str, str]) -> DType:
 def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
     """Return where a partial sum may overflow upwards, or downwards for a sign of -1, in some order.
 
-    Some order adds all terms of one sign first. They add up to (A + y) / 2, or (A - y) / 2 for the negative ones, and
-    no partial sum is beyond these.
+    Some order adds all terms of one sign first. They add up to P = (A + y) / 2, or (A - y) / 2 for the negative ones,
+    and no exact partial sum is beyond these. A computed one is at most (1 + min(gamma_n, 1)) * (1 + u) * P. Up to
+    gamma_n = 1, because each term passes its roundings as a factor of 1 - gamma_n to 1 + gamma_n, so that terms of the
+    other sign raise nothing. Beyond, because the sum before an addition is itself a number of the type: so rounding
+    to the nearest moves an addition by no more than the term that is added: it counts twice, or not at all if it is of
+    the other sign. The rounding of the product before it is the factor 1 + u.
     """
-    error = _relative(terms.count, UNIT_ROUNDOFF[accumulator], terms.magnitude)
+    u = UNIT_ROUNDOFF[accumulator]
+    growth = (1 + np.minimum(gamma(terms.count, u), 1)) * (1 + u)
     with np.errstate(invalid="ignore"):
-        rises: Mask = (terms.magnitude + sign * terms.y) / 2 + error >= _OVERFLOW[accumulator]
+        rises: Mask = (terms.magnitude + sign * terms.y) / 2 * growth >= _OVERFLOW[accumulator]
         if accumulator is not dtype and terms.bias is not None:
             # A bias may be added after the sum was rounded to the narrower type.
+            error = _relative(terms.count, u, terms.magnitude)
             rises |= sign * (terms.y - terms.bias) + error >= _OVERFLOW[dtype]
     return rises
 

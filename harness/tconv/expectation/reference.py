@@ -80,14 +80,13 @@ def products(geometry: Geometry, channels: int) -> Float64s:
 
 def met(k: Ints, geometry: Geometry) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return where tap `k` meets an element of the data, (Y...)."""
-    single_tap = replace(
-        geometry,
-        kernel=(1,) * len(k),
-        pads_begin=tuple(
-            begin - tap * d for begin, tap, d in zip(geometry.pads_begin, k, geometry.dilations, strict=True)
-        ),
-    )
-    return products(single_tap, 1) > 0
+    return products(tap_alone(k, geometry), 1) > 0
+
+
+def tap_alone(k: Ints, geometry: Geometry) -> Geometry:
+    """Return the geometry of a filter that has tap `k` and no other: it puts the data where that tap does."""
+    begins = zip(geometry.pads_begin, k, geometry.dilations, strict=True)
+    return replace(geometry, kernel=(1,) * len(k), pads_begin=tuple(begin - tap * d for begin, tap, d in begins))
 
 
 def _window(k: Ints, geometry: Geometry) -> tuple[EllipsisType | slice, ...]:

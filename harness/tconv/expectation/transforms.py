@@ -18,7 +18,7 @@ of random terms add C/2 roundings of the size of the result.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log2, sqrt
+from math import log2, prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +40,20 @@ _TILE_PRODUCTS = 18
 _TILE_OUTPUTS = 4
 
 
+def transform_deviation(operands: Mapping[str, Array], dtype: DType, geometry: Geometry) -> Float64s:
+    """Return the larger root mean square of the transforms that serve for a geometry, by element, (N, O, Y...).
+
+    With one tap alone nothing is transformed. Winograd's algorithms are for strides of 1, and save products only on an
+    axis with several taps.
+    """
+    deviation = np.zeros((operands["x"].shape[0], operands["w"].shape[1] * geometry.groups, *geometry.output))
+    if prod(geometry.kernel) > 1:
+        deviation = np.maximum(deviation, fft_deviation(operands, dtype, geometry))
+        if max(geometry.strides) == 1:
+            deviation = np.maximum(deviation, winograd_deviation(operands, dtype, geometry))
+    return deviation
+
+
 def fft_deviation(operands: Mapping[str, Array], dtype: DType, geometry: Geometry) -> Float64s:
     """Return the root mean square of an FFT's error by element, (N, O, 1...)."""
     axes = tuple(range(2, 2 + len(geometry.kernel)))
@@ -58,19 +72,22 @@ def fft_deviation(operands: Mapping[str, Array], dtype: DType, geometry: Geometr
 def winograd_deviation(operands: Mapping[str, Array], dtype: DType, geometry: Geometry) -> Float64s:
     """Return the root mean square of a Winograd algorithm's error by element, (N, O, Y...)."""
     rank = len(geometry.kernel)
-    beyond = _TILE_OUTPUTS - 1
-    # All data that a tile may hold: the element's own, and those of up to three outputs before and behind it.
-    window = tuple((k - 1) * d + 1 + 2 * beyond for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
+    # All data that a tile may hold: the element's own, and those of up to three outputs before and behind it. An axis
+    # with one tap is not transformed.
+    beyond = tuple(_TILE_OUTPUTS - 1 if k > 1 else 0 for k in geometry.kernel)
+    axes = zip(geometry.kernel, geometry.dilations, beyond, strict=True)
+    window = tuple((k - 1) * d + 1 + 2 * more for k, d, more in axes)
     wider = replace(
         geometry,
         kernel=window,
         dilations=(1,) * rank,
-        pads_begin=tuple(begin + beyond for begin in geometry.pads_begin),
+        pads_begin=tuple(begin + more for begin, more in zip(geometry.pads_begin, beyond, strict=True)),
     )
     taps = (operands["w"] ** 2).sum(axis=tuple(range(2, 2 + rank)), keepdims=True)
     squares = definition(operands["x"] ** 2, np.broadcast_to(taps, (*taps.shape[:2], *window)), None, wider)
-    roundings = (_WINOGRAD_ROUNDINGS * rank + _channels(operands, geometry) / 2) / 3
-    constant = _WINOGRAD_NORM**rank * sqrt(roundings) / sqrt(_TILE_PRODUCTS) ** rank
+    transformed = sum(k > 1 for k in geometry.kernel)
+    roundings = (_WINOGRAD_ROUNDINGS * transformed + _channels(operands, geometry) / 2) / 3
+    constant = _WINOGRAD_NORM**transformed * sqrt(roundings) / sqrt(_TILE_PRODUCTS) ** transformed
     return _unit(dtype) * constant * np.sqrt(squares)
 
 

@@ -83,10 +83,9 @@ class Truth:
             accumulator: the type that the products are added in.
 
         Returns:
-            Their count times the smallest normal number; None where no product is subnormal.
+            The sum of their magnitudes; None where no product is subnormal.
         """
-        count = subnormal_products(self._x, self._w, geometry, SMALLEST_NORMAL[accumulator])
-        return None if count is None else count * SMALLEST_NORMAL[accumulator]
+        return subnormal_products(self._x, self._w, geometry, SMALLEST_NORMAL[accumulator])
 
     def poisoned(self, geometry: Geometry) -> Mask:
         """Return where, (O, Y...), a tap that is NaN or infinity meets no element of the data.

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.expectation.reference import definition
+from tconv.expectation.reference import definition, tap_alone
 
 if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Array, Float64s
 
+_AT_ONCE = 2**18
+"""So many products are held at once, or those of one input channel of each group under one tap if these are more."""
+
 
 def subnormal_products(x: Array, w: Array, geometry: Geometry, smallest_normal: float) -> Float64s | None:
-    """Return how many products below the smallest normal number, and not zero, reach each element, (N, O, Y...).
+    """Return the sum of |x*w| over the products of each element that are below the smallest normal number.
 
     Args:
         x: data, (N, C, X...).
@@ -23,18 +28,45 @@ def subnormal_products(x: Array, w: Array, geometry: Geometry, smallest_normal: 
         smallest_normal: of the type that the products are added in.
 
     Returns:
-        The counts, or None where no product is so small.
+        The sums, (N, O, Y...), or None where no product is so small.
     """
     x, w = np.abs(x), np.abs(w)
-    if _smallest(x) * _smallest(w) >= smallest_normal:
+    least = _smallest(x)
+    if least * _smallest(w) >= smallest_normal:
         return None
-    count = np.zeros((x.shape[0], w.shape[1] * geometry.groups, *geometry.output))
-    # Sorted by size, those data are too small for a tap that are below a threshold, so one pass for each weight counts.
-    for weight in np.unique(w[w > 0]):
-        small = ((x > 0) & (x < smallest_normal / weight)).astype(np.float64)
-        if small.any():
-            count += definition(small, (w == weight).astype(np.float64), None, geometry)
-    return count
+    batch, groups, outputs = x.shape[0], geometry.groups, w.shape[1]
+    lost = np.zeros((batch, groups * outputs, *geometry.output))
+    data = x.reshape(batch, groups, -1, 1, *geometry.spatial)
+    taps = w.reshape(1, groups, -1, outputs, *geometry.kernel)
+    # What is lost under one tap is put where that tap puts it: a tap of 1 for each output channel alone.
+    single = np.ones((groups * outputs, 1, *(1,) * len(geometry.kernel)))
+    for k in np.ndindex(*geometry.kernel):
+        weights = taps[..., *k]
+        if least * _smallest(weights) < smallest_normal:
+            under = _under_one_tap(data, weights.reshape(*weights.shape, *(1,) * len(k)), smallest_normal)
+            place = replace(tap_alone(k, geometry), groups=groups * outputs)
+            lost += definition(under.reshape(batch, -1, *geometry.spatial), single, None, place)
+    return lost
+
+
+def _under_one_tap(data: Float64s, weights: Float64s, smallest_normal: float) -> Float64s:
+    """Return the sum over the input channels of the products that are below the smallest normal number.
+
+    Args:
+        data: (N, G, C/G, 1, X...).
+        weights: of one tap, (1, G, C/G, O/G, 1...).
+        smallest_normal: of the type that the products are added in.
+
+    Returns:
+        (N, G, O/G, X...).
+    """
+    shape = (*data.shape[:2], weights.shape[3], *data.shape[4:])
+    total, step = np.zeros(shape), max(_AT_ONCE // max(prod(shape), 1), 1)
+    for first in range(0, data.shape[2], step):
+        block = slice(first, first + step)
+        product = data[:, :, block] * weights[:, :, block]
+        total += product.sum(axis=2, where=product < smallest_normal)
+    return total
 
 
 def _smallest(array: Array) -> float:

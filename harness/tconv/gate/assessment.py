@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from tconv.comparison.siblings import settled
 from tconv.corpus import Corpus
 from tconv.gate.status import Status, judged, with_better_causes
+from tconv.gate.trust import untrusted
 from tconv.gate.waivers import active_waivers, chosen, waivers_elsewhere
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
@@ -47,7 +48,10 @@ class WaiverUse:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A note of verdicts: what it means, how many records have it, and the shortest of their ids."""
+    """A note of verdicts: what it means, how many records have it, and the shortest of their ids.
+
+    A backend's own note has no meaning here: it is an empty text.
+    """
 
     name: str
     meaning: str
@@ -143,24 +147,10 @@ class Assessment:
                 f"a process died in {len(self.harmed)} cases that do not die alone, such as {first.case} "
                 f"({first.harmed}): some earlier case has harmed it, and no waiver says which"
             )
-        reasons += self._untrusted()
+        reasons += untrusted(self.judged, self.facts)
         if not self.counts[Status.PASSED]:
             reasons.append("not one case passed, so nothing was shown")
         return reasons
-
-    def _untrusted(self) -> Iterator[str]:
-        """Yield a reason for each element type of mistrusted values of which no value of the run agreed exactly."""
-        mistrusted = Counter(self._type(member) for member in self.judged if member.status is Status.MISTRUSTED)
-        exact = {self._type(member) for member in self.judged if member.record.verdict == ver.Agreed("exact")}
-        for dtype, count in mistrusted.items():
-            if dtype not in exact:
-                yield (
-                    f"{count} {'case' if count == 1 else 'cases'} of {dtype} would pass as zeros too, and no case of "
-                    f"{dtype} agrees exactly; run cases on integers of this type, too"
-                )
-
-    def _type(self, member: Judged) -> str:
-        return self.facts.get(member.record.case, {}).get("dtype", "an unknown type")
 
 
 def assess(

@@ -56,7 +56,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
         ),
         Status.MISTRUSTED: Look(
             symbol="≈",
-            meaning="within a bound that zeros would be within too; red where no case of the type agrees exactly",
+            meaning="within a bound that zeros would be within too; red where integers do not agree exactly",
             style="bright_yellow",
             total="within a bound that zeros would be within too",
             heading="mistrusted",

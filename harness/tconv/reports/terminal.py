@@ -86,7 +86,9 @@ def _noted(assessment: Assessment) -> Table:
     """Return a table with a line for each note of verdicts."""
     table = _of_causes("noted, and no failure")
     for note in assessment.notes:
-        table.add_row(f"{note.count:,}", Text(f"{note.name}: {note.meaning}"), Text(shlex.quote(note.example)))
+        # A backend's own note stands for itself.
+        what = f"{note.name}: {note.meaning}" if note.meaning else note.name
+        table.add_row(f"{note.count:,}", Text(what), Text(shlex.quote(note.example)))
     return table
 
 

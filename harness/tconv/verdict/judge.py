@@ -93,10 +93,11 @@ def _against_values(
     comparisons = []
     for candidate in candidates:
         comparison = compare(actual, truth, candidate.geometry, accumulates)
-        if comparison.untested and not comparison.wrong.any():
-            return ver.Mistrusted(comparison.untested, actual.size, candidate.readings, comparison.notes)
         if not comparison.wrong.any():
-            return _followed(candidate, comparison.rule, (*outcome.notes, *comparison.notes))
+            notes = (*outcome.notes, *comparison.notes)
+            if comparison.untested:
+                return ver.Mistrusted(comparison.untested, actual.size, candidate.readings, notes)
+            return _followed(candidate, comparison.rule, notes)
         comparisons.append(comparison)
     for candidate, comparison in zip(candidates, comparisons, strict=True):
         if is_transform(actual, truth, candidate.geometry):

@@ -54,7 +54,7 @@ class Agreed(Recorded):
 
     Attributes:
         rule: how it was compared.
-        notes: what is reported without being a failure, of `NOTES`.
+        notes: what is reported without being a failure: of `NOTES`, or the backend's own.
     """
 
     rule: Rule

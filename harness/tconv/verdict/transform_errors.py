@@ -5,14 +5,13 @@ A dropped product, a wrong tap or one spoilt element has errors of other sizes o
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.expectation.bound import bound, last_roundings
-from tconv.expectation.reference import definition
-from tconv.expectation.transforms import fft_deviation, winograd_deviation
+from tconv.expectation.reference import definition, tap_alone
+from tconv.expectation.transforms import transform_deviation
 
 if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
@@ -37,7 +36,7 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
 
     All of these must hold: every element is finite. The errors are within the deviation of F(4, 3) or of an FFT, as a
     root mean square, and none is beyond eight times that. They are spread: one element of 64 is further off than
-    roundings of a sum usually are. No product, and no bias, of each output channel accounts for them. On integers,
+    roundings of a sum usually are. No single wrong weight or bias in each output channel explains them. On integers,
     errors are fractions: a wrong product or tap is off by a whole number.
 
     Args:
@@ -59,8 +58,7 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
 
 
 def _is_small(distance: Float64s, truth: Truth, geometry: Geometry) -> bool:
-    deviation = fft_deviation(truth.operands, truth.dtype, geometry)
-    deviation = np.maximum(deviation, winograd_deviation(truth.operands, truth.dtype, geometry))
+    deviation = transform_deviation(truth.operands, truth.dtype, geometry)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(distance == 0, 0.0, distance / deviation)
     return bool(ratio.max() <= _LARGEST and np.sqrt(np.mean(ratio**2)) <= 1)
@@ -71,7 +69,17 @@ def _is_spread(off: Mask) -> bool:
 
 
 def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geometry: Geometry) -> bool:
-    """Return whether most of what is off stays off where a product or the bias of each output channel is made good."""
+    """Return whether no single wrong weight or bias of each output channel explains the errors.
+
+    In each output channel the one weight, or the bias, is corrected that leaves the fewest elements remarkably far off.
+    Errors of a transform mostly stay: half of those elements, and no fewer than the limits above, are still far off.
+
+    Args:
+        error: the errors, (N, O, Y...).
+        line: beyond which an error is remarkable, (N, O, Y...).
+        truth: the reference of the same operands.
+        geometry: a geometry with the shape of the output.
+    """
     off = (np.abs(error) > line).sum(axis=(0, *range(2, error.ndim)))
     ones = np.ones((error.shape[0], 1, *error.shape[2:]))
     # A wrong bias is the same error everywhere in its channel.
@@ -82,17 +90,12 @@ def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geomet
     identity = np.tile(np.eye(share), (geometry.groups, 1)).reshape(inputs, share, *(1,) * len(geometry.kernel))
     for k in np.ndindex(*geometry.kernel):
         # The data under one tap, at every element of the output.
-        data = definition(x, identity, None, _tap_alone(k, geometry))
+        data = definition(x, identity, None, tap_alone(k, geometry))
         for channel in np.flatnonzero(left):
             first = channel // outputs * share
             fewest = _left(error[:, channel], line[:, channel], data[:, first : first + share])
             left[channel] = min(left[channel], fewest)
     return bool(left.sum() >= max(_FEWEST, off.sum() / 2, error.size / _SHARE_REMARKABLE))
-
-
-def _tap_alone(k: tuple[int, ...], geometry: Geometry) -> Geometry:
-    begins = zip(geometry.pads_begin, k, geometry.dilations, strict=True)
-    return replace(geometry, kernel=(1,) * len(k), pads_begin=tuple(begin - tap * d for begin, tap, d in begins))
 
 
 def _left(error: Float64s, line: Float64s, data: Float64s) -> int:
