@@ -276,7 +276,7 @@ def test_a_refusing_reading_is_invalid_by_its_own_clause() -> None:
         resolve(**grown, reading="negative-same-refused")
     assert caught.value.constraint == "total-padding-non-negative"
     assert caught.value.got == "a total padding of -3"
-    assert caught.value.cites == "attribute pads, 'it can take any value greater than or equal to 0'"
+    assert caught.value.cites.startswith("attribute pads, 'it can take any value greater than or equal to 0'; ")
 
 
 def test_a_size_below_zero_is_of_a_reading() -> None:

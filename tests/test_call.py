@@ -22,7 +22,7 @@ from tconv.dialects.rules import Rules
 from tconv.errors import Violation
 from tconv.expectation.bound import Bound, Terms
 from tconv.expectation.owed import Candidate, Inexpressible, Refuse, Values
-from tconv.verdict.judge import Comparison
+from tconv.verdict.comparison import Comparison
 from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX

@@ -101,7 +101,7 @@ def test_without_kept_tiers_nothing_is_stale(tmp_path: Path) -> None:
 
 def test_a_case_that_no_dialect_can_say(tmp_path: Path) -> None:
     """It is told with the reason of one of them."""
-    ((where, message),) = findings(tmp_path, "cases: [{name: a, with: {pads_begin: -1, kernel_shape: [1]}}]")
+    ((where, message),) = findings(tmp_path, "cases: [{name: a, with: {pads_begin: -1, kernel_shape: [3]}}]")
     assert where == "file/a"
     assert message.startswith("must be sayable in a dialect (got none; the first says: pads_begin must have ")
     assert message.endswith("; skip it")

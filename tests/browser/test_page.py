@@ -283,7 +283,7 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
     """It is a sentence: no column of numbers stands beside it, on a narrow page neither."""
     case = Corpus.load().case("padding/auto-pad/same-upper-by-hand")
     run = _assessment([Record(case.id, "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"))], tmp_path)
-    mixed = Answers("negative_same", (Given("shrink", 2, case), Given("floor", 1, case)))
+    mixed = Answers("negative_same", (Given("shrink", ("a/b", "a/c"), case), Given("floor", ("a/d",), case)))
     html.write([replace(run, mixed=(mixed,))], tmp_path / "index.html")
     page = browser.new_page()
     page.set_viewport_size({"width": width, "height": 800})
