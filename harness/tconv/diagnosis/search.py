@@ -13,9 +13,9 @@ from tconv.diagnosis.description import described
 from tconv.diagnosis.faulty_products import accounted
 from tconv.diagnosis.misreadings import apply, misreadings_of, pairs
 from tconv.dialects.readings import Together
-from tconv.expectation.bound import bound
+from tconv.expectation.bound import bound, near
 from tconv.expectation.truth import Truth
-from tconv.verdict.comparison import compare, near
+from tconv.verdict.comparison import compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

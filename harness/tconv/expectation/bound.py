@@ -202,6 +202,17 @@ def last_roundings(terms: Terms, dtype: DType) -> Float64s:
     return roundings
 
 
+def near(actual: Float64s, expected: Float64s, allowed: Float64s) -> Mask:
+    """Return where numbers are as near as is allowed.
+
+    Nothing is near where infinity is owed: the distance of a finite number is infinite, and so is the bound.
+    """
+    with np.errstate(invalid="ignore"):
+        # Comparing with NaN is false, so a NaN in the distance or the bound is not near.
+        close: Mask = (np.abs(actual - expected) <= allowed) & np.isfinite(actual) & np.isfinite(expected)
+    return close
+
+
 def is_subnormal(values: Float64s, dtype: DType) -> Mask:
     """Return where `values` are subnormal numbers of `dtype`."""
     where: Mask = (values != 0) & (np.abs(values) < SMALLEST_NORMAL[dtype])

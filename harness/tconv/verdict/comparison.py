@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.expectation.bound import accumulator_of, bound, is_subnormal
+from tconv.expectation.bound import bound, near
+from tconv.verdict.excuses import EXCUSES, Output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.bound import Bound
@@ -56,9 +57,10 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
     wrong, excused = wrong & ~near(actual, expected, limits.allowed), np.zeros_like(wrong)
     wrong &= ~(np.isinf(actual) & limits.may_overflow & (np.sign(actual) == np.sign(expected)))
     notes = []
-    for note, excuse in _EXCUSES.items():
+    output = Output(actual, expected, truth, geometry, limits, accumulates)
+    for note, excuse in EXCUSES.items():
         if wrong.any():
-            excusing = wrong & excuse(actual, expected, truth, geometry, limits, accumulates)
+            excusing = wrong & excuse(output)
             if excusing.any():
                 notes.append(note)
                 wrong, excused = wrong & ~excusing, excused | excusing
@@ -90,63 +92,3 @@ def _untested(expected: Array, limits: Bound, dtype: DType) -> int:
         owed = expected.astype(NUMPY_TYPES[dtype]) != 0
     passes = owed & near(np.zeros_like(expected), expected, limits.allowed)
     return int(passes.sum()) if np.array_equal(passes, owed) else int((passes & limits.vacuous).sum())
-
-
-def _inserted(
-    actual: Array, _expected: Array, truth: Truth, geometry: Geometry, _limits: Bound, _accumulates: Mapping[str, str]
-) -> Mask:
-    """Return where NaN is allowed: where a runtime multiplies an inserted zero with a tap that is NaN or infinite."""
-    nan: Mask = np.isnan(actual)
-    return nan & truth.poisoned(geometry) if nan.any() else nan
-
-
-def _overflowed(
-    actual: Array, expected: Array, _truth: Truth, _geometry: Geometry, limits: Bound, _accumulates: Mapping[str, str]
-) -> Mask:
-    """Return where a finite sum may be infinite, or NaN where infinities of both signs may meet."""
-    overflowed: Mask = (
-        (np.isposinf(actual) & limits.rises)
-        | (np.isneginf(actual) & limits.falls)
-        | (np.isnan(actual) & limits.rises & limits.falls)
-    ) & np.isfinite(expected)
-    return overflowed
-
-
-def near(actual: Array, expected: Array, allowed: Array) -> Mask:
-    """Return where numbers are as near as is allowed.
-
-    Nothing is near where infinity is owed: the distance of a finite number is infinite, and so is the bound.
-    """
-    with np.errstate(invalid="ignore"):
-        # Comparing with NaN is false, so a NaN in the distance or the bound is not near.
-        close: Mask = (np.abs(actual - expected) <= allowed) & np.isfinite(actual) & np.isfinite(expected)
-    return close
-
-
-def _flushed(
-    actual: Array, expected: Array, truth: Truth, geometry: Geometry, limits: Bound, accumulates: Mapping[str, str]
-) -> Mask:
-    """Return where a runtime that takes subnormal numbers for zero is right.
-
-    A subnormal result may be zero where operands are subnormal too. A normal result may lack its subnormal products.
-    Neither is excused where the backend gives a subnormal number: it does not flush them, so what it lost is wrong.
-    """
-    flushed: Mask = (actual == 0) & is_subnormal(expected, truth.dtype)
-    if is_subnormal(actual, truth.dtype).any():
-        return np.zeros_like(flushed)
-    if not truth.subnormal:
-        flushed = np.zeros_like(flushed)
-    lost = truth.flushable(geometry, accumulator_of(truth.dtype, accumulates))
-    if lost is None:
-        return flushed
-    normal = (lost > 0) & (expected != 0) & ~is_subnormal(expected, truth.dtype)
-    flushed |= normal & near(actual, expected, limits.allowed + lost)
-    return flushed
-
-
-_EXCUSES: dict[str, Callable[[Array, Array, Truth, Geometry, Bound, Mapping[str, str]], Mask]] = {
-    "nan-from-inserted-zeros": _inserted,
-    "overflow-of-a-partial-sum": _overflowed,
-    "flushed-subnormals": _flushed,
-}
-"""What excuses a value that is not within the bound, by the note that it leaves."""
