@@ -107,6 +107,14 @@ def test_open_owes_the_value_and_disputes_the_refusal(breaks: str | None) -> Non
         assert found.disputed == ()
 
 
+def test_an_output_that_nobody_can_compute_is_not_asked() -> None:
+    """ONNX bounds output_padding and owes a refusal; a text without the bound owes 2^63 elements, and is not asked."""
+    large = {"output_padding": (2**63 - 1, 0), "breaks": "output-padding-below-stride-or-dilation"}
+    assert isinstance(owes(ONNX_22, **large), Refuse)
+    for dialect in (ONNX_1, ONEDNN, OPENVINO, "geometry/1"):
+        assert reason(dialect, **large).startswith("output must have at most 33554432 elements, ")
+
+
 def test_open_without_an_output_owes_an_open_refusal() -> None:
     """The equations of all texts may give a size below 0, and no sentence forbids it."""
     for dialect in (ONNX_1, ONEDNN, OPENVINO):

@@ -10,6 +10,7 @@ from tconv.cases.case import Case, Operand
 from tconv.cases.patterns import label
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
+from tconv.expectation.owed import LARGEST_OUTPUT
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad, DType
 
 if TYPE_CHECKING:
@@ -236,7 +237,10 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
 
 
 def _refuse_impossible(case: Case) -> None:
-    """Refuse what no dialect can give a value to, unless the case breaks it on purpose, and outputs too large."""
+    """Refuse what has no value, unless the case breaks that on purpose, and outputs too large.
+
+    An output_padding beyond its bound may be as large as it likes: who has no such bound is not asked, see `owed`.
+    """
     written = case.signature
     for constraint in _NEEDED:
         if violation := constraint.violation(written):
@@ -248,8 +252,8 @@ def _refuse_impossible(case: Case) -> None:
             return
     # For an empty batch, too, the reference counts the products of every point.
     elements = max(case.x.shape[0] * case.w.shape[1] * written.groups, 1) * prod(_largest_sizes(written))
-    if elements > LARGEST_TENSOR:
-        raise ImpossibleCase(f"the output must have at most {LARGEST_TENSOR} elements (got up to {elements})")
+    if elements > LARGEST_OUTPUT and case.breaks != "output-padding-below-stride-or-dilation":
+        raise ImpossibleCase(f"the output must have at most {LARGEST_OUTPUT} elements (got up to {elements})")
 
 
 def _largest_sizes(written: Signature) -> Iterator[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, assert_never
 
 from tconv.cases.call import signature
@@ -134,6 +135,10 @@ def finds_broken(expected: Expectation, constraint: str) -> bool:
             assert_never(expected)
 
 
+LARGEST_OUTPUT = 2**25
+"""Elements of an output that are computed at most: a text may allow what breaks another text's bound by far."""
+
+
 @lru_cache(maxsize=4096)
 def owed(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
     """Return what a dialect owes to a signature that breaks `breaks` on purpose."""
@@ -213,6 +218,9 @@ def _values(written: Signature, dialect: Dialect, breaks: str | None, open_const
         if violation.constraint != breaks:
             return Inexpressible(violation)
         return Refuse(violation, stated=isinstance(answer, Stated))
+    if breaks is not None and (elements := _elements(written, primary.result)) > LARGEST_OUTPUT:
+        must = f"must have at most {LARGEST_OUTPUT} elements, all of which are computed"
+        return Inexpressible(Violation("output-size-computable", "output", must, str(elements)))
     if 0 in primary.result.output and isinstance(dialect.constraints["output-not-empty"], Open):
         open_constraints = [*open_constraints, "output-not-empty"]
     return Values(
@@ -223,6 +231,11 @@ def _values(written: Signature, dialect: Dialect, breaks: str | None, open_const
             *_fewest(Together(other.readings) for other in others if isinstance(other.result, Violation)),
         ),
     )
+
+
+def _elements(written: Signature, geometry: Geometry) -> int:
+    """Return how many elements the output has; of an empty batch, what a batch of one has."""
+    return max(written.x.shape[0] * written.w.shape[1] * geometry.groups, 1) * prod(geometry.output)
 
 
 def _fewest(refusing: Iterable[Together]) -> list[Together]:
