@@ -11,13 +11,16 @@ from tconv.corpus.corpus import SUFFIXES
 from tconv.datafiles import data_folder
 from tconv.errors import TconvError
 from tconv.gate.assessment import assess
+from tconv.gate.status import Status
 from tconv.pytest_plugin import settings as ini
 from tconv.pytest_plugin.collection import RECORD, SESSION, VERSION, CaseFile, CaseItem, Elsewhere
 from tconv.pytest_plugin.session import Session
 from tconv.records.record_file import BackendHeader, Run, RunHeader, record_of
+from tconv.reports.phrases import headline
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from tconv.gate.assessment import Assessment
@@ -97,7 +100,7 @@ class Gatekeeper:
             return
         try:
             self._assessment = self._assessed()
-            reasons = self._assessment.faults
+            reasons = [*self._settled_failures(self._assessment), *self._assessment.faults]
         except TconvError as error:
             reasons = [str(error)]
         if reasons:
@@ -124,7 +127,15 @@ class Gatekeeper:
         run = Run(self._settings.base, header, records)
         ships = data_folder("cases").resolve() in self._settings.roots
         own = ships or self._settings.waivers is not None
-        return assess(run, waivers, self._session.facts, strict=self._settings.strict, own=own)
+        session = self._session
+        return assess(run, waivers, session.facts, strict=self._settings.strict, own=own, find=session.find)
+
+    def _settled_failures(self, assessment: Assessment) -> Iterator[str]:
+        """Yield what fails by what other cases show; the item of such a case passed, by its own answer alone."""
+        for judged in assessment.judged:
+            case = judged.record.case
+            if judged.status is Status.FAILED and isinstance(self._records[case].verdict, ver.Disputed):
+                yield f"{case}: {headline(judged.record.verdict)}"
 
     def _fail(self, session: pytest.Session, reasons: list[str]) -> None:
         """Report a failure that is no case's, in the way of a test, so that every report of pytest's has it."""

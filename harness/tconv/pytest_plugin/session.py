@@ -92,10 +92,15 @@ class Session:
 
     def facts(self, case_id: str) -> Mapping[str, str] | None:
         """Return the facts of the case of that id, or None where there is none."""
+        case = self.find(case_id)
+        return None if case is None else case.facts
+
+    def find(self, case_id: str) -> Case | None:
+        """Return the case of that id, or None where there is none."""
         stem = case_id.partition("[")[0].rpartition("/")[0]
         for root in self.settings.roots:
             for suffix in SUFFIXES:
                 file = ini.folder_of(root) / f"{stem}{suffix}"
                 if file.is_file() and file.is_relative_to(root):
-                    return self.corpus(file).facts(case_id)
+                    return self.corpus(file).find(case_id)
         return None
