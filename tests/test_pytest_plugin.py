@@ -100,6 +100,25 @@ def test_the_tier_decides_which_cases_there_are(project: Callable[..., pytest.Py
     assert len(found["full"]) == 18
 
 
+def test_the_gate_fails_what_other_cases_show(project: Callable[..., pytest.Pytester]) -> None:
+    """A refusal that a reading may explain passes as an item; another case denies the reading, so the gate fails it."""
+    negative = "spatial: [2], kernel: [1], groups: 1, strides: 4"
+    made = project(
+        "OutOfMemoryBelowZero",
+        f"""{HEAD}
+cases:
+  - {{name: answered, with: {{{negative}, auto_pad: same_upper}}}}
+  - {{name: refused, with: {{{negative}, auto_pad: same_lower}}}}
+""",
+    )
+    result = made.runpytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*small/refused: refused-valid: out of memory: 4096 bytes"])
+    alone = made.runpytest("-k", "refused")
+    assert alone.ret == pytest.ExitCode.TESTS_FAILED
+    alone.stdout.fnmatch_lines(["*not one case passed*"])
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
 def test_each_status_has_its_outcome(workers: tuple[str, ...], project: Callable[..., pytest.Pytester]) -> None:
     """A waived case is expected to fail, what cannot be asked is skipped, a deviation fails; no case takes another."""

@@ -334,6 +334,16 @@ class AcceptsEverything(Right):
         return Produced(np.zeros_like(arrays["x"]))
 
 
+class OutOfMemoryBelowZero(Right):
+    """A refusal under SAME_LOWER, as if there were no memory, where negative totals are answered under SAME_UPPER."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Refuse under SAME_LOWER."""
+        if call.attributes.get("auto_pad") == "SAME_LOWER":
+            return Refused("out of memory: 4096 bytes")
+        return super().run(call, arrays)
+
+
 class RefusesEverything(Right):
     """A refusal, also of what is valid."""
 
