@@ -127,12 +127,20 @@ def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, s
         "rank": str(rank),
         "output_shape_given": label(attributes.output_shape is not None),
         "output_shape_below_spatial": label(below),
+        "output_shape_beyond_reach": label(_output_shape_beyond_reach(attributes, spatial, kernel)),
         "output_padding_reaches_stride": label(reaches),
         "output_padding_positive": label(any(op > 0 for op in attributes.output_padding or ())),
         "pads_begin_beyond_kernel": label(_pads_begin_beyond_kernel(attributes, kernel)),
         "output_empty": label(_output_empty(attributes, spatial, kernel)),
         "grouped": label((attributes.groups or 1) > 1),
     }
+
+
+def _output_shape_beyond_reach(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
+    """Return whether output_shape is larger on an axis than what the taps reach and output_padding adds."""
+    per_axis = (attributes.per_axis(name, len(spatial)) for name in ("strides", "dilations", "output_padding"))
+    axes = zip(attributes.output_shape or (), spatial, kernel, *per_axis, strict=False)
+    return any(size > reach(x, k, s, d) + op for size, x, k, s, d, op in axes)
 
 
 def _pads_begin_beyond_kernel(attributes: Attributes, kernel: Ints) -> bool:
