@@ -22,8 +22,9 @@ from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
-from tconv.execution.pool import CHUNK, Pool
+from tconv.execution.pool import Pool
 from tconv.execution.run import RunSettings, Selection, run
+from tconv.execution.waiting import CHUNK
 from tconv.execution.worker import Assignment
 from tconv.records.record_file import read
 from wrong_backends import LOG, SPOKEN, TROUBLE

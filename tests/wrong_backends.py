@@ -20,10 +20,10 @@ from tconv import conv_transpose
 from tconv.backends import BackendInfo, Broke, Outcome, Produced, Refused, Unsupported
 from tconv.errors import Invalid, UsageError
 from tconv.execution import worker
+from tconv.execution.position import Position
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from multiprocessing.connection import Connection
 
     from tconv.cases.call import Call
 
@@ -33,7 +33,6 @@ LOG = "WRONG_BACKENDS_LOG"
 """The environment's name for a file that takes a line for every call: process, strides, spatial size."""
 TROUBLE = 7
 """The stride on which the backends that die or fall silent do so."""
-_SEND = worker._send
 SPOKEN = "<this was printed by a backend>"
 FOREVER = 3600.0
 
@@ -414,15 +413,12 @@ class DiesAfterwards(_Troubled):
     """The answer is right; what it leaves behind ends the process before the worker goes on."""
 
     def end(self) -> None:
-        """Wait until the record is sent, and die."""
-        send = worker._send
+        """Wait until the worker goes on, to another case or to wait for one, and die."""
 
-        def last(connection: Connection, message: list[Any]) -> None:
-            if message[0] in {"prepare", "idle"}:
-                os.kill(os.getpid(), signal.SIGKILL)
-            send(connection, message)
+        def die(*_: object) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-        worker._send = last
+        Position.begin = worker._send = die  # type: ignore[method-assign] # that is what is wrong
 
 
 class PreparationDies(Right):
@@ -431,10 +427,10 @@ class PreparationDies(Right):
     def __init__(self) -> None:
         prepared = worker.Evaluator.evaluate
 
-        def evaluate(self: Any, case: Any, progress: Any) -> Any:  # noqa: ANN401 - the worker's own types
+        def evaluate(self: Any, case: Any) -> Any:  # noqa: ANN401 - the worker's own types
             if TROUBLE in (case.attributes.strides or ()):
                 os.kill(os.getpid(), signal.SIGKILL)
-            return prepared(self, case, progress)
+            return prepared(self, case)
 
         worker.Evaluator.evaluate = evaluate  # type: ignore[method-assign] # that is what is wrong
 
@@ -456,14 +452,10 @@ class DiesUnasked(Right):
     def __init__(self) -> None:
         path = os.environ.get(LOG)
         if path is None or not Path(path).exists():
-            # The worker's first words of a case, which are never said.
-            worker._send = self.end
+            Position.begin = self.end  # type: ignore[method-assign] # that is what is wrong
 
-    def end(self, connection: Connection, message: list[Any]) -> None:
+    def end(self, *_: object) -> None:
         """Die where a case begins."""
-        if message[0] != "prepare":
-            _SEND(connection, message)
-            return
         if path := os.environ.get(LOG):
             Path(path).touch()
         os.kill(os.getpid(), signal.SIGKILL)

@@ -6,13 +6,13 @@ import sys
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
 from tconv.errors import BackendMissing, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
@@ -24,6 +24,7 @@ __all__ = [
     "BackendInfo",
     "Broke",
     "Died",
+    "KeepsCompany",
     "Outcome",
     "Produced",
     "Refused",
@@ -75,6 +76,25 @@ class Backend(Protocol):
 
         Returns:
             The outcome. An exception that leaves the backend is recorded as broke.
+        """
+
+
+@runtime_checkable
+class KeepsCompany(Protocol):
+    """A backend that answers several calls together, which may cost less than each alone."""
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, np.ndarray[Any, np.dtype[Any]]]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Run calls as parts of one model, each on its own operands.
+
+        Args:
+            calls: valid calls of one element type whose sizes are declared, in the words of one dialect.
+            arrays: the operands of each call, as of `Backend.run`.
+
+        Returns:
+            An outcome for each call, None for those that have none because another was refused; or one outcome for them
+            all, where it is not known whose it is. An exception is such an outcome too.
         """
 
 

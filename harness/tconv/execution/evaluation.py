@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from multiprocessing import get_context
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from tconv.backends import KeepsCompany
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
-from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
+from tconv.execution.answer import Answer, alike, checked, described
+from tconv.execution.position import Position
 from tconv.expectation.bound import derivation
 from tconv.expectation.owed import Inexpressible
 from tconv.expectation.problem import Problem
@@ -21,14 +23,14 @@ from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tconv.backends import Backend
     from tconv.cases.call import Call
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.vocabulary import Array, DType
+    from tconv.vocabulary import DType
 
 _TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
 MOST_ARTIFACTS = 1000
@@ -45,6 +47,7 @@ class Evaluator:
         accumulates: what the backend accumulates f16 and bf16 in.
         folder: where artifacts go, in `artifacts/`; None for nowhere.
         repeat: how often each case is run; outcomes that differ are unstable.
+        position: where to say that the backend is called; a death or a silence then is the backend's.
     """
 
     def __init__(
@@ -55,41 +58,81 @@ class Evaluator:
         accumulates: Mapping[str, str],
         folder: Path | None,
         repeat: int = 1,
+        position: Position | None = None,
     ) -> None:
+        self.dialect = dialect
         self._backend = backend
         self._name = name
-        self._dialect = dialect
         self._accumulates = accumulates
         self._folder = folder
         self._repeat = repeat
+        self._position = position or Position(get_context())
         self._artifacts = 0
 
-    def evaluate(self, case: Case, progress: Callable[[str], None] = lambda _: None) -> Record:
-        """Run and judge one case.
-
-        Args:
-            case: the case.
-            progress: called with `begin` before the backend is called, and with `answered` after it: the time between
-                them is the backend's, and so is a death or a silence.
-        """
-        problem = Problem(case, self._dialect)
+    def evaluate(self, case: Case) -> Record:
+        """Run and judge one case."""
+        problem = Problem(case, self.dialect)
         if isinstance(problem.expectation, Inexpressible):
             return self._record(case, ver.Inexpressible(problem.expectation.reason))
+        answer = self.ask(problem)
+        return self.record(problem, answer, self.judge(problem, answer))
+
+    def ask(self, problem: Problem) -> Answer:
+        """Return what the backend does with a call, and whether it does it again where that is wanted."""
+        outcome, seconds = self._timed(problem)
+        for _ in range(1, self._repeat):
+            other, more = self._timed(problem)
+            seconds += more
+            if not alike(outcome, other):
+                return Answer(outcome, seconds, other)
+        return Answer(outcome, seconds)
+
+    def _timed(self, problem: Problem) -> tuple[out.Outcome, float]:
         call, arrays = problem.call, problem.arrays
-        outcomes, seconds = [], 0.0
-        for _ in range(self._repeat):
-            progress("begin")
-            started = perf_counter()
-            outcomes.append(self._outcome(call, arrays))
-            seconds += perf_counter() - started
-            progress("answered")
-        outcome = outcomes[0]
-        if other := next((other for other in outcomes if not _alike(outcome, other)), None):
-            message = f"{_described(outcome)}, and then {_described(other)}"
-            return self._record(case, ver.Unstable(message), seconds, call=call)
-        verdict = judge(problem, outcome, self._accumulates)
+        self._position.call()
+        started = perf_counter()
+        try:
+            outcome = checked(self._backend.run(call, arrays))
+        except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
+            outcome = out.Broke(f"{type(error).__name__}: {error}")
+        seconds = perf_counter() - started
+        self._position.answered()
+        return outcome, seconds
+
+    @property
+    def keeps_company(self) -> bool:
+        """Whether the backend answers several calls together."""
+        return self._repeat == 1 and isinstance(self._backend, KeepsCompany)
+
+    def ask_together(self, problems: Sequence[Problem]) -> list[Answer | None] | out.Outcome:
+        """Return what the backend does with calls in company: an answer for each, or an outcome of them all."""
+        assert isinstance(self._backend, KeepsCompany)  # noqa: S101 - the caller asked `keeps_company`
+        calls, arrays = [problem.call for problem in problems], [problem.arrays for problem in problems]
+        self._position.call()
+        started = perf_counter()
+        try:
+            outcomes = self._backend.run_together(calls, arrays)
+        except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
+            outcomes = out.Broke(f"{type(error).__name__}: {error}")
+        seconds = (perf_counter() - started) / len(problems)
+        self._position.answered()
+        if isinstance(outcomes, Sequence):
+            return [None if outcome is None else Answer(checked(outcome), seconds) for outcome in outcomes]
+        return checked(outcomes)
+
+    def judge(self, problem: Problem, answer: Answer) -> ver.Verdict:
+        """Return the verdict on an answer."""
+        if answer.other is not None:
+            return ver.Unstable(f"{described(answer.outcome)}, and then {described(answer.other)}")
+        return judge(problem, answer.outcome, self._accumulates)
+
+    def record(self, problem: Problem, answer: Answer, verdict: ver.Verdict) -> Record:
+        """Return the record of a verdict, with what explains it; arrays are written where they are wrong."""
+        case, call, outcome, seconds = problem.case, problem.call, answer.outcome, answer.seconds
         if isinstance(verdict, ver.Agreed | ver.Mistrusted):
             return self._record(case, verdict, seconds)
+        if isinstance(verdict, ver.Unstable | ver.DiffersInCompany):
+            return self._record(case, verdict, seconds, call=call)
         artifact = self._artifact(problem, outcome, verdict)
         record = self._record(case, verdict, seconds, artifact, call)
         try:
@@ -114,13 +157,6 @@ class Evaluator:
             return None
         return diagnose(problem, to_ncx(outcome.array, problem.call.data_format), self._accumulates)
 
-    def _outcome(self, call: Call, arrays: Mapping[str, Array]) -> out.Outcome:
-        try:
-            outcome = self._backend.run(call, arrays)
-        except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
-            return out.Broke(f"{type(error).__name__}: {error}")
-        return _checked(outcome)
-
     def _record(
         self,
         case: Case,
@@ -133,7 +169,7 @@ class Evaluator:
         if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound):
             tolerance = _tolerance(verdict.rule, case.x.dtype, self._accumulates)
         summary = None if call is None else _call_summary(call)
-        return Record(case.id, self._name, self._dialect.name, verdict, seconds, artifact, summary, tolerance)
+        return Record(case.id, self._name, self.dialect.name, verdict, seconds, artifact, summary, tolerance)
 
     def _artifact(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> str | None:
         """Write the arrays of a wrong output; return the path relative to the folder."""
@@ -147,64 +183,9 @@ class Evaluator:
         actual = to_ncx(outcome.array, problem.call.data_format) if has_layout else outcome.array
         expected = problem.truth.values(problem.values.primary.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": actual}
-        path = artifacts.write(self._folder, (self._name, self._dialect.name, problem.case.id), arrays)
+        path = artifacts.write(self._folder, (self._name, self.dialect.name, problem.case.id), arrays)
         self._artifacts += path is not None
         return path
-
-
-def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return anything
-    """Return the outcome, or `Broke` for a value that is none: it would end the worker, or break the record file."""
-    array: object = getattr(outcome, "array", None)
-    match outcome:
-        case out.Produced() if not isinstance(array, np.ndarray):
-            return out.Broke(f"must produce an array (got {type(array).__name__})")
-        case out.Produced() if not _numeric(outcome.array):
-            return out.Broke(f"must produce an array of numbers (got {outcome.array.dtype})")
-        case (
-            out.Produced()
-            | out.ShapeOnly(tuple(), str())
-            | out.Refused(str())
-            | out.Unsupported(str(), kind="unsupported")
-            | out.Died(str(), str(), kind="died")
-            | out.TimedOut(int() | float(), kind="timed-out")
-            | out.Broke(str(), kind="broke")
-        ):
-            return outcome
-        case _:
-            return out.Broke(f"must return an outcome (got {outcome!r:.200})")
-
-
-def _alike(first: out.Outcome, second: out.Outcome) -> bool:
-    """Return whether two outcomes of a call are the same: bit for bit where they are arrays, NaN aside."""
-    if isinstance(first, out.Produced) and isinstance(second, out.Produced):
-        return first.array.dtype == second.array.dtype and np.array_equal(
-            _values(first.array), _values(second.array), equal_nan=True
-        )
-    if isinstance(first, out.ShapeOnly):
-        return first == second
-    # Messages are not compared: the names of nodes in them may be numbered anew in each run.
-    return type(first) is type(second)
-
-
-def _values(array: Array) -> Array:
-    with np.errstate(invalid="ignore"):
-        return array.astype(np.float64)
-
-
-def _described(outcome: out.Outcome) -> str:
-    if not isinstance(outcome, out.Produced):
-        return f"{type(outcome).__name__.lower()}: {outcome}"[:_LONGEST_OUTCOME]
-    first = outcome.array.ravel()[:_FIRST].tolist()
-    return f"{outcome.array.dtype} {list(outcome.array.shape)} beginning with {first}"
-
-
-_FIRST = 4
-_LONGEST_OUTCOME = 200
-
-
-def _numeric(array: Array) -> bool:
-    """Return whether the elements are real numbers, those of ml_dtypes included."""
-    return array.dtype.kind in "fiub" or array.dtype in NUMPY_TYPES.values()
 
 
 def _call_summary(call: Call) -> CallSummary:

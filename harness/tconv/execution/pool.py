@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import tempfile
-from collections import deque
-from contextlib import suppress
 from dataclasses import replace
-from math import ceil
 from multiprocessing.connection import wait
 from pathlib import Path
 from time import monotonic
@@ -18,9 +14,11 @@ from tconv.backends.process_end import ending, tail
 from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing, TconvError
 from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
-from tconv.execution.process import WorkerProcess
-from tconv.execution.signals import undisturbed
-from tconv.execution.worker import CASES, Assignment, serve
+from tconv.execution.position import Position
+from tconv.execution.process import HARNESS_SECONDS, START_SECONDS, Chunk, WorkerProcess
+from tconv.execution.signals import start_method, undisturbed
+from tconv.execution.waiting import DeadlyCompany, Waiting
+from tconv.execution.worker import Assignment, serve
 from tconv.records.record_file import Line, Record
 from tconv.verdict import kinds as ver
 
@@ -31,12 +29,6 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.records.record_file import BackendHeader
 
-CHUNK = 32
-"""Cases in a message; so few that the last chunks of several workers end at about the same time."""
-HARNESS_SECONDS = 600.0
-"""How long tconv itself may take for a case: operands, reference and judgement. The backend has its own limit."""
-START_SECONDS = 120.0
-"""How long a backend may take to load."""
 _GRACE_SECONDS = 5.0
 _PROBE_SECONDS = 10.0
 
@@ -61,12 +53,14 @@ class Pool:
         self._assignment = assignment
         self._timeout = timeout
         self._jobs = jobs
-        self._context = multiprocessing.get_context("spawn")
+        self._context = start_method()
         self._logs = tempfile.TemporaryDirectory(prefix="tconv-")
         self._started = 0
         self._workers: list[WorkerProcess] = []
         # How a worker died at a case of which it is not known yet whether it is the cause, by the case's id.
         self._suspected: dict[str, str] = {}
+        # The company of which a worker died, by the ids of its cases, which are asked alone.
+        self._companies: dict[str, DeadlyCompany] = {}
         try:
             self.dialect, self.backend = self._start_first()
         except BaseException:
@@ -86,22 +80,23 @@ class Pool:
         self._workers.clear()
         self._logs.cleanup()
 
-    def run(self, cases: Sequence[Case]) -> Iterator[Line]:
+    def run(self, cases: Iterable[Case]) -> Iterator[Line]:
         """Yield a line for every case, in the order in which they are done.
+
+        Args:
+            cases: taken one chunk at a time, as the workers need them.
 
         Raises:
             BackendLost: a worker died, and the backend does not start again.
         """
-        waiting, remaining = deque(cases), len(cases)
-        while len(self._workers) < min(self._jobs, ceil(remaining / CHUNK)):
-            self._start()
+        waiting = Waiting(cases)
         for worker in self._workers:
             if worker.introduced:
                 self._feed(worker, waiting)
-        while remaining:
-            for line in self._lines(waiting):
-                remaining -= 1
-                yield line
+        while len(self._workers) < self._jobs and (chunk := waiting.next()):
+            self._start(chunk)
+        while any(worker.chunk for worker in self._workers):
+            yield from self._lines(waiting)
 
     def records(self, cases: Sequence[Case]) -> dict[str, Record]:
         """Run cases, and return their records by id."""
@@ -111,18 +106,20 @@ class Pool:
         """Run a case, and return its record."""
         return self.records([case])[case.id]
 
-    def _lines(self, waiting: deque[Case]) -> Iterator[Line]:
+    def _lines(self, waiting: Waiting) -> Iterator[Line]:
         """Wait for messages, deaths and deadlines, and yield the lines that come of them."""
         for worker in self._ready():
             yield from self._receive(worker, waiting)
         # A message that arrived in time is not late because the reader of our lines was slow.
-        for worker in [w for w in self._workers if w.busy and monotonic() > w.deadline and not w.connection.poll()]:
+        for worker in [w for w in self._workers if w.busy and self._is_late(w) and not w.connection.poll()]:
             if not worker.introduced:
                 raise BackendLost(f"backend {self._assignment.backend!r} must start again within {START_SECONDS:g} s")
-            if worker.ended:
-                yield from self._after_death(worker, waiting)
-            else:
-                yield from self._after_silence(worker, waiting)
+            seconds = self._timeout if worker.position.calling else HARNESS_SECONDS
+            yield from self._confirmed(worker.lines())
+            yield from self._without_answer(worker, worker.take_asked(), ver.TimedOut(seconds), waiting)
+
+    def _is_late(self, worker: WorkerProcess) -> bool:
+        return monotonic() > worker.deadline(self._timeout)
 
     def _start_first(self) -> tuple[Dialect, BackendHeader]:
         """Start the first worker, and return the dialect and the header, with the types that sums are kept in.
@@ -148,37 +145,35 @@ class Pool:
         dialect = self._assignment.dialect or dialect_named(dialect_name)
         return dialect, backend.model_copy(update={"accumulates": known})
 
-    def _start(self, pending: Iterable[Case] = ()) -> WorkerProcess:
+    def _start(self, chunk: Chunk | None = None) -> WorkerProcess:
         log = Path(self._logs.name) / f"worker-{self._started}.log"
         self._started += 1
         ours, theirs = self._context.Pipe()
+        position = Position(self._context)
         assignment = replace(self._assignment, log=str(log))
-        process = self._context.Process(target=serve, args=(theirs, assignment), daemon=True)
-        worker = WorkerProcess(process, ours, log, monotonic() + START_SECONDS, deque(pending))
+        process = self._context.Process(target=serve, args=(theirs, position, assignment), daemon=True)
+        worker = WorkerProcess(process, ours, position, log, chunk)
         with undisturbed():
             process.start()
             self._workers.append(worker)
         theirs.close()
         return worker
 
-    def _feed(self, worker: WorkerProcess, waiting: deque[Case]) -> None:
-        """Send a worker its unfinished cases, or a new chunk; no message where there is none."""
-        if not worker.pending:
-            worker.pending = _chunk(waiting)
-        if worker.pending:
-            worker.deadline = monotonic() + HARNESS_SECONDS
-            # That a worker has just ended is noticed when its next message is awaited.
-            with suppress(OSError):
-                worker.connection.send_bytes(CASES.dump_json(list(worker.pending)))
+    def _feed(self, worker: WorkerProcess, waiting: Waiting) -> None:
+        """Send a worker the chunk that it was started for, or the next; no message where there is none."""
+        if chunk := worker.chunk or waiting.next():
+            worker.feed(chunk)
 
     def _ready(self) -> list[WorkerProcess]:
-        """Wait until workers send a message, end, or are late; return those that can be read."""
+        """Wait until workers send a message, end, or are late; return those that sent a message or ended."""
         busy = [worker for worker in self._workers if worker.busy]
-        seconds = max(0.0, min(worker.deadline for worker in busy) - monotonic())
-        ready = set(wait([worker.connection for worker in busy], timeout=seconds + 0.001))
-        return [worker for worker in busy if worker.connection in ready]
+        due = min(worker.deadline(self._timeout) for worker in busy)
+        # A call that begins while we wait is not due before its whole time has passed.
+        seconds = min(max(0.0, due - monotonic()), self._timeout)
+        ready = set(wait([end for worker in busy for end in worker.ends], timeout=seconds + 0.001))
+        return [worker for worker in busy if not ready.isdisjoint(worker.ends)]
 
-    def _receive(self, worker: WorkerProcess, waiting: deque[Case]) -> Iterator[Line]:
+    def _receive(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
         """Receive the messages that a worker has sent so far, and yield the lines that come of them."""
         if not worker.introduced:
             try:
@@ -190,75 +185,76 @@ class Pool:
         try:
             while worker.busy and worker.connection.poll():
                 yield from self._handle(worker, json.loads(worker.connection.recv_bytes()), waiting)
+            ended = worker.busy and worker.ended and not worker.connection.poll()
         except (EOFError, OSError):
+            ended = True
+        if ended:
             yield from self._after_death(worker, waiting)
 
-    def _handle(self, worker: WorkerProcess, message: list[Any], waiting: deque[Case]) -> Iterator[Line]:
-        worker.deadline = monotonic() + HARNESS_SECONDS
+    def _handle(self, worker: WorkerProcess, message: list[Any], waiting: Waiting) -> Iterator[Line]:
         match message:
-            case ["prepare", case_id]:
-                yield from worker.confirmed()
-                worker.first, worker.prepared = worker.first or case_id, case_id
-            case ["begin", _]:
-                worker.calling, worker.deadline = True, monotonic() + self._timeout
-            case ["answered", _]:
-                worker.calling = False
-            case ["record", case_id, text]:
-                worker.prepared = None
-                worker.unconfirmed = worker.pending.popleft(), self._with_harm(Line(case_id, text))
-            case ["idle"]:
-                yield from worker.confirmed()
+            case ["company", indices]:
+                worker.company = indices
+            case ["records"]:
+                yield from self._confirmed(worker.lines())
+            case ["done"]:
+                lines = worker.lines(whole=True)
+                worker.chunk = None
                 self._feed(worker, waiting)
-            case ["failed", case_id, trace]:
-                raise RuntimeError(f"judging {case_id} failed:\n{trace}")
+                yield from self._confirmed(lines)
+            case ["failed", trace]:
+                ids = ", ".join(worker.pending[index].id for index in worker.asked)
+                raise RuntimeError(f"judging {ids} failed:\n{trace}")
             case _:
                 raise TconvError(f"a worker must answer in the protocol (got {message!r})")
 
-    def _after_death(self, worker: WorkerProcess, waiting: deque[Case]) -> Iterator[Line]:
-        """Give the verdict to the case that a worker died of; if another case may be the cause, run it alone first.
-
-        The suspect is the case that the worker was at, or the one whose record it had just sent; of a worker that sent
-        nothing, the next one.
-        """
+    def _after_death(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
+        """Find out what a worker died of. What it was at is asked again first in another worker, which has no past."""
         worker.process.join(timeout=_GRACE_SECONDS)
         cause = ending(worker.process.exitcode) if worker.ended else "closed its connection and went on"
-        suspect = worker.unconfirmed[0] if worker.unconfirmed else worker.pending.popleft()
-        if suspect.id == worker.first or (worker.first is None and suspect.id in self._suspected):
-            verdict = ver.Died(cause, tail(worker.log))
-            self._replace(worker, waiting)
-            yield self._without_answer(suspect, verdict)
+        yield from self._confirmed(worker.lines())
+        asked = worker.take_asked()
+        begun = worker.position.index is not None
+        if worker.position.fresh or (not begun and asked[0].id in self._suspected):
+            yield from self._without_answer(worker, asked, ver.Died(cause, tail(worker.log)), waiting)
             return
-        self._suspected[suspect.id] = cause
-        self._replace(worker, waiting, suspect)
+        self._suspected[asked[0].id] = cause
+        self._replace(worker, waiting, asked)
 
-    def _after_silence(self, worker: WorkerProcess, waiting: deque[Case]) -> Iterator[Line]:
-        """End a worker that sends nothing: the case that it is at has timed out, a record that it sent counts."""
-        yield from worker.confirmed()
-        seconds = self._timeout if worker.calling else HARNESS_SECONDS
-        late = worker.pending.popleft() if worker.prepared or worker.first is None else None
-        self._replace(worker, waiting)
-        if late is not None:
-            yield self._without_answer(late, ver.TimedOut(seconds))
+    def _without_answer(
+        self, worker: WorkerProcess, asked: list[Case], outcome: ver.Died | ver.TimedOut, waiting: Waiting
+    ) -> Iterator[Line]:
+        """Give the verdict to the case at which a worker died or hung; ask each case of a company alone."""
+        self._suspected.pop(asked[0].id, None)
+        if len(asked) == 1:
+            self._replace(worker, waiting)
+            yield from self._confirmed([Line.of(Record(asked[0].id, self.backend.name, self.dialect.name, outcome))])
+            return
+        company = DeadlyCompany(tuple(case.id for case in asked), outcome)
+        self._companies.update(dict.fromkeys(company.ids, company))
+        self._replace(worker, waiting, asked, apart=True)
 
-    def _replace(self, worker: WorkerProcess, waiting: deque[Case], alone: Case | None = None) -> None:
-        """Put back the cases that a worker has not run, and start another one; where given, for a case alone."""
+    def _replace(
+        self, worker: WorkerProcess, waiting: Waiting, first: Sequence[Case] = (), *, apart: bool = False
+    ) -> None:
+        """Start another worker for the cases that a worker has not run; where given, for others before them."""
+        was_apart = worker.chunk is not None and worker.chunk.apart
         worker.kill()
         self._workers.remove(worker)
-        waiting.extendleft(reversed(worker.pending))
-        if chunk := _chunk(waiting) if alone is None else deque([alone]):
+        waiting.put_back(Chunk(list(worker.pending.values()), was_apart))
+        waiting.put_back(Chunk(list(first), apart or was_apart))
+        if chunk := waiting.next():
             self._start(chunk)
 
-    def _without_answer(self, case: Case, verdict: ver.Died | ver.TimedOut) -> Line:
-        """Return the line of a case at which its worker died or hung."""
-        self._suspected.pop(case.id, None)
-        return Line.of(Record(case.id, self.backend.name, self.dialect.name, verdict))
+    def _confirmed(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Yield lines: with the cause where a worker died at the case after others and not when it ran alone.
 
-    def _with_harm(self, line: Line) -> Line:
-        """Return a line; of a case at which a worker died after others but not when it ran alone, with the cause."""
-        if (cause := self._suspected.pop(line.case, None)) is None:
-            return line
-        return Line.of(replace(line.record, harmed=cause))
-
-
-def _chunk(waiting: deque[Case]) -> deque[Case]:
-    return deque(waiting.popleft() for _ in range(min(CHUNK, len(waiting))))
+        Lines of the cases of a company that nobody survives are yielded when all of them are there.
+        """
+        for line in lines:
+            cause = self._suspected.pop(line.case, None)
+            confirmed = line if cause is None else Line.of(replace(line.record, harmed=cause))
+            if company := self._companies.pop(line.case, None):
+                yield from company.judged(confirmed)
+            else:
+                yield confirmed

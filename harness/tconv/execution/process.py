@@ -6,23 +6,39 @@ import json
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tconv.backends.process_end import tail
 from tconv.errors import BackendMissing, DialectError, TconvError, one_line
-from tconv.records.record_file import BackendHeader
+from tconv.execution.worker import results_file
+from tconv.records.record_file import BackendHeader, Line
 
 if TYPE_CHECKING:
-    from collections import deque
-    from collections.abc import Iterator
     from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
+    from multiprocessing.context import ForkServerProcess, SpawnProcess
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.records.record_file import Line
+    from tconv.execution.position import Position
+
+HARNESS_SECONDS = 600.0
+"""How long tconv itself may take for a case: operands, reference and judgement. The backend has its own limit."""
+START_SECONDS = 120.0
+"""How long a backend may take to load."""
+
+
+class Chunk(NamedTuple):
+    """Cases of one message.
+
+    Attributes:
+        cases: the cases.
+        apart: whether each is asked alone.
+    """
+
+    cases: list[Case]
+    apart: bool = False
 
 
 @dataclass(slots=True)
@@ -32,43 +48,93 @@ class WorkerProcess:
     Attributes:
         process: the process.
         connection: the parent's end of the connection.
+        position: where the worker says it is.
         log: the file with what the process prints.
-        deadline: when its next message is due, by the monotonic clock.
-        pending: the cases that it was sent and has no record of yet.
+        started: when it was started, by the monotonic clock.
+        chunk: the cases that it was sent, or is to be sent when it has introduced itself; None for none.
+        pending: those of them that have no record yet, by their index.
         introduced: whether it has said which backend it runs.
-        first: the case that it prepared first; if it dies at this one, no other case can be the cause.
-        prepared: the case that it is at, from the operands to the record.
-        calling: whether the backend is being called for that case.
-        unconfirmed: the case before and its line, held back until the worker goes on: a runtime may die of a case while
-            it cleans up after it.
+        company: the indices of the company that it asked last.
+        results: where the next record begins in the file of its records.
     """
 
-    process: SpawnProcess
+    process: SpawnProcess | ForkServerProcess
     connection: Connection
+    position: Position
     log: Path
-    deadline: float
-    pending: deque[Case]
+    chunk: Chunk | None = None
+    started: float = field(default_factory=monotonic)
+    pending: dict[int, Case] = field(default_factory=dict)
     introduced: bool = False
-    first: str | None = None
-    prepared: str | None = None
-    calling: bool = False
-    unconfirmed: tuple[Case, Line] | None = None
+    company: list[int] = field(default_factory=list)
+    results: int = 0
 
     @property
     def busy(self) -> bool:
         """Whether a message is awaited."""
-        return bool(self.pending) or self.unconfirmed is not None or not self.introduced
+        return self.chunk is not None or not self.introduced
+
+    @property
+    def ends(self) -> set[Connection | int]:
+        """What can be read when it has sent a message, or has ended though a child of its may hold the connection."""
+        return {self.connection, self.process.sentinel}
 
     @property
     def ended(self) -> bool:
-        """Whether the process has ended, though a child of its may hold the connection."""
+        """Whether the process has ended."""
         return not self.process.is_alive()
 
-    def confirmed(self) -> Iterator[Line]:
-        """Yield the line that was held back, if there is one."""
-        if self.unconfirmed:
-            yield self.unconfirmed[1]
-        self.unconfirmed = None
+    @property
+    def asked(self) -> list[int]:
+        """The indices of the cases that it is at: one, or those of a company; where it has not begun, of the first."""
+        index = self.position.index
+        company = self.company if self.position.company > 1 and self.company[:1] == [index] else [index]
+        return [number for number in company if number in self.pending] or list(self.pending)[:1]
+
+    def lines(self, *, whole: bool = False) -> list[Line]:
+        """Return the lines of the cases that have a record since it was asked last, and are not pending any more.
+
+        The record of a case that the worker is at still stays where it is: a runtime may die of it while it cleans up.
+
+        Args:
+            whole: whether the worker has gone on from the last case of its chunk.
+        """
+        path = results_file(str(self.log))
+        if not path.exists():
+            return []
+        with path.open("rb") as file:
+            file.seek(self.results)
+            written = file.read()
+        asked, lines = [] if whole or self.position.index is None else self.asked, []
+        for line in written[: written.rfind(b"\n") + 1].splitlines(keepends=True):
+            index, _, text = line.decode().partition(" ")
+            if int(index) in asked:
+                break
+            self.results += len(line)
+            lines.append(Line(self.pending.pop(int(index)).id, text.rstrip("\n")))
+        return lines
+
+    def take_asked(self) -> list[Case]:
+        """Return the cases that it is at, which are not pending any more."""
+        return [self.pending.pop(index) for index in self.asked]
+
+    def deadline(self, timeout: float) -> float:
+        """Return when its next message is due, by the monotonic clock.
+
+        Args:
+            timeout: seconds that the backend may take for a call.
+        """
+        if not self.introduced:
+            return self.started + START_SECONDS
+        return max(self.position.since, self.started) + (timeout if self.position.calling else HARNESS_SECONDS)
+
+    def feed(self, chunk: Chunk) -> None:
+        """Send it cases."""
+        self.chunk, self.pending = chunk, dict(enumerate(chunk.cases))
+        self.started = monotonic()
+        # That a worker has just ended is noticed when its next message is awaited.
+        with suppress(OSError):
+            self.connection.send((chunk.cases, chunk.apart))
 
     def receive(self, seconds: float) -> list[Any] | None:
         """Return the next message, or None where the worker ends or sends nothing for so many seconds."""
@@ -88,7 +154,7 @@ class WorkerProcess:
             BackendMissing: there is no backend, or it ended before it answered.
             DialectError: the backend does not speak the dialect.
         """
-        match self.receive(max(0.0, self.deadline - monotonic())):
+        match self.receive(max(0.0, self.deadline(0) - monotonic())):
             case None:
                 output = tail(self.log)
                 printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""

@@ -1,7 +1,8 @@
 """The worker: one backend in a process of its own.
 
-The parent never imports a runtime. It sends chunks of cases as JSON; the worker sends `prepare`, `begin` and `answered`
-for each case, then its record, and `idle` after the last, so that the parent knows at which case a worker died or hung.
+The parent never imports a runtime. It sends chunks of cases; the worker writes their records into a file, says now and
+then that there are some, and `done` after the last of a chunk. At which case it died or hung stands in the memory that
+it shares with its parent, see `position`.
 """
 
 from __future__ import annotations
@@ -11,29 +12,32 @@ import os
 import sys
 import tempfile
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pydantic import TypeAdapter
+from time import monotonic
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tconv.backends import create, machine
-from tconv.cases.case import Case
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, TconvError, one_line
 from tconv.execution.accumulation import PROBED, accumulates
+from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.signals import lead_own_group
 from tconv.records.record_file import record_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from multiprocessing.connection import Connection
 
     from tconv.backends import BackendInfo
     from tconv.dialects import Dialect
+    from tconv.execution.position import Position
+    from tconv.records.record_file import Record
 
-CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
+_SECONDS_BETWEEN_MESSAGES = 0.05
+"""So seldom that messages cost little, and so often that progress is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class Assignment:
         repeat: how often each case is run.
         accumulates: the types that sums are kept in, as far as they are known; None for one whose probe failed. The
             types that are not in it are probed.
+        together: how many cases are asked in company at most.
+        environment: the environment variables of the process that starts it.
     """
 
     backend: str
@@ -56,37 +62,54 @@ class Assignment:
     log: str
     repeat: int = 1
     accumulates: Mapping[str, str | None] = field(default_factory=dict)
+    together: int = 1
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
-def serve(connection: Connection, assignment: Assignment) -> None:
-    """Answer chunks of cases until the parent closes the connection."""
-    _detach(assignment.log)
+def serve(connection: Connection, position: Position, assignment: Assignment) -> None:
+    """Answer messages of cases until the parent closes the connection."""
+    _detach(assignment)
     try:
-        evaluator = _start_evaluator(connection, assignment)
+        evaluator = _start_evaluator(connection, position, assignment)
     except TconvError as error:
         # A backend's exception may have many lines, and the message is shown as one.
         _send(connection, ["missing" if isinstance(error, BackendMissing) else "wrong", one_line(str(error))])
         return
-    try:
+
+    def announce(indices: list[int]) -> None:
+        _send(connection, ["company", indices])
+
+    companion = Companion(evaluator, position, assignment.together, announce)
+    # No buffer of ours: what is written is there when the process has died.
+    with suppress(EOFError), results_file(assignment.log).open("ab", buffering=0) as results:
         while True:
-            for case in CASES.validate_json(connection.recv_bytes()):
-                _send(connection, ["prepare", case.id])
-                _send(connection, _result(evaluator, case, connection))
-            _send(connection, ["idle"])
-    except EOFError:
-        return
+            # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
+            cases, apart = connection.recv()
+            _answer(companion.records(cases, apart=apart), connection, results)
+            position.rest()
 
 
-def _result(evaluator: Evaluator, case: Case, connection: Connection) -> list[Any]:
-    """Return the message with a case's record, or with a failure of tconv itself, which is no verdict."""
+def results_file(log: str) -> Path:
+    """Return the file of a worker's records, beside its log."""
+    return Path(log).with_suffix(".records")
+
+
+def _answer(records: Iterator[tuple[int, Record]], connection: Connection, results: BinaryIO) -> None:
+    """Write records, each by its index, so that none is lost with the worker; now and then say that there are some."""
+    sent = monotonic()
     try:
-        record = evaluator.evaluate(case, lambda step: _send(connection, [step, case.id]))
+        for index, record in records:
+            results.write(f"{index} {record_line(record)}\n".encode())
+            if monotonic() - sent > _SECONDS_BETWEEN_MESSAGES:
+                sent = monotonic()
+                _send(connection, ["records"])
     except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is tconv's
-        return ["failed", case.id, traceback.format_exc()]
-    return ["record", case.id, record_line(record)]
+        _send(connection, ["failed", traceback.format_exc()])
+        return
+    _send(connection, ["done"])
 
 
-def _start_evaluator(connection: Connection, assignment: Assignment) -> Evaluator:
+def _start_evaluator(connection: Connection, position: Position, assignment: Assignment) -> Evaluator:
     """Start the backend, send its introduction and the results of the probes, and return the evaluator."""
     backend = create(assignment.backend)
     info = backend.info()
@@ -104,7 +127,7 @@ def _start_evaluator(connection: Connection, assignment: Assignment) -> Evaluato
             _send(connection, ["accumulates", accumulators[dtype]])
     known = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
-    return Evaluator(backend, info.name, dialect, known, folder, assignment.repeat)
+    return Evaluator(backend, info.name, dialect, known, folder, assignment.repeat, position)
 
 
 def _header(info: BackendInfo) -> dict[str, Any]:
@@ -118,13 +141,17 @@ def _header(info: BackendInfo) -> dict[str, Any]:
     }
 
 
-def _detach(log: str) -> None:
+def _detach(assignment: Assignment) -> None:
     """Leave the terminal's process group, and send what a runtime prints to a file.
 
-    Its temporary files go into the folder of that file, which is removed when the pool ends.
+    Its temporary files go into the folder of that file, which is removed when the pool ends. The environment is the
+    parent's, and not that of the process which this one was forked from.
     """
-    os.environ["TMPDIR"] = tempfile.tempdir = str(Path(log).parent)
     lead_own_group()
+    os.environ.clear()
+    os.environ.update(assignment.environment)
+    log = assignment.log
+    os.environ["TMPDIR"] = tempfile.tempdir = str(Path(log).parent)
     sys.stdout.flush()
     sys.stderr.flush()
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

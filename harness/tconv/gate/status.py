@@ -81,6 +81,7 @@ def judged(
             ver.AcceptedInvalid()
             | ver.Inconsistent()
             | ver.Differed()
+            | ver.DiffersInCompany()
             | ver.ExceedsSummationBound()
             | ver.WrongShape()
             | ver.WrongDtype()

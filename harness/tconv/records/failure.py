@@ -54,6 +54,8 @@ def failure(record: Record) -> Failure | None:
         case ver.Disputed(readings) | ver.Inconsistent(readings):
             message = verdict.message if isinstance(verdict, ver.Disputed) else None
             words = " ".join(filter(None, (str(Together(readings)), message)))
+        case ver.DiffersInCompany(_, in_company, alone):
+            words = f"{in_company} {alone}"
         case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape() | ver.TimedOut() | ver.Unstable():
             words = ""
         case _:

@@ -23,8 +23,8 @@ def phrase(verdict: ver.Verdict) -> str:
             return ", ".join((rule, *notes))
         case ver.Disputed() | ver.Inconsistent():
             return _disputed(verdict)
-        case ver.Mistrusted():
-            return _mistrusted(verdict)
+        case ver.Mistrusted() | ver.DiffersInCompany():
+            return _mistrusted(verdict) if isinstance(verdict, ver.Mistrusted) else _of_company(verdict)
         case ver.Differed() | ver.ExceedsSummationBound():
             place = ",".join(map(str, verdict.first))
             worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
@@ -52,6 +52,12 @@ def phrase(verdict: ver.Verdict) -> str:
             return f"no answer within {seconds:g} s"
         case _:
             assert_never(verdict)
+
+
+def _of_company(verdict: ver.DiffersInCompany) -> str:
+    return (
+        f"{one_line(verdict.in_company)} in company of {len(verdict.company)} cases in one model, {verdict.alone} alone"
+    )
 
 
 def _disputed(verdict: ver.Disputed | ver.Inconsistent) -> str:

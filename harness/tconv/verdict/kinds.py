@@ -17,6 +17,7 @@ __all__ = [
     "Broke",
     "Died",
     "Differed",
+    "DiffersInCompany",
     "Disputed",
     "ExceedsSummationBound",
     "Inconsistent",
@@ -216,6 +217,22 @@ class Inexpressible(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
+class DiffersInCompany(Recorded):
+    """The backend does something else with the call beside others in one model than with the call alone, repeatedly.
+
+    Attributes:
+        company: the ids of all cases of that model, in its order.
+        in_company: what it does there.
+        alone: what it does alone.
+    """
+
+    company: tuple[str, ...]
+    in_company: str
+    alone: str
+    kind: Literal["differs-in-company"] = "differs-in-company"
+
+
+@dataclass(frozen=True, slots=True)
 class Unstable(Recorded):
     """The backend answered the same call differently."""
 
@@ -238,6 +255,7 @@ Verdict = (
     | Inexpressible
     | Died
     | TimedOut
+    | DiffersInCompany
     | Unstable
     | Broke
 )

@@ -1,0 +1,166 @@
+"""Cases in company: valid calls are asked as one model of independent nodes, so that a session is paid for once.
+
+Only agreement is believed of company. Whatever else comes of it is asked again alone, and that answer is judged. The
+first of each company is asked alone too, as a control: a runtime may also be right in company and wrong alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from tconv.backends import outcome as out
+from tconv.execution.answer import described
+from tconv.expectation.problem import Problem
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.execution.answer import Answer
+    from tconv.execution.evaluation import Evaluator
+    from tconv.execution.position import Position
+    from tconv.records.record_file import Record
+
+_BELIEVED = ver.Agreed | ver.Disputed | ver.Mistrusted
+_FAILURES = 8
+"""So many answers that are not believed, and one in five of its like, and a like is not asked in company any more."""
+_SHARE = 5
+_LEAST = 2
+_SIZED = frozenset({"strides", "dilations", "kernel_shape", "data_format", "filter_format"})
+"""Attributes that are written or not for reasons which no runtime refuses."""
+
+
+class Member(NamedTuple):
+    """A case of a company."""
+
+    place: int
+    problem: Problem
+
+
+class Companion:
+    """Asks the cases of a message in company where the backend and the case allow it, and the others alone.
+
+    Args:
+        evaluator: asks and judges.
+        position: where to say which case, or which company, is asked.
+        size: how many cases a company has at most; with 1 each is asked alone.
+        announce: called with the indices of a company before it is asked.
+    """
+
+    def __init__(
+        self, evaluator: Evaluator, position: Position, size: int, announce: Callable[[list[int]], None]
+    ) -> None:
+        self._evaluator = evaluator
+        self._position = position
+        self._size = size if evaluator.keeps_company else 1
+        self._announce = announce
+        self._asked: Counter[object] = Counter()
+        self._failed: Counter[object] = Counter()
+
+    def records(self, cases: Sequence[Case], *, apart: bool = False) -> Iterator[tuple[int, Record]]:
+        """Yield the record of each case with its index; those of a company come when it is full, or at the end.
+
+        Args:
+            cases: the cases.
+            apart: whether each is asked alone.
+        """
+        companies: defaultdict[object, list[Member]] = defaultdict(list)
+        for index, case in enumerate(cases):
+            self._position.begin(index)
+            if apart or self._size < _LEAST or not self._fits(case):
+                yield index, self._evaluator.evaluate(case)
+                continue
+            problem = Problem(case, self._evaluator.dialect)
+            if problem.values is None:
+                yield index, self._evaluator.evaluate(case)
+                continue
+            members = companies[case.x.dtype]
+            members.append(Member(index, problem))
+            if len(members) == self._size:
+                yield from self._together(members)
+                members.clear()
+        for members in companies.values():
+            yield from self._together(members)
+
+    def _fits(self, case: Case) -> bool:
+        """Return whether a case may be asked in company: valid, of declared sizes, and not like those that fail."""
+        like = _like(case)
+        hopeless = self._failed[like] >= _FAILURES and self._failed[like] * _SHARE > self._asked[like]
+        return case.breaks is None and case.shapes == "static" and not hopeless
+
+    def _together(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
+        """Ask a company, and yield its records."""
+        if len(members) < _LEAST:
+            yield from ((member.place, self._evaluator.evaluate(member.problem.case)) for member in members)
+            return
+        self._announce([member.place for member in members])
+        answers = self._ask(members)
+        if not isinstance(answers, list):
+            yield from self._parted(members, answers)
+            return
+        unanswered = []
+        for member, answer in zip(members, answers, strict=True):
+            if answer is None:
+                unanswered.append(member)
+            else:
+                yield member.place, self._settled(member, members, answer)
+        yield from self._together(unanswered)
+
+    def _ask(self, members: Sequence[Member]) -> list[Answer | None] | out.Outcome:
+        self._position.begin(members[0].place, len(members))
+        return self._evaluator.ask_together([member.problem for member in members])
+
+    def _settled(self, member: Member, members: Sequence[Member], answer: Answer) -> Record:
+        """Return the record of an answer in company where it is believed; else of the answer alone."""
+        problem, verdict = member.problem, self._evaluator.judge(member.problem, answer)
+        # A refusal's words name a node of the company's model, so that they are asked for again too.
+        believed = isinstance(verdict, _BELIEVED) and not isinstance(answer.outcome, out.Refused)
+        self._asked[like := _like(problem.case)] += 1
+        self._failed[like] += not believed
+        if believed and member is not members[0]:
+            return self._evaluator.record(problem, answer, verdict)
+        self._position.begin(member.place)
+        alone = self._evaluator.ask(problem)
+        verdict_alone = self._evaluator.judge(problem, alone)
+        if verdict_alone.kind != verdict.kind:
+            verdict_alone = self._difference(member, members, verdict, verdict_alone)
+        return self._evaluator.record(problem, alone, verdict_alone)
+
+    def _difference(
+        self, member: Member, members: Sequence[Member], in_company: ver.Verdict, alone: ver.Verdict
+    ) -> ver.Verdict:
+        """Return the verdict on a case that is answered in another way in company than alone, which is asked again."""
+        answers = self._ask(members)
+        answer = answers[members.index(member)] if isinstance(answers, list) else None
+        again = None if answer is None else self._evaluator.judge(member.problem, answer)
+        self._position.begin(member.place)
+        again_alone = self._evaluator.judge(member.problem, self._evaluator.ask(member.problem))
+        if again is not None and (again.kind, again_alone.kind) == (in_company.kind, alone.kind):
+            return ver.DiffersInCompany(_ids(members), in_company.kind, alone.kind)
+        then = "no answer" if again is None else again.kind
+        message = f"{in_company.kind} in company and {alone.kind} alone, and then {then} and {again_alone.kind}"
+        return ver.Unstable(message)
+
+    def _parted(self, members: Sequence[Member], outcome: out.Outcome) -> Iterator[tuple[int, Record]]:
+        """Ask the halves of a company that has one outcome; where every member agrees then, the company differs."""
+        half = len(members) // 2
+        records = [*self._together(members[:half]), *self._together(members[half:])]
+        if all(isinstance(record.verdict, _BELIEVED) for _, record in records):
+            again = self._ask(members)
+            if type(again) is type(outcome):
+                verdict = ver.DiffersInCompany(_ids(members), described(outcome), "agreed")
+                records = [(index, replace(record, verdict=verdict)) for index, record in records]
+        yield from records
+
+
+def _like(case: Case) -> object:
+    """Return what cases have in common that a runtime is likely to treat alike: type, mode, and what is written."""
+    written = frozenset(case.attributes.given()) - _SIZED
+    return case.x.dtype, case.attributes.auto_pad, written, case.attributes.groups, len(case.x.shape)
+
+
+def _ids(members: Sequence[Member]) -> tuple[str, ...]:
+    return tuple(member.problem.case.id for member in members)

@@ -1,0 +1,69 @@
+"""The cases that wait for a worker, in chunks, and companies of which a worker died."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from tconv.execution.process import Chunk
+from tconv.records.record_file import Line
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tconv.cases.case import Case
+
+CHUNK = 32
+"""Cases in a message; so few that the last chunks of several workers end at about the same time."""
+
+
+class Waiting:
+    """Cases that wait: those that were put back first, then the others as they come."""
+
+    def __init__(self, cases: Iterable[Case]) -> None:
+        self._cases = iter(cases)
+        self._returned: deque[Chunk] = deque()
+
+    def next(self) -> Chunk | None:
+        """Return the next chunk; None where no case waits."""
+        if self._returned:
+            return self._returned.popleft()
+        cases = list(islice(self._cases, CHUNK))
+        return Chunk(cases) if cases else None
+
+    def put_back(self, chunk: Chunk) -> None:
+        """Let cases wait again, before all others."""
+        if chunk.cases:
+            self._returned.appendleft(chunk)
+
+
+@dataclass(slots=True)
+class DeadlyCompany:
+    """A company of which a worker died or at which it hung, twice: its cases are asked alone.
+
+    Attributes:
+        ids: its cases.
+        outcome: how the worker ended.
+        lines: the lines of its cases, alone, as far as they are there.
+    """
+
+    ids: tuple[str, ...]
+    outcome: ver.Died | ver.TimedOut
+    lines: list[Line] = field(default_factory=list)
+
+    def judged(self, line: Line) -> Iterator[Line]:
+        """Take a line, and yield all with the last; where no case ends a worker alone, each differs in company."""
+        self.lines.append(line)
+        if len(self.lines) < len(self.ids):
+            return
+        records = [line.record for line in self.lines]
+        if any(isinstance(record.verdict, ver.Died | ver.TimedOut) for record in records):
+            yield from self.lines
+            return
+        ended = self.outcome.cause if isinstance(self.outcome, ver.Died) else f"no answer in {self.outcome.seconds:g} s"
+        for record in records:
+            verdict = ver.DiffersInCompany(self.ids, ended, record.verdict.kind)
+            yield Line.of(replace(record, verdict=verdict))
