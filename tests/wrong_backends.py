@@ -284,6 +284,19 @@ class ResultsTruncated(Right):
 _HALF = 2
 
 
+class RoundedUpFromOdd(Right):
+    """Sums of bfloat16 are right, and the bit that decides of their rounding is added only where the last is 1."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Round as OpenVINO's bfloat16 does."""
+        y = super().computed(call, words, {name: array.astype(np.float64) for name, array in arrays.items()})
+        if arrays["x"].dtype != ml_dtypes.bfloat16:
+            return y.astype(arrays["x"].dtype)
+        bits = np.atleast_1d(y.astype(np.float32)).view(np.uint32)
+        rounded = (bits + ((bits & np.uint32(0x10000)) >> np.uint32(1))) >> np.uint32(16)
+        return rounded.astype(np.uint16).view(ml_dtypes.bfloat16).reshape(y.shape)
+
+
 class WrongDtype(Right):
     """float64, whatever was asked."""
 

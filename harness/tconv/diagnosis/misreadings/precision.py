@@ -12,6 +12,8 @@ from tconv.expectation.bound import UNIT_ROUNDOFF, gamma
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tconv.expectation.bound import Terms
     from tconv.vocabulary import Array
 
@@ -20,6 +22,7 @@ _MOST = {DType.F16: 65504.0, DType.BF16: 2.0**128 - 2.0**120}
 """The largest number of each type."""
 _EVIDENCE = 3
 """How many elements must show the loss: one or two may be wrong for any reason."""
+_HALF = 0.5
 _LIKELY = 6.0
 """The rounding errors of n steps add up to at most this many times sqrt(n) of one, except in one case of 10^8.
 
@@ -67,22 +70,38 @@ def _rounding(terms: Terms, unit: float) -> Array:
         return np.minimum(gamma(terms.count, unit) * terms.magnitude, likely)
 
 
-def _truncated(y: Array, dtype: DType) -> Array:
-    return with_bits(y, _BITS[dtype], np.trunc) if dtype in _BITS else y
+def _rounded(towards: Callable[[Array], Array]) -> PrecisionOtherwise:
+    """Return the change that rounds sums in f32 to 16 bits in another way than to the nearest.
+
+    Args:
+        towards: the integer that a magnitude in units of the last place becomes; it must not fall as that grows.
+    """
+
+    def at_best(y: Array, dtype: DType) -> Array:
+        return with_bits(y, _BITS[dtype], towards) if dtype in _BITS else y
+
+    def accounts(actual: Array, terms: Terms, dtype: DType) -> bool:
+        if dtype not in _BITS or not np.isfinite(terms.y).all() or not np.isfinite(actual.astype(np.float64)).all():
+            return False
+        got, owed = np.abs(actual.astype(np.float64)), np.abs(terms.y)
+        slack = _rounding(terms, UNIT_ROUNDOFF[DType.F32])
+        least, most = (with_bits(np.maximum(end, 0), _BITS[dtype], towards) for end in (owed - slack, owed + slack))
+        same_side = (np.sign(actual) == np.sign(terms.y)) | (got == 0)
+        if not (same_side & (least <= got) & (got <= most)).all():
+            return False
+        half = np.spacing(np.abs(actual)).astype(np.float64) / 2
+        # Rounding to nearest would have rounded these the other way.
+        otherwise = (owed - slack > got + half) | (owed + slack < got - half)
+        return bool(otherwise.sum() >= _EVIDENCE)
+
+    return PrecisionOtherwise(at_best, accounts)
 
 
-def _is_truncated(actual: Array, terms: Terms, dtype: DType) -> bool:
-    """Return whether sums in f32 were truncated to 16 bits: towards zero, by less than a unit in the last place."""
-    if dtype not in _BITS or not np.isfinite(terms.y).all() or not np.isfinite(actual.astype(np.float64)).all():
-        return False
-    got, owed = np.abs(actual.astype(np.float64)), np.abs(terms.y)
-    slack = _rounding(terms, UNIT_ROUNDOFF[DType.F32])
-    unit = np.spacing(np.abs(actual)).astype(np.float64)
-    same_side = (np.sign(actual) == np.sign(terms.y)) | (got == 0)
-    if not (same_side & (got <= owed + slack) & (owed - slack < got + unit)).all():
-        return False
-    # Rounding to nearest would have rounded some of these away from zero.
-    return bool((owed - slack > got + unit / 2).sum() >= _EVIDENCE)
+def _up_from_odd(magnitude: Array) -> Array:
+    """Return the integers below, and those above where the one below is odd and less than half is missing."""
+    below = np.trunc(magnitude)
+    rounded: Array = below + ((np.mod(below, 2) == 1) & (magnitude - below >= _HALF))
+    return rounded
 
 
 MISREADINGS: tuple[Misreading, ...] = (
@@ -91,6 +110,12 @@ MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "results-truncated",
         "a sum loses the bits that the output's 16-bit type does not have, and is not rounded",
-        PrecisionOtherwise(_truncated, _is_truncated),
+        _rounded(np.trunc),
+    ),
+    Misreading(
+        "results-rounded-up-from-odd-alone",
+        "a sum is rounded away from zero only where its last bit in the output's 16-bit type is 1",
+        _rounded(_up_from_odd),
+        "OpenVINO 2026.4 on a CPU without 512-bit vectors, bfloat16::round_to_nearest_even",
     ),
 )
