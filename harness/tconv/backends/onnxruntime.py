@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build, build_together, fed_together, prefix
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
+    from collections.abc import Mapping, Sequence
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
+    from tconv.vocabulary import Array
 
 _FATAL = 4
 _REFUSALS = (state.InvalidGraph, state.InvalidArgument, state.InvalidProtobuf, state.Fail)
@@ -47,7 +46,7 @@ class OnnxRuntime:
             },
         )
 
-    def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Build the model, load it, run it. The runtime may call it invalid at load or at run: both are refusals."""
         model = build(call, arrays).SerializeToString()
         try:
@@ -59,6 +58,21 @@ class OnnxRuntime:
             return Refused(_first_line(error))
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything
             return Broke(f"{type(error).__name__}: {_first_line(error)}")
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Run calls as nodes of one model; the node that a refusal names is refused, and the others have no answer."""
+        model = build_together(calls, arrays).SerializeToString()
+        outputs = [f"{prefix(place)}Y" for place in range(len(calls))]
+        try:
+            session = ort.InferenceSession(model, self._options, providers=["CPUExecutionProvider"])
+            return [Produced(array) for array in session.run(outputs, fed_together(calls, arrays))]
+        except (state.NotImplemented, *_REFUSALS) as error:
+            message = _first_line(error)
+            outcome = Unsupported(message) if isinstance(error, state.NotImplemented) else Refused(message)
+        named = {place for place in range(len(calls)) if prefix(place) in message}
+        return [outcome if place in named else None for place in range(len(calls))] if named else outcome
 
 
 def _first_line(error: Exception) -> str:

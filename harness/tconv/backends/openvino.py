@@ -16,7 +16,7 @@ from tconv.cases.layouts import inverse, permutation
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call, Input
@@ -53,10 +53,27 @@ class OpenVino:
 
     def _run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         try:
-            model = _model(call, arrays)
+            result, parameters = _result(call, arrays)
+            model = ov.Model([result], parameters, "tconv")
         except RuntimeError as error:
             return Refused(one_line(error))
         return outcome(self._core, model, call, arrays)
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Run calls as results of one model; where one cannot be built, the others have no answer."""
+        results, parameters = [], []
+        for place, (call, operands) in enumerate(zip(calls, arrays, strict=True)):
+            try:
+                result, more = _result(call, operands)
+            except RuntimeError as error:
+                refused = Refused(one_line(error))
+                return [refused if other == place else None for other in range(len(calls))]
+            results.append(result)
+            parameters += more
+        fed = [array for call, operands in zip(calls, arrays, strict=True) for array in call.feeds(operands).values()]
+        return outcomes(self._core, ov.Model(results, parameters, "tconv"), fed)
 
 
 def version() -> str:
@@ -88,16 +105,34 @@ def outcome(core: ov.Core, model: ov.Model, call: Call, arrays: Mapping[str, Arr
         message = one_line(error)
         return (Unsupported if any(words in message for words in _NOT_IMPLEMENTED) else Refused)(message)
     try:
-        request = compiled.create_infer_request()
-        for index, array in enumerate(call.feeds(arrays).values()):
-            request.set_input_tensor(index, _tensor(array))
-        if compiled.output(0).get_partial_shape().is_static:
-            request.set_output_tensor(0, _nan_filled(compiled.output(0)))
-        request.infer()
-        return Produced(_array(request.get_output_tensor(0)))
+        return Produced(_inferred(compiled, call.feeds(arrays).values())[0])
     except RuntimeError as error:
         # Sizes that the model does not have are not known before: what is wrong with them is refused here.
         return Broke(one_line(error)) if _has_sizes(call) else Refused(one_line(error))
+
+
+def outcomes(core: ov.Core, model: ov.Model, fed: Sequence[Array]) -> Sequence[Outcome] | Outcome:
+    """Compile a model of several calls, infer, and return the outcome of each; what goes wrong is an outcome of all."""
+    try:
+        return [Produced(array) for array in _inferred(core.compile_model(model, "CPU", _SETTINGS), fed)]
+    except RuntimeError as error:
+        return Refused(one_line(error))
+
+
+def _inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> list[Array]:
+    """Return the outputs of a compiled model.
+
+    Raises:
+        RuntimeError: the runtime refuses what it is fed.
+    """
+    request = compiled.create_infer_request()
+    for index, array in enumerate(fed):
+        request.set_input_tensor(index, _tensor(array))
+    for index, output in enumerate(compiled.outputs):
+        if output.get_partial_shape().is_static:
+            request.set_output_tensor(index, _nan_filled(output))
+    request.infer()
+    return [_array(request.get_output_tensor(index)) for index in range(len(compiled.outputs))]
 
 
 def _has_sizes(call: Call) -> bool:
@@ -110,7 +145,8 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:500]
 
 
-def _model(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
+def _result(call: Call, arrays: Mapping[str, Array]) -> tuple[ov.Node, list[ov.Node]]:
+    """Return the node with a call's output, and the parameters that it is computed from."""
     operands = call.operands(arrays)
     parameters = []
     nodes = {}
@@ -127,7 +163,7 @@ def _model(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
     y = _operation(call, x, _canonical(call, nodes["w"]), nodes.get("output_shape"))
     if call.data_format is not DataFormat.NCX:
         y = opset1.transpose(y, opset1.constant(np.array(inverse(permutation(call.rank, call.data_format)))))
-    return ov.Model([y], parameters, "tconv")
+    return y, parameters
 
 
 def _canonical(call: Call, w: ov.Node) -> ov.Node:

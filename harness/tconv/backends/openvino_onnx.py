@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import openvino as ov
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
-from tconv.backends.openvino import environment, one_line, outcome, simd, version
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build, build_together, fed_together
+from tconv.backends.openvino import environment, one_line, outcome, outcomes, simd, version
 from tconv.backends.outcome import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
+    from collections.abc import Mapping, Sequence
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
+    from tconv.vocabulary import Array
 
 _REPETITIONS = 64
 
@@ -32,7 +31,7 @@ class OpenVinoOnnx:
         """Return OpenVINO's version and how it is set up."""
         return BackendInfo("openvino-onnx", version(), ONNX_DIALECT_NAMES, environment(self._core), simd=simd())
 
-    def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Read the model, compile it, infer."""
         model = build(call, arrays).SerializeToString()
         if call.shapes != "static" and _is_beyond_memory(call):
@@ -42,7 +41,18 @@ class OpenVinoOnnx:
                 self._run(model, call, arrays)
         return self._run(model, call, arrays)
 
-    def _run(self, model: bytes, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Read one model of all calls, compile it, infer."""
+        model = build_together(calls, arrays).SerializeToString()
+        try:
+            ov_model = self._core.read_model(model, b"")
+        except RuntimeError as error:
+            return Refused(one_line(error))
+        return outcomes(self._core, ov_model, list(fed_together(calls, arrays).values()))
+
+    def _run(self, model: bytes, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         try:
             ov_model = self._core.read_model(model, b"")
         except RuntimeError as error:

@@ -74,7 +74,8 @@ class Companion:
                 yield index, self._evaluator.evaluate(case)
                 continue
             problem = Problem(case, self._evaluator.dialect)
-            if problem.values is None:
+            if problem.values is None or problem.values.disputed or problem.values.refusals:
+                # Where a text can be read in several ways, runtimes refuse often, and a refusal is one of them all.
                 yield index, self._evaluator.evaluate(case)
                 continue
             members = companies[case.x.dtype]
@@ -87,8 +88,9 @@ class Companion:
 
     def _fits(self, case: Case) -> bool:
         """Return whether a case may be asked in company: valid, of declared sizes, and not like those that fail."""
-        like = _like(case)
-        hopeless = self._failed[like] >= _FAILURES and self._failed[like] * _SHARE > self._asked[like]
+        hopeless = any(
+            self._failed[like] >= _FAILURES and self._failed[like] * _SHARE > self._asked[like] for like in _likes(case)
+        )
         return case.breaks is None and case.shapes == "static" and not hopeless
 
     def _together(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
@@ -118,8 +120,9 @@ class Companion:
         problem, verdict = member.problem, self._evaluator.judge(member.problem, answer)
         # A refusal's words name a node of the company's model, so that they are asked for again too.
         believed = isinstance(verdict, _BELIEVED) and not isinstance(answer.outcome, out.Refused)
-        self._asked[like := _like(problem.case)] += 1
-        self._failed[like] += not believed
+        for like in _likes(problem.case):
+            self._asked[like] += 1
+            self._failed[like] += not believed
         if believed and member is not members[0]:
             return self._evaluator.record(problem, answer, verdict)
         self._position.begin(member.place)
@@ -156,10 +159,11 @@ class Companion:
         yield from records
 
 
-def _like(case: Case) -> object:
-    """Return what cases have in common that a runtime is likely to treat alike: type, mode, and what is written."""
+def _likes(case: Case) -> Iterator[object]:
+    """Yield what cases have in common that a runtime is likely to treat alike: the type; mode and what is written."""
+    yield case.x.dtype
     written = frozenset(case.attributes.given()) - _SIZED
-    return case.x.dtype, case.attributes.auto_pad, written, case.attributes.groups, len(case.x.shape)
+    yield case.x.dtype, case.attributes.auto_pad, written, case.attributes.groups, len(case.x.shape)
 
 
 def _ids(members: Sequence[Member]) -> tuple[str, ...]:
