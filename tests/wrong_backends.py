@@ -23,7 +23,7 @@ from tconv.execution import worker
 from tconv.execution.position import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tconv.cases.call import Call
 
@@ -652,3 +652,124 @@ class Various(_Troubled):
         sys.stderr.write("stack smashing detected\n")
         sys.stderr.flush()
         os.abort()
+
+
+class Company(Right):
+    """Right in company too: each call is answered as it is alone."""
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Answer each call."""
+        return [self.run(call, operands) for call, operands in zip(calls, arrays, strict=True)]
+
+
+class LastWrongInCompany(Company):
+    """The last output of a company shares its memory with another, and has that one's values."""
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Spoil the last."""
+        *others, last = (self.run(call, operands) for call, operands in zip(calls, arrays, strict=True))
+        return [*others, Produced(last.array + 1) if isinstance(last, Produced) else last]
+
+
+class WrongAlone(Company):
+    """Right in company, wrong alone."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Add one."""
+        right = super().run(call, arrays)
+        return Produced(right.array + 1) if isinstance(right, Produced) else right
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Answer each call rightly."""
+        return [Right.run(self, call, operands) for call, operands in zip(calls, arrays, strict=True)]
+
+
+class WrongOnceInCompany(Company):
+    """The first company that it is asked has a wrong answer, and the next has none."""
+
+    asked = 0
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Spoil the first company's last."""
+        self.asked += 1
+        outcomes = [self.run(call, operands) for call, operands in zip(calls, arrays, strict=True)]
+        if self.asked == 1 and isinstance(outcomes[-1], Produced):
+            outcomes[-1] = Produced(outcomes[-1].array + 1)
+        return outcomes
+
+
+class RefusesLargeCompany(Company):
+    """More than three calls are too many for one model."""
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Refuse a large company as a whole."""
+        return Refused("too many nodes") if len(calls) > 3 else super().run_together(calls, arrays)
+
+
+class RefusesTrouble(Company):
+    """A call that it cannot stand is refused, in company too: by its name, and the others have no answer."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Refuse trouble."""
+        return Refused("trouble") if troubled(call) else super().run(call, arrays)
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Refuse the first call that is trouble."""
+        places = [place for place, call in enumerate(calls) if troubled(call)]
+        if places:
+            return [Refused("node is trouble") if place == places[0] else None for place in range(len(calls))]
+        return super().run_together(calls, arrays)
+
+
+class DiesInCompany(Company):
+    """A company with a call that it cannot stand ends the process; alone the same call is answered."""
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Die of trouble."""
+        if any(map(troubled, calls)):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().run_together(calls, arrays)
+
+
+class DiesOfTrouble(DiesInCompany):
+    """A call that it cannot stand ends the process, in company and alone."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Die of trouble."""
+        if troubled(call):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().run(call, arrays)
+
+
+class HangsInCompany(Company):
+    """A company with a call that it cannot stand is never answered."""
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Sleep on trouble."""
+        if any(map(troubled, calls)):
+            time.sleep(FOREVER)
+        return super().run_together(calls, arrays)
+
+
+class RaisesInCompany(Company):
+    """What goes wrong in company leaves the backend as an exception."""
+
+    def run_together(self, *_: object) -> Sequence[Outcome | None] | Outcome:
+        """Raise."""
+        raise RuntimeError("no company")

@@ -1,0 +1,142 @@
+"""Cases in company: what agrees is believed, everything else is asked alone, and a difference between both is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from small_corpus import HEAD, TIMEOUT, written
+from tconv.backends.onnxruntime import OnnxRuntime
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.execution.pool import Pool
+from tconv.execution.worker import Assignment
+from tconv.expectation.problem import Problem
+from tconv.verdict import kinds as ver
+from wrong_backends import TROUBLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tconv.cases.case import Case
+    from tconv.records.record_file import Record
+
+SIZE = 8
+PEACE = f"""{HEAD}
+sweeps:
+  - name: few
+    axes: {{spatial: [[2], [3], [4], [5]], strides: [1, 2, 3, 4]}}
+"""
+WITH_TROUBLE = PEACE.replace("[1, 2, 3, 4]", f"[1, 2, 3, {TROUBLE}]")
+INVALID = """cases:
+  - {name: invalid, with: {strides: [0], breaks: strides-positive}}
+  - {name: symbols, with: {shapes: symbolic}}
+"""
+
+
+def cases(folder: Path, text: str) -> list[Case]:
+    """Return the cases of a case file's text."""
+    return list(Corpus.load(written(folder, text)).cases())
+
+
+def records(backend: str, asked: list[Case], *, together: int = SIZE, timeout: float = TIMEOUT) -> dict[str, Record]:
+    """Return what a backend's records are, in company of so many, by id and without seconds."""
+    assignment = Assignment(f"wrong_backends:{backend}", None, None, "", together=together)
+    with Pool(assignment, 1, timeout) as pool:
+        return {line.case: replace(line.record, seconds=0.0) for line in pool.run(asked)}
+
+
+def in_trouble(asked: list[Case]) -> set[str]:
+    """Return the ids of the cases that some backends cannot stand."""
+    return {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
+
+
+@pytest.mark.parametrize("backend", ["Company", "RefusesTrouble", "DiesOfTrouble"])
+def test_company_finds_what_is_found_alone(tmp_path: Path, backend: str) -> None:
+    """Agreements, refusals and deaths: every record is the one that the case has alone."""
+    asked = cases(tmp_path, WITH_TROUBLE + INVALID)
+    alone = records(backend, asked, together=1)
+    assert records(backend, asked) == alone
+    assert len(alone) == len(asked)
+
+
+def test_a_wrong_answer_in_company_alone_is_a_verdict_of_its_own(tmp_path: Path) -> None:
+    """The record names the whole company, what was wrong there, and that the same case agrees alone."""
+    asked = cases(tmp_path, PEACE)
+    found = records("LastWrongInCompany", asked)
+    differing = {case: record.verdict for case, record in found.items() if record.verdict.kind != "agreed"}
+    assert list(differing) == [asked[SIZE - 1].id, asked[2 * SIZE - 1].id]
+    first = differing[asked[SIZE - 1].id]
+    assert first == ver.DiffersInCompany(tuple(case.id for case in asked[:SIZE]), "differed", "agreed")
+
+
+def test_a_wrong_answer_alone_does_not_hide_in_company(tmp_path: Path) -> None:
+    """The first case of each company is asked alone too."""
+    asked = cases(tmp_path, PEACE)
+    verdicts = {case: record.verdict for case, record in records("WrongAlone", asked).items()}
+    for first in (asked[0], asked[SIZE]):
+        verdict = verdicts.pop(first.id)
+        assert isinstance(verdict, ver.DiffersInCompany)
+        assert (verdict.in_company, verdict.alone) == ("agreed", "differed")
+    assert {verdict.kind for verdict in verdicts.values()} == {"agreed"}
+
+
+def test_a_difference_that_is_not_repeated_is_unstable(tmp_path: Path) -> None:
+    """Whoever answers a company in two ways is not blamed for company."""
+    asked = cases(tmp_path, PEACE)
+    found = {case: record.verdict for case, record in records("WrongOnceInCompany", asked).items()}
+    verdict = found.pop(asked[SIZE - 1].id)
+    assert isinstance(verdict, ver.Unstable)
+    assert verdict.message == "differed in company and agreed alone, and then agreed and agreed"
+    assert {verdict.kind for verdict in found.values()} == {"agreed"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "size", "words"),
+    [("RefusesLargeCompany", SIZE // 2, "too many nodes"), ("RaisesInCompany", 2, "no company")],
+)
+def test_a_company_that_is_refused_while_each_half_agrees_differs(
+    tmp_path: Path, backend: str, size: int, words: str
+) -> None:
+    """The smallest company that is refused as a whole, or ends in an exception, is what its records name."""
+    found = records(backend, cases(tmp_path, PEACE))
+    for record in found.values():
+        assert isinstance(record.verdict, ver.DiffersInCompany)
+        assert len(record.verdict.company) == size
+        assert record.case in record.verdict.company
+        assert words in record.verdict.in_company
+
+
+@pytest.mark.parametrize(("backend", "what"), [("DiesInCompany", "SIGSEGV"), ("HangsInCompany", "no answer in 1 s")])
+def test_a_company_that_nobody_survives_is_told_where_each_does_alone(tmp_path: Path, backend: str, what: str) -> None:
+    """All of that company differ, as nobody knows whose fault it is; other companies agree."""
+    asked = cases(tmp_path, WITH_TROUBLE + INVALID)
+    found = records(backend, asked, together=4, timeout=1.0)
+    assert set(found) == {case.id for case in asked}
+    for case in asked:
+        verdict = found[case.id].verdict
+        if isinstance(verdict, ver.DiffersInCompany):
+            assert (verdict.in_company, verdict.alone) == (what, "agreed")
+            assert in_trouble(asked) & set(verdict.company)
+        else:
+            assert verdict.kind == "agreed"
+            assert case.id not in in_trouble(asked)
+    assert any(isinstance(record.verdict, ver.DiffersInCompany) for record in found.values())
+
+
+def test_a_model_of_several_calls_gives_what_each_alone_gives() -> None:
+    """Onnxruntime on groups, layouts, types, biases and filters that are fed: bit for bit, and in the calls' order."""
+    runtime, dialect = OnnxRuntime(), DIALECTS["onnx/ConvTranspose-22"]
+    corpus = Corpus.load()
+    patterns = ("layouts/**", "groups/**", "presentation/**[shapes=static]")
+    problems = [Problem(case, dialect) for case in corpus.cases("smoke", patterns) if case.shapes == "static"]
+    problems = [problem for problem in problems if problem.values is not None and problem.call.dtype == "f32"][:40]
+    assert len(problems) > 20
+    alone = [runtime.run(problem.call, problem.arrays) for problem in problems]
+    answered = [problem for problem, outcome in zip(problems, alone, strict=True) if hasattr(outcome, "array")]
+    together = runtime.run_together([p.call for p in answered], [p.arrays for p in answered])
+    assert isinstance(together, list)
+    expected = [outcome.array for outcome in alone if hasattr(outcome, "array")]
+    assert [outcome.array.tobytes() for outcome in together] == [array.tobytes() for array in expected]
