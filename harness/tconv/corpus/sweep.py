@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,9 @@ import numpy as np
 from pydantic import ValidationError
 
 from tconv.cases.patterns import label
-from tconv.corpus.building import ImpossibleCase, build, merged
+from tconv.corpus.building import ImpossibleCase, merged
 from tconv.corpus.case_file import Settings
+from tconv.corpus.expansion import Expansion
 from tconv.documents.document import error_at
 from tconv.errors import FileError, nearest
 
@@ -58,7 +60,7 @@ class Skipped:
         return mask
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sweep:
     """A sweep of a case file.
 
@@ -84,6 +86,15 @@ class Sweep:
     def radix(self) -> tuple[int, ...]:
         """The number of labels of each axis."""
         return tuple(len(axis.labels) for axis in self.axes)
+
+    @cached_property
+    def _texts(self) -> list[list[str]]:
+        """What an id has of each label of each axis."""
+        return [[f"{axis.name}={text}" for text in axis.labels] for axis in self.axes]
+
+    @cached_property
+    def _expansion(self) -> Expansion:
+        return Expansion(self)
 
     @property
     def digest(self) -> str:
@@ -120,7 +131,7 @@ class Sweep:
 
     def case_id(self, row: Sequence[int]) -> str:
         """Return the id of the case in a row."""
-        return f"{self.id}[{','.join(f'{name}={text}' for name, text in self.labels(row).items())}]"
+        return f"{self.id}[{','.join(texts[i] for texts, i in zip(self._texts, row, strict=True))}]"
 
     def case(self, row: Sequence[int]) -> Case:
         """Return the case in a row.
@@ -128,19 +139,11 @@ class Sweep:
         Raises:
             FileError: its settings make no case.
         """
-        layers = (axis.layers[i] for axis, i in zip(self.axes, row, strict=True))
-        case_id = self.case_id(row)
         try:
-            return build(
-                case_id,
-                merged(self.layer, *layers),
-                self.labels(row),
-                about=self.about,
-                cites=self.cites,
-                smoke=self.smoke,
-            )
+            return self._expansion.case(row)
         except ImpossibleCase as error:
-            raise error_at(self.document, self.place, f"{error} in {case_id}; skip it or correct it") from None
+            what = f"{error} in {self.case_id(row)}; skip it or correct it"
+            raise error_at(self.document, self.place, what) from None
 
 
 def read_sweep(
