@@ -13,7 +13,7 @@ from small_corpus import BARE_HEAD, written
 from strategies import examples
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
-from tconv.corpus.sweep import LARGEST_SWEEP, MOST_AXES
+from tconv.corpus.sweep_reading import LARGEST_SWEEP, MOST_AXES
 from tconv.errors import FileError
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from tconv.cli import options
 from tconv.cli.progress import showing
 from tconv.corpus import Corpus, Tier
 from tconv.errors import BackendLost, BackendMissing, DialectError, UsageError
-from tconv.execution.run import RunSettings, Selection, run
+from tconv.execution.run import RunSettings, run
+from tconv.execution.selection import Selection
 from tconv.gate.assessment import assessed
 from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
@@ -83,7 +84,7 @@ def command(
     corpus = Corpus.load(cases)
     selection = Selection(corpus, tier, patterns, str(cases or ""))
     # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
-    selection.cases()
+    _ = selection.count
     waiver_files = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
     for backend in backends:

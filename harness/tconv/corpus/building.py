@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -12,7 +11,7 @@ from tconv.corpus.facts import OPERAND_ROLES, facts_from, per_axis, unwrapped
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
 from tconv.expectation.owed import LARGEST_OUTPUT
-from tconv.vocabulary import ATTRIBUTES, NEUTRAL, Attributes, AutoPad, DType
+from tconv.vocabulary import NEUTRAL, Attributes, AutoPad, DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +43,8 @@ _MEANINGS = {"x": ("batch", "channels", "spatial"), "w": ("channels", "out_chann
 """The sizes that each operand has by their meaning."""
 _SIZES = {size for sizes in _MEANINGS.values() for size in sizes}
 _WORDS = ("auto_pad", "data_format", "filter_format")
-ATTRIBUTE_SETTINGS: Final = frozenset({*ATTRIBUTES, "spatial", "kernel", "omit"})
+LIST_SETTINGS: Final = frozenset({*NEUTRAL, "kernel_shape", "output_shape", "spatial", "kernel", "omit"})
+WORD_SETTINGS: Final = frozenset({*_WORDS, "groups", "omit"})
 OPERAND_SETTINGS: Final = frozenset({*_SIZES, *OPERAND_ROLES, "groups", "bias", "dtype", "data", "seed", "breaks"})
 PRESENTATION_SETTINGS: Final = (
     "shapes",
@@ -124,22 +124,33 @@ def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def attributes_of(settings: Mapping[str, Any]) -> Attributes:
-    """Return the attributes of completed settings; they depend on `ATTRIBUTE_SETTINGS`."""
-    spatial, omit = tuple(settings["spatial"]), settings.get("omit", ())
-    rank, kernel = len(spatial), per_axis(settings["kernel"], len(spatial))
-    written = {name: settings[name] for name in ATTRIBUTES if name in settings and name not in omit}
-    for name, value in written.items():
-        if name in NEUTRAL:
-            written[name] = per_axis(value, rank)
-        elif name in _WORDS:
-            written[name] = str(unwrapped(value))
+    """Return the attributes of completed settings."""
+    return Attributes(**lists_of(settings), **words_of(settings))
+
+
+def lists_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes with an entry for each axis, by name; they depend on `LIST_SETTINGS`."""
+    spatial, written = tuple(settings["spatial"]), _written(settings)
+    kernel = per_axis(settings["kernel"], len(spatial))
+    lists: dict[str, Any] = {name: per_axis(settings[name], len(spatial)) for name in NEUTRAL if name in written}
     if "kernel_shape" in written:
-        written["kernel_shape"] = kernel if written["kernel_shape"] == "kernel" else tuple(written["kernel_shape"])
-    sizes = written.pop("output_shape", None)
-    attributes = Attributes(**written)
-    if sizes is None:
-        return attributes
-    return replace(attributes, output_shape=_output_shape(sizes, attributes, spatial, kernel))
+        given = settings["kernel_shape"]
+        lists["kernel_shape"] = kernel if given == "kernel" else tuple(given)
+    if "output_shape" in written:
+        lists["output_shape"] = _output_shape(settings["output_shape"], Attributes(**lists), spatial, kernel)
+    return lists
+
+
+def words_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the other attributes, by name; they depend on `WORD_SETTINGS`."""
+    written = _written(settings)
+    words: dict[str, Any] = {name: str(unwrapped(settings[name])) for name in _WORDS if name in written}
+    return words | ({"groups": settings["groups"]} if "groups" in written else {})
+
+
+def _written(settings: Mapping[str, Any]) -> set[str]:
+    """Return the settings that are written; `omit` names some that are not, though a size depends on them."""
+    return settings.keys() - set(settings.get("omit", ()))
 
 
 def presentation_of(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,30 +12,32 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tconv.cases.case import Case, Facts
 from tconv.corpus.building import (
-    ATTRIBUTE_SETTINGS,
+    LIST_SETTINGS,
     OPERAND_SETTINGS,
     PRESENTATION_SETTINGS,
-    attributes_of,
+    WORD_SETTINGS,
     build,
     completed,
+    lists_of,
     merged,
     operands_of,
     presentation_of,
+    words_of,
 )
 from tconv.corpus.facts import facts_from
+from tconv.vocabulary import Attributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tconv.corpus.building import Operands
     from tconv.corpus.sweep import Axis, Sweep
-    from tconv.vocabulary import Attributes
 
 T = TypeVar("T")
 _SHARED = 256
 """How many combinations of labels are remembered of each part."""
 _LAYOUTS = frozenset({"data_format", "filter_format"})
-_DECIDING = (ATTRIBUTE_SETTINGS | OPERAND_SETTINGS) - {"dtype", "data", "seed"}
+_DECIDING = (LIST_SETTINGS | WORD_SETTINGS | OPERAND_SETTINGS) - {"dtype", "data", "seed"}
 
 
 class _Part(Generic[T]):
@@ -70,7 +72,8 @@ class Expansion:
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
-        self._attributes = _Part(sweep, partial(_sets, ATTRIBUTE_SETTINGS), attributes_of)
+        self._lists = _Part(sweep, partial(_sets, LIST_SETTINGS), lists_of)
+        self._words = _Part(sweep, partial(_sets, WORD_SETTINGS), words_of)
         self._operands = _Part(sweep, partial(_sets, OPERAND_SETTINGS), operands_of)
         self._presentation = _Part(sweep, partial(_sets, frozenset(PRESENTATION_SETTINGS)), presentation_of)
         self._fields: dict[str, Any] = {"smoke": sweep.smoke, "about": sweep.about, "cites": sweep.cites}
@@ -84,7 +87,7 @@ class Expansion:
             ImpossibleCase: its settings make no case.
         """
         self._refuse_impossible(row)
-        attributes, operands = self._attributes(row), self._operands(row)
+        attributes, operands = Attributes(**self._lists(row), **self._words(row)), self._operands(row)
         x, w, b = operands
         return Case(
             self._sweep.case_id(row),

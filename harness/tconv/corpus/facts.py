@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import label
 from tconv.dialects.geometry import reach
-from tconv.vocabulary import NEUTRAL, AutoPad
+from tconv.vocabulary import NEUTRAL, Attributes, AutoPad
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.corpus.building import Operands
-    from tconv.vocabulary import Attributes, Ints
+    from tconv.vocabulary import Ints
 
 OPERAND_ROLES = ("x", "w", "b")
 """The settings that are of one operand; they are no facts."""
@@ -85,3 +85,7 @@ def unwrapped(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
 def per_axis(value: int | Sequence[int], rank: int) -> Ints:
     """Return a setting's entry for each axis; an integer stands for all of them."""
     return (value,) * rank if isinstance(value, int) else tuple(value)
+
+
+DERIVED = frozenset({*_derived(Attributes(), (), ()), "empty", "bias_source"})
+"""The facts that depend on other settings than that of their own name."""
