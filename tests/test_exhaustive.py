@@ -158,11 +158,10 @@ def test_what_the_tier_may_not_be_beside(tmp_path: Path) -> None:
 def test_every_shipped_case_can_be_said_and_has_an_output(corpus: Corpus, data: st.DataObject) -> None:
     """Of any row: some dialect owes a value, and the size that explicit pads leave is at least 1 on every axis."""
     chosen = data.draw(st.sampled_from([one for one in corpus.sweeps.values() if one.exhaustive]))
-    case = chosen.case([data.draw(st.integers(0, size - 1)) for size in chosen.radix])
+    case = chosen.case(data.draw(st.sampled_from(chosen.sample(500).tolist())))
     owed = [expectation(case, dialect) for dialect in DIALECTS.values()]
     values = [one for one in owed if not isinstance(one, Inexpressible)]
     assert values
-    assert {value.primary.geometry.output for value in values} != set()
     assert all(min(value.primary.geometry.output) > 0 and not value.disputed for value in values)
 
 
