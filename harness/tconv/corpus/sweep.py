@@ -162,7 +162,7 @@ class Sweep:
         Coarse are as many of the first axes as make at most `MOST_CELLS` cells, so that a cell's cases follow each
         other.
         """
-        return f"{','.join(case_id.split(',')[: self._coarse])}]" if self._coarse else self.id
+        return f"{','.join(case_id.split(',', self._coarse)[: self._coarse])}]" if self._coarse else self.id
 
     @cached_property
     def _coarse(self) -> int:
