@@ -126,6 +126,8 @@ def test_an_impossible_case_beside_possible_ones_is_refused(tmp_path: Path) -> N
     assert [layouts.case([number]).attributes.data_format for number in (0, 1)] == ["NCX", "NXC"]
     with pytest.raises(FileError, match="data_format must be one of"):
         layouts.case([2])
+    overridden = read(tmp_path, "with: {data_format: {raw: NXCX}}, axes: {data_format: [NCX, null]}")
+    assert [overridden.case([number]).attributes.data_format for number in (0, 1)] == ["NCX", None]
 
 
 def test_more_labels_than_sixteen_bits(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Tier = Literal["smoke", "gate", "full", "exhaustive"]
 TIERS: tuple[Tier, ...] = ("smoke", "gate", "full", "exhaustive")
 """Each holds those before it."""
+TIERS_TO_FULL = TIERS[:-1]
+"""Those with few enough cases to hold something for each."""
 SUFFIXES = (".yaml", ".yml")
 """How the name of a case file ends."""
 

@@ -31,13 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tconv.corpus.building import Operands
-    from tconv.corpus.sweep import Axis, Sweep
+    from tconv.corpus.sweep import Sweep
 
 T = TypeVar("T")
 _SHARED = 256
 """How many combinations of labels are remembered of each part."""
 _LAYOUTS = frozenset({"data_format", "filter_format"})
-_DECIDING = (LIST_SETTINGS | WORD_SETTINGS | OPERAND_SETTINGS) - {"dtype", "data", "seed"}
 
 
 class _Part(Generic[T]):
@@ -45,12 +44,13 @@ class _Part(Generic[T]):
 
     Args:
         sweep: the sweep.
-        deciding: whether the part depends on an axis.
+        settings: what the part depends on.
         make: makes the part of completed settings.
     """
 
-    def __init__(self, sweep: Sweep, deciding: Callable[[Axis], bool], make: Callable[[Mapping[str, Any]], T]) -> None:
-        numbers = [number for number, axis in enumerate(sweep.axes) if deciding(axis)]
+    def __init__(self, sweep: Sweep, settings: frozenset[str], make: Callable[[Mapping[str, Any]], T]) -> None:
+        deciding = (any(not settings.isdisjoint(layer) for layer in axis.layers) for axis in sweep.axes)
+        numbers = [number for number, decides in enumerate(deciding) if decides]
         axes = [sweep.axes[number] for number in numbers]
         # Of a single axis, itemgetter returns no tuple.
         self._labels = itemgetter(*numbers, *numbers[:1]) if numbers else lambda _: ()
@@ -72,13 +72,12 @@ class Expansion:
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
-        self._lists = _Part(sweep, partial(_sets, LIST_SETTINGS), lists_of)
-        self._words = _Part(sweep, partial(_sets, WORD_SETTINGS), words_of)
-        self._operands = _Part(sweep, partial(_sets, OPERAND_SETTINGS), operands_of)
-        self._presentation = _Part(sweep, partial(_sets, frozenset(PRESENTATION_SETTINGS)), presentation_of)
+        self._lists = _Part(sweep, LIST_SETTINGS, lists_of)
+        self._words = _Part(sweep, WORD_SETTINGS, words_of)
+        self._operands = _Part(sweep, OPERAND_SETTINGS, operands_of)
+        self._presentation = _Part(sweep, frozenset(PRESENTATION_SETTINGS), presentation_of)
         self._fields: dict[str, Any] = {"smoke": sweep.smoke, "about": sweep.about, "cites": sweep.cites}
-        # A case is possible or not whatever its data, its element type and its layouts, as long as they are known.
-        self._refuse_impossible = _Part(sweep, _decides, _refuse_impossible)
+        self._refuse_impossible = _Part(sweep, _deciding(sweep), _refuse_impossible)
 
     def case(self, row: Sequence[int]) -> Case:
         """Return the case in a row.
@@ -107,20 +106,17 @@ class Expansion:
         return facts_from(settings, attributes, operands, self._sweep.labels(row))
 
 
-def _sets(settings: frozenset[str], axis: Axis) -> bool:
-    """Return whether an axis sets any of these settings."""
-    return any(not settings.isdisjoint(layer) for layer in axis.layers)
-
-
 def _refuse_impossible(settings: Mapping[str, Any]) -> None:
     """Raise ImpossibleCase where settings make no case."""
     build("", settings, {})
 
 
-def _decides(axis: Axis) -> bool:
-    """Return whether an axis decides which cases are possible; of layouts, only an unknown word does."""
-    return any(
-        key in _DECIDING and not (key in _LAYOUTS and not isinstance(value, dict))
-        for layer in axis.layers
-        for key, value in layer.items()
-    )
+def _deciding(sweep: Sweep) -> frozenset[str]:
+    """Return the settings that decide which cases are possible: not data and element type, nor layouts that are known.
+
+    A layout that is not known is written as a mapping; what overrides it, wherever that is, decides too.
+    """
+    layers = [sweep.layer, *(layer for axis in sweep.axes for layer in axis.layers)]
+    unknown = {name for layer in layers for name in _LAYOUTS if isinstance(layer.get(name), dict)}
+    settings = LIST_SETTINGS | WORD_SETTINGS | OPERAND_SETTINGS
+    return settings - {"dtype", "data", "seed"} - (_LAYOUTS - unknown)

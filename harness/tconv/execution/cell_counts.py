@@ -52,12 +52,12 @@ class CellCounts:
         """Return what is to be written now that a case has its line; nothing where it is only counted."""
         if (name := self._cell(line.case)) is None:
             return f"{line.text}\n"
-        cell = self._open[name]
+        cell, passed = self._open[name], plain_pass(line.text)
         cell.awaited -= 1
-        if (passed := plain_pass(line.text)) is None:
-            return f"{line.text}\n{self.complete()}"
-        cell.passes.add(line.case, *passed)
-        return self.complete()
+        if passed is not None:
+            cell.passes.add(line.case, *passed)
+        kept = f"{line.text}\n" if passed is None else ""
+        return kept + self.complete() if cell.ended and not cell.awaited else kept
 
     def complete(self) -> str:
         """Return the lines of the cells that are complete, and forget these."""
