@@ -15,7 +15,8 @@ import tempfile
 from pathlib import Path
 
 from tconv.corpus import Corpus
-from tconv.execution.run import RunSettings, Selection, run
+from tconv.execution.run import RunSettings, run
+from tconv.execution.selection import Selection
 
 UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes of the unit in which the system counts."""

@@ -11,7 +11,8 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from tconv.corpus import Corpus
-from tconv.execution.run import RunSettings, Selection, run
+from tconv.execution.run import RunSettings, run
+from tconv.execution.selection import Selection
 from tconv.gate.assessment import assess
 from tconv.records.record_file import read
 

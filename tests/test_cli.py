@@ -275,6 +275,20 @@ def test_no_command_at_all_is_the_help_and_exit_2(command: Command) -> None:
     assert all(f"\n  {name} " in done.stderr for name in COMMANDS)
 
 
+def test_the_help_has_a_line_for_each_command_and_imports_none() -> None:
+    """Whoever asks which commands there are waits for no library: neither for arrays nor for models of files."""
+    code = (
+        "import sys\nfrom tconv.cli import main\nsys.argv = ['tconv', '--help']\n"
+        "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
+    assert {"numpy", "pydantic", "rich", "yaml", "tconv.corpus", "tconv.errors"} & set(done.stderr.split()) == {
+        "tconv.errors"
+    }
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[lines.index("Commands:") + 1 :]] == list(COMMANDS)
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help(name: str, command: Command) -> None:
     """With a sentence on what it does and one for each option, and exit 0."""

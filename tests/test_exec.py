@@ -13,7 +13,8 @@ from small_corpus import NAMES, TIMEOUT, written
 from tconv.backends import create
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
-from tconv.execution.run import RunSettings, Selection, run
+from tconv.execution.run import RunSettings, run
+from tconv.execution.selection import Selection
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 

@@ -23,7 +23,8 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.pool import Pool
-from tconv.execution.run import RunSettings, Selection, run
+from tconv.execution.run import RunSettings, run
+from tconv.execution.selection import Selection
 from tconv.execution.waiting import CHUNK
 from tconv.execution.worker import Assignment
 from tconv.records.record_file import read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,8 @@ from small_corpus import BARE_HEAD, written
 from strategies import examples
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
-from tconv.corpus.sweep import LARGEST_SWEEP, MOST_AXES
+from tconv.corpus.building import build, merged
+from tconv.corpus.sweep_reading import LARGEST_EXHAUSTIVE, LARGEST_SWEEP, MOST_AXES
 from tconv.errors import FileError
 
 if TYPE_CHECKING:
@@ -98,6 +100,34 @@ def test_a_raw_word_is_its_label(tmp_path: Path) -> None:
     sweep = read(tmp_path, "with: {breaks: auto-pad-known}, axes: {auto_pad: [{raw: SAME}, {raw: Valid}]}")
     assert ids(sweep) == ["auto_pad=SAME", "auto_pad=Valid"]
     assert sweep.case([1]).attributes.auto_pad == "Valid"
+
+
+@given(st.data())
+def test_a_case_that_shares_its_parts_is_the_one_that_is_built_alone(corpus: Corpus, data: st.DataObject) -> None:
+    """Of any row of any shipped sweep, in any order: what was made for other labels is in no other case."""
+    sweep = data.draw(st.sampled_from(list(corpus.sweeps.values())))
+    row = data.draw(st.sampled_from(sweep.sample(50).tolist()))
+    case, layers = sweep.case(row), [axis.layers[label] for axis, label in zip(sweep.axes, row, strict=True)]
+    settings, labels = merged(sweep.layer, *layers), sweep.labels(row)
+    alone = build(sweep.case_id(row), settings, labels, about=sweep.about, cites=sweep.cites, smoke=sweep.smoke)
+    assert case == alone
+    assert case.facts == alone.facts
+    assert pickle.loads(pickle.dumps(case)).facts == alone.facts  # noqa: S301 - our own
+
+
+def test_an_impossible_case_beside_possible_ones_is_refused(tmp_path: Path) -> None:
+    """Also where its parts were made for others before: groups that do not divide the channels, an unknown layout."""
+    sweep = read(tmp_path, "with: {channels: 2}, axes: {data: [ones, integers], groups: [1, 3], out_channels: [3, 6]}")
+    assert sweep.case([0, 0, 0]).attributes.groups == 1
+    for row in ([0, 1, 0], [1, 1, 0], [1, 1, 1]):
+        with pytest.raises(FileError, match="groups must divide the 2 input channels"):
+            sweep.case(row)
+    layouts = read(tmp_path, "axes: {data_format: [NCX, NXC, {raw: NXCX}]}")
+    assert [layouts.case([number]).attributes.data_format for number in (0, 1)] == ["NCX", "NXC"]
+    with pytest.raises(FileError, match="data_format must be one of"):
+        layouts.case([2])
+    overridden = read(tmp_path, "with: {data_format: {raw: NXCX}}, axes: {data_format: [NCX, null]}")
+    assert [overridden.case([number]).attributes.data_format for number in (0, 1)] == ["NCX", None]
 
 
 def test_more_labels_than_sixteen_bits(tmp_path: Path) -> None:
@@ -309,6 +339,8 @@ def test_a_sweep_too_large_is_refused_before_its_product(tmp_path: Path) -> None
     found, told = refusal(tmp_path, f"axes: {{{axes}}}")
     assert found.startswith("axes:")
     assert told == f"a sweep must have at most {LARGEST_SWEEP} combinations (got {12**30}); split it"
+    _, told = refusal(tmp_path, f"tier: exhaustive, axes: {{{axes}}}")
+    assert told == f"a sweep must have at most {LARGEST_EXHAUSTIVE} combinations (got {12**30}); split it"
 
 
 def test_a_sweep_of_too_many_axes_is_refused(tmp_path: Path) -> None:

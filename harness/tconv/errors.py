@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
@@ -116,6 +115,8 @@ class Invalid(ValueError):  # noqa: N818 - a public name
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return '; did you mean X?' for the known word nearest to `word`, or an empty text where none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only errors need it, and every command would wait for it
+
     match = get_close_matches(word, map(str, known), n=1, cutoff=0.6)
     return f"; did you mean {match[0]!r}?" if match else ""
 

@@ -18,6 +18,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from tconv.corpus.case_file import CaseFile
 from tconv.gate.waivers import WaiverFile
+from tconv.records.cells import Cell
 from tconv.records.record_file import HeaderLine, Record
 from tconv.verdict.kinds import Verdict
 
@@ -68,12 +69,12 @@ def waiver_file() -> Schema:
 
 
 def record_line() -> Schema:
-    """Return the schema of a line of a record file: the header or a case's record."""
-    schema = TypeAdapter(HeaderLine | Record).json_schema(schema_generator=_Generator)
+    """Return the schema of a line of a record file: the header, a case's record or a cell's count."""
+    schema = TypeAdapter(HeaderLine | Record | Cell).json_schema(schema_generator=_Generator)
     for kind, name in product(("Differed", "ExceedsSummationBound"), ("expected", "actual", "worst")):
         number = schema["$defs"][kind]["properties"][name]
         number["anyOf"] = [*number.get("anyOf", [{"type": number.pop("type", None)}]), _NON_FINITE]
-    about = "The first line of a record file is its header, every other line the record of one case."
+    about = "The first line of a record file is its header, every other line the record of one case or a cell's count."
     return _headed(schema | {"title": "RecordLine", "description": about})
 
 
@@ -135,7 +136,7 @@ class _Generator(GenerateJsonSchema):
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> Schema:
         part = _describe(super().dataclass_schema(schema))
         # The kind is what distinguishes verdicts, so it is required.
-        if "kind" in part["properties"]:
+        if "kind" in part["properties"] and "kind" not in part.get("required", []):
             part["required"] = ["kind", *part.get("required", [])]
         return part
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - the file boundary reads these annotations
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from tconv.vocabulary import Attributes, DType, Ints, Signature, TensorType
 
@@ -76,6 +78,37 @@ class Expected:
     values: tuple[float, ...]
 
 
+class Facts(Mapping[str, str]):
+    """Facts that are worked out when one is first asked for: of most cases none ever is.
+
+    Args:
+        work_out: returns all of them.
+    """
+
+    __slots__ = ("_facts", "_work_out")
+
+    def __init__(self, work_out: Callable[[], dict[str, str]]) -> None:
+        self._work_out = work_out
+        self._facts: dict[str, str] | None = None
+
+    def _all(self) -> dict[str, str]:
+        if self._facts is None:
+            self._facts = self._work_out()
+        return self._facts
+
+    def __getitem__(self, name: str) -> str:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __reduce__(self) -> tuple[type[dict[str, str]], tuple[dict[str, str]]]:
+        return dict, (self._all(),)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A transposed convolution to ask of any dialect.
@@ -92,7 +125,7 @@ class Case:
         omit: attributes that are not written even where the dialect wants them.
         expected: literal outputs, which `tconv check` compares with the reference.
         smoke: whether it is in the smoke tier whatever its coverage.
-        facts: attribute, axis and size values as text, for patterns.
+        facts: attribute, axis and size values as text, for patterns; a worker needs none, so they are not sent.
     """
 
     id: str
@@ -108,7 +141,7 @@ class Case:
     smoke: bool = False
     about: str = ""
     cites: tuple[Cite, ...] = ()
-    facts: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+    facts: Annotated[Mapping[str, str], Field(exclude=True)] = field(default_factory=dict, hash=False, compare=False)
     data_source: Source = "input"
     bias_source: Source | None = None
     output_shape_source: Source = "initializer"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import tempfile
-import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -20,23 +18,24 @@ from tconv.errors import FileError, Invalid, TconvError, nearest, one_line
 if TYPE_CHECKING:
     from types import FrameType
 
-COMMANDS = (
-    "run",
-    "list",
-    "show",
-    "check",
-    "coverage",
-    "backends",
-    "resolve",
-    "report",
-    "gate",
-    "atlas",
-    "mutants",
-    "shrink",
-    "fuzz",
-    "diagnose",
-    "export",
-)
+COMMANDS = {
+    "run": "Run cases on a backend, judge every answer, report.",
+    "list": "Print the ids of cases.",
+    "show": "Print a case in each dialect, and what is owed.",
+    "check": "Lint case files.",
+    "coverage": "Print which values and combinations of values a tier covers.",
+    "backends": "Print the installed backends and their dialects.",
+    "resolve": "Print what each dialect makes of sizes and attributes.",
+    "report": "Make the HTML page of records, and print their totals.",
+    "gate": "Hold records against the waivers.",
+    "atlas": "Write which answer each backend gives where the texts differ.",
+    "mutants": "Print which misreadings the corpus notices.",
+    "shrink": "Find the smallest case that fails as another does.",
+    "fuzz": "Ask a backend what no case file asks.",
+    "diagnose": "Tell which misreading explains what a backend does.",
+    "export": "Write a case as a model with a script, or as a bug report.",
+}
+"""Every command, and the line for it in `tconv --help`, which must not import them all."""
 _INTERNAL_FAILURE = 4
 _INTERRUPTED, _TERMINATED = 130, 143
 # The code that a shell gives to a program that SIGPIPE ended; 1 would mean red.
@@ -58,6 +57,10 @@ class _Commands(click.Group):
             return None
         command: click.Command = import_module(f"tconv.cli.{cmd_name}_command").command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -119,6 +122,10 @@ def _end(message: str, code: int) -> NoReturn:
 
 def _trace_file() -> str:
     """Write the current traceback to a new file and return its path."""
+    # Hardly any run needs them, and every command would wait for them.
+    import tempfile  # noqa: PLC0415
+    import traceback  # noqa: PLC0415
+
     descriptor, name = tempfile.mkstemp(prefix="tconv-failure-", suffix=".txt")
     os.close(descriptor)
     Path(name).write_text(traceback.format_exc(), encoding="utf-8")

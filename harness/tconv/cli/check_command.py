@@ -23,11 +23,13 @@ def command(path: Path | None, *, write_tiers: bool, everything: bool) -> int:
     """Lint a case file, or a folder of them; without PATH, tconv's own corpus.
 
     Unique ids, citations, literal values against the reference, skips that never bite, cases that no dialect can say,
-    that break nothing or too much, or that say nothing new. Exits with 2 where something is found.
+    that break nothing or too much, or that say nothing new. Of the exhaustive tier, a sample is looked at. Exits with 2
+    where something is found.
     """
     corpus = Corpus.load(path)
     if write_tiers:
-        tiers.write(corpus.folder, corpus.sweeps.values(), {} if corpus.whole else corpus.tiers.selections)
+        sweeps = [sweep for sweep in corpus.sweeps.values() if not sweep.exhaustive]
+        tiers.write(corpus.folder, sweeps, {} if corpus.whole else corpus.tiers.selections)
         corpus = Corpus.load(path)
     findings: Counter[str] = Counter()
     for finding in lint(corpus):
@@ -38,6 +40,8 @@ def command(path: Path | None, *, write_tiers: bool, everything: bool) -> int:
     for sweep, count in findings.items():
         if count > _SHOWN and not everything:
             click.echo(f"{sweep}: and {count - _SHOWN} more findings; see them with --all", err=True)
-    cases = sum(1 for _ in corpus.cases("full"))
-    click.echo(f"{cases} cases, {len(corpus.sweeps)} sweeps, {findings.total()} findings")
+    cases = corpus.count("full")
+    more = corpus.count("exhaustive") - cases
+    beyond = f", {more} more in the exhaustive tier" if more else ""
+    click.echo(f"{cases} cases, {len(corpus.sweeps)} sweeps, {findings.total()} findings{beyond}")
     return 2 if findings else 0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="coverage")
-@options.tier
+@options.tier_to_full
 @options.cases
 @click.option("--dialect", "dialect_name", default=None, help="One dialect; default: all.")
 def command(tier: Tier, cases: Path | None, dialect_name: str | None) -> None:

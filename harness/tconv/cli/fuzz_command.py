@@ -19,6 +19,7 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.errors import UsageError, writing
+from tconv.execution.company import WORTHWHILE
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, judged
@@ -168,7 +169,7 @@ class _Target:
 @contextmanager
 def _target(spec: str, dialect_name: str | None, option: str | None, jobs: int, timeout: float) -> Iterator[_Target]:
     waivers = chosen(option, spec)
-    with Pool(Assignment(spec, options.dialect(dialect_name), None, ""), jobs, timeout) as pool:
+    with Pool(Assignment(spec, options.dialect(dialect_name), None, "", together=WORTHWHILE), jobs, timeout) as pool:
         if ":" in spec:
             waivers = chosen(option, pool.backend.name)
         yield _Target(spec, pool, pool.dialect, waivers)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 
 import click
 
 from tconv.cli import options
 from tconv.corpus import Corpus, Tier
-from tconv.execution.run import Selection
+from tconv.execution.selection import Selection
 
 
 @click.command(name="list")
@@ -18,5 +19,5 @@ from tconv.execution.run import Selection
 def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None) -> None:
     """Print the ids of a tier's cases that match any PATTERN."""
     selection = Selection(Corpus.load(cases), tier, patterns)
-    for case in selection.cases():
-        click.echo(case.id)
+    sys.stdout.writelines(f"{case_id}\n" for case_id in selection.ids())
+    sys.stdout.flush()

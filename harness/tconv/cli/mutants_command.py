@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="mutants")
-@options.tier
+@options.tier_to_full
 @options.cases
 @click.option(
     "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="Whose text is misread."

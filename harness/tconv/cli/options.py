@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tconv.corpus.corpus import TIERS
+from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
 from tconv.dialects import Dialect, dialect_named
 
 cases = click.option(
@@ -16,6 +16,9 @@ cases = click.option(
     help="A case file or a folder of them; default: tconv's own.",
 )
 tier = click.option("--tier", type=click.Choice(TIERS), default="gate", show_default=True, help="How much is run.")
+tier_to_full = click.option(
+    "--tier", type=click.Choice(TIERS_TO_FULL), default="gate", show_default=True, help="How much is looked at."
+)
 waivers = click.option(
     "--waivers", default=None, metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
 )

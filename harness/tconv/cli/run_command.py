@@ -12,7 +12,9 @@ from tconv.cli import options
 from tconv.cli.progress import showing
 from tconv.corpus import Corpus, Tier
 from tconv.errors import BackendLost, BackendMissing, DialectError, UsageError
-from tconv.execution.run import RunSettings, Selection, run
+from tconv.execution.company import WORTHWHILE
+from tconv.execution.run import RunSettings, run
+from tconv.execution.selection import Selection
 from tconv.gate.assessment import assessed
 from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
@@ -48,6 +50,12 @@ _ALL = "all"
     show_default=True,
     help="Ask each case so often; answers that differ are unstable.",
 )
+@click.option(
+    "--together",
+    type=click.IntRange(1, 1000),
+    default=None,
+    help=f"Ask so many valid cases in one model; default: 1, and {WORTHWHILE} in the tiers full and exhaustive.",
+)
 @options.output
 @click.option("--resume", is_flag=True, help="Go on with the records of the same run.")
 @options.strict
@@ -62,6 +70,7 @@ def command(
     jobs: int,
     timeout: float,
     repeat: int,
+    together: int | None,
     output: Path,
     *,
     resume: bool,
@@ -73,6 +82,7 @@ def command(
     PATTERN is a glob over case ids, `*` within a segment and `**` across, with conditions where wanted:
     'padding/*/grow[auto_pad=same_upper]'. Without one, the whole tier is run.
     """
+    together = _company(together, tier, repeat)
     if len(set(backends)) != len(backends):
         raise UsageError(f"--backend must name each backend once (got {', '.join(backends)})")
     if (everyone := _ALL in backends) and len(backends) > 1:
@@ -83,11 +93,11 @@ def command(
     corpus = Corpus.load(cases)
     selection = Selection(corpus, tier, patterns, str(cases or ""))
     # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
-    selection.cases()
+    _ = selection.count
     waiver_files = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
     for backend in backends:
-        settings = RunSettings(backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat)
+        settings = RunSettings(backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat, together)
         try:
             with showing(backend) as progress:
                 path = run(selection, settings, progress)
@@ -109,3 +119,12 @@ def command(
     for assessment in assessments:
         terminal.show(assessment, page)
     return int(any(assessment.red for assessment in assessments))
+
+
+def _company(together: int | None, tier: Tier, repeat: int) -> int:
+    """Return how many cases are asked in company: none in the gate, so that a failure there is the case's own."""
+    if together is None:
+        return WORTHWHILE if tier in {"full", "exhaustive"} and repeat == 1 else 1
+    if together > 1 and repeat > 1:
+        raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {together})")
+    return together

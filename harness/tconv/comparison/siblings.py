@@ -45,7 +45,7 @@ def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[An
     mixed = tuple(answered for answered in shown.values() if answered.inconsistent)
     elsewhere = dict(pair for answered in mixed for pair in _minority(answered, run.dialect))
     records = [_settled(record, find, shown, elsewhere, run.dialect) for record in run.records]
-    return Run(run.path, run.header, _with_ambiguities(records)), mixed
+    return replace(run, records=_with_ambiguities(records)), mixed
 
 
 def _with_ambiguities(records: Sequence[Record]) -> list[Record]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from tconv.cases.case import Case, Operand
-from tconv.cases.patterns import label
+from tconv.cases.case import Case, Facts, Operand
+from tconv.corpus.facts import OPERAND_ROLES, facts_from, per_axis, unwrapped
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
 from tconv.expectation.owed import LARGEST_OUTPUT
@@ -39,10 +39,25 @@ DEFAULTS: dict[str, Any] = {
     "spelling": "library",
 }
 """The settings that are used where a case has none."""
-_OPERANDS = ("x", "w", "b")
 _MEANINGS = {"x": ("batch", "channels", "spatial"), "w": ("channels", "out_channels", "kernel"), "b": ("out_channels",)}
 """The sizes that each operand has by their meaning."""
 _SIZES = {size for sizes in _MEANINGS.values() for size in sizes}
+_WORDS = ("auto_pad", "data_format", "filter_format")
+LIST_SETTINGS: Final = frozenset({*NEUTRAL, "kernel_shape", "output_shape", "spatial", "kernel", "omit"})
+WORD_SETTINGS: Final = frozenset({*_WORDS, "groups", "omit"})
+OPERAND_SETTINGS: Final = frozenset({*_SIZES, *OPERAND_ROLES, "groups", "bias", "dtype", "data", "seed", "breaks"})
+PRESENTATION_SETTINGS: Final = (
+    "shapes",
+    "filter_source",
+    "data_source",
+    "bias_source",
+    "output_shape_source",
+    "spelling",
+    "breaks",
+    "omit",
+)
+Operands: TypeAlias = tuple[Operand, Operand, Operand | None]
+"""Data, filter and bias."""
 
 
 class ImpossibleCase(ValueError):  # noqa: N818 - the case is impossible; its file's loader makes an error of it
@@ -57,7 +72,7 @@ def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
-            if key in _OPERANDS and isinstance(value, dict) and isinstance(result.get(key), dict):
+            if key in OPERAND_ROLES and isinstance(value, dict) and isinstance(result.get(key), dict):
                 result[key] = {name: old for name, old in result[key].items() if name not in _replaced(value)} | value
             else:
                 result[key] = value
@@ -85,107 +100,62 @@ def build(
     Raises:
         ImpossibleCase: no tensor has such a shape, or one would be too large.
     """
-    settings = DEFAULTS | {key: value for key, value in settings.items() if value is not None}
-    spatial = tuple(settings["spatial"])
-    kernel = _per_axis(settings["kernel"], len(spatial))
-    attributes = _attributes(settings, spatial, kernel)
-    operands = _operands(settings, spatial, kernel)
-    facts = settings | {"bias_source": settings.get("bias_source", settings["filter_source"])}
+    settings = completed(settings)
+    attributes, operands = attributes_of(settings), operands_of(settings)
+    facts = Facts(partial(facts_from, settings, attributes, operands, labels))
     case = Case(
         case_id,
         attributes,
-        operands["x"],
-        operands["w"],
-        operands.get("b"),
-        settings["shapes"],
-        settings["filter_source"],
-        settings.get("breaks"),
-        tuple(settings.get("omit", ())),
-        tuple(expected),
-        smoke,
-        about,
-        tuple(cites),
-        {key: label(_unwrapped(value)) for key, value in facts.items() if key not in _OPERANDS}
-        | _derived(attributes, spatial, kernel)
-        | {"empty": _empty(operands["x"].shape, operands["w"].shape)}
-        | dict(labels),
-        settings["data_source"],
-        settings.get("bias_source"),
-        settings["output_shape_source"],
-        settings["spelling"],
+        *operands,
+        **presentation_of(settings),
+        expected=tuple(expected),
+        smoke=smoke,
+        about=about,
+        cites=tuple(cites),
+        facts=facts,
     )
     _refuse_impossible(case)
     return case
 
 
-def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, str]:
-    """Return facts that follow from several settings, and that runtimes are known to get wrong."""
-    rank, strides = len(spatial), attributes.per_axis("strides", len(spatial))
-    below = any(y < x for y, x in zip(attributes.output_shape or (), spatial, strict=False))
-    reaches = any(op >= s for op, s in zip(attributes.output_padding or (), strides, strict=False))
-    return {
-        "rank": str(rank),
-        "output_shape_given": label(attributes.output_shape is not None),
-        "output_shape_below_spatial": label(below),
-        "output_shape_beyond_reach": label(_output_shape_beyond_reach(attributes, spatial, kernel)),
-        "output_padding_reaches_stride": label(reaches),
-        "output_padding_positive": label(any(op > 0 for op in attributes.output_padding or ())),
-        "pads_begin_beyond_kernel": label(_pads_begin_beyond_kernel(attributes, kernel)),
-        "output_empty": label(_output_empty(attributes, spatial, kernel)),
-        "grouped": label((attributes.groups or 1) > 1),
-    }
+def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without those that take an earlier value back, and with the defaults."""
+    return DEFAULTS | {key: value for key, value in settings.items() if value is not None}
 
 
-def _output_shape_beyond_reach(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
-    """Return whether output_shape is larger on an axis than what the taps reach and output_padding adds."""
-    per_axis = (attributes.per_axis(name, len(spatial)) for name in ("strides", "dilations", "output_padding"))
-    axes = zip(attributes.output_shape or (), spatial, kernel, *per_axis, strict=False)
-    return any(size > reach(x, k, s, d) + op for size, x, k, s, d, op in axes)
+def attributes_of(settings: Mapping[str, Any]) -> Attributes:
+    """Return the attributes of completed settings."""
+    return Attributes(**lists_of(settings), **words_of(settings))
 
 
-def _pads_begin_beyond_kernel(attributes: Attributes, kernel: Ints) -> bool:
-    """Return whether more is cropped at the beginning of an axis than a kernel reaches beyond one element."""
-    dilations = attributes.per_axis("dilations", len(kernel))
-    return any(p > (k - 1) * d for p, k, d in zip(attributes.pads_begin or (), kernel, dilations, strict=False))
-
-
-def _output_empty(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
-    """Return whether output_shape has a 0, or pads crop all of an axis; padding modes are left to the texts."""
-    if attributes.output_shape is not None or attributes.auto_pad not in {None, AutoPad.EXPLICIT}:
-        return 0 in (attributes.output_shape or ())
-    axes = zip(spatial, kernel, *(attributes.per_axis(name, len(spatial)) for name in NEUTRAL), strict=False)
-    return any(reach(x, k, s, d) + op == begin + end for x, k, s, d, begin, end, op in axes)
-
-
-def _empty(x: Ints, w: Ints) -> str:
-    """Return which of the operands' dimensions are 0, by their meaning."""
-    dimensions = {"batch": x[:1], "channels": (*x[1:2], *w[:2]), "spatial": x[2:], "kernel": w[2:]}
-    return "+".join(meaning for meaning, sizes in dimensions.items() if 0 in sizes) or "none"
-
-
-def _unwrapped(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
-    """Return a setting's value; an unknown word is given as a mapping, `raw: word`."""
-    return value["raw"] if isinstance(value, dict) else value
-
-
-def _per_axis(value: int | Sequence[int], rank: int) -> Ints:
-    return (value,) * rank if isinstance(value, int) else tuple(value)
-
-
-def _attributes(settings: Mapping[str, Any], spatial: Ints, kernel: Ints) -> Attributes:
-    written = {name: value for name, value in settings.items() if name not in settings.get("omit", ())}
-    given: dict[str, Any] = {name: _per_axis(written[name], len(spatial)) for name in NEUTRAL if name in written}
-    for name in ("auto_pad", "data_format", "filter_format"):
-        if name in written:
-            given[name] = str(_unwrapped(written[name]))
-    if "groups" in written:
-        given["groups"] = written["groups"]
+def lists_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes with an entry for each axis, by name; they depend on `LIST_SETTINGS`."""
+    spatial, written = tuple(settings["spatial"]), _written(settings)
+    kernel = per_axis(settings["kernel"], len(spatial))
+    lists: dict[str, Any] = {name: per_axis(settings[name], len(spatial)) for name in NEUTRAL if name in written}
     if "kernel_shape" in written:
-        given["kernel_shape"] = kernel if written["kernel_shape"] == "kernel" else tuple(written["kernel_shape"])
-    attributes = Attributes(**given)
-    if "output_shape" not in written:
-        return attributes
-    return replace(attributes, output_shape=_output_shape(written["output_shape"], attributes, spatial, kernel))
+        given = settings["kernel_shape"]
+        lists["kernel_shape"] = kernel if given == "kernel" else tuple(given)
+    if "output_shape" in written:
+        lists["output_shape"] = _output_shape(settings["output_shape"], Attributes(**lists), spatial, kernel)
+    return lists
+
+
+def words_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the other attributes, by name; they depend on `WORD_SETTINGS`."""
+    written = _written(settings)
+    words: dict[str, Any] = {name: str(unwrapped(settings[name])) for name in _WORDS if name in written}
+    return words | ({"groups": settings["groups"]} if "groups" in written else {})
+
+
+def _written(settings: Mapping[str, Any]) -> set[str]:
+    """Return the settings that are written; `omit` names some that are not, though a size depends on them."""
+    return settings.keys() - set(settings.get("omit", ()))
+
+
+def presentation_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the other fields of a case by name; they depend on `PRESENTATION_SETTINGS`."""
+    return {name: settings.get(name) for name in PRESENTATION_SETTINGS} | {"omit": tuple(settings.get("omit", ()))}
 
 
 def _output_shape(value: Any, attributes: Attributes, spatial: Ints, kernel: Ints) -> Ints:  # noqa: ANN401
@@ -203,8 +173,15 @@ def _size(value: int | str, full: int) -> int:
     return value if isinstance(value, int) else full + int(value.removeprefix("full") or 0)
 
 
-def _operands(settings: Mapping[str, Any], spatial: Ints, kernel: Ints) -> dict[str, Operand]:
-    own = {role: {k: v for k, v in (settings.get(role) or {}).items() if v is not None} for role in _OPERANDS}
+def operands_of(settings: Mapping[str, Any]) -> Operands:
+    """Return data, filter and bias of completed settings; they depend on `OPERAND_SETTINGS`.
+
+    Raises:
+        ImpossibleCase: no tensor has such a shape, or one would be too large.
+    """
+    spatial = tuple(settings["spatial"])
+    kernel = per_axis(settings["kernel"], len(spatial))
+    own = {role: {k: v for k, v in (settings.get(role) or {}).items() if v is not None} for role in OPERAND_ROLES}
     groups = max(settings.get("groups", 1), 1)
     out_channels = own["w"].get("out_channels", settings["out_channels"])
     if out_channels % groups and "shape" not in own["w"] and settings.get("breaks") != "channels-divisible":
@@ -222,8 +199,8 @@ def _operands(settings: Mapping[str, Any], spatial: Ints, kernel: Ints) -> dict[
         ),
         "b": (own["b"].get("out_channels", settings["out_channels"]),),
     }
-    roles = _OPERANDS if settings["bias"] else _OPERANDS[:2]
-    return {role: _operand(role, own[role], shapes[role], settings) for role in roles}
+    x, w = (_operand(role, own[role], shapes[role], settings) for role in ("x", "w"))
+    return x, w, _operand("b", own["b"], shapes["b"], settings) if settings["bias"] else None
 
 
 def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[str, Any]) -> Operand:

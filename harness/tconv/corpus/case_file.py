@@ -122,7 +122,11 @@ class Skip(Part):
 
 
 class Sweep(Part):
-    """The product of its axes: a list gives an attribute's values, a mapping gives labels that set several keys."""
+    """The product of its axes: a list gives an attribute's values, a mapping gives labels that set several keys.
+
+    Attributes:
+        tier: exhaustive, where only that tier has its cases; they may be millions.
+    """
 
     name: _Name
     about: str = ""
@@ -133,6 +137,7 @@ class Sweep(Part):
     ]
     skip: Mappings[Skip] = Field(default=[])
     smoke: bool = False
+    tier: Literal["exhaustive"] | None = None
 
 
 class Literally(Part):

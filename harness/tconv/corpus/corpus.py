@@ -8,12 +8,14 @@ from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from tconv.cases.case import Cite, Expected
 from tconv.cases.patterns import facts_of, parse
 from tconv.corpus import tiers
 from tconv.corpus.building import ImpossibleCase, build, merged
 from tconv.corpus.case_file import CaseFile
-from tconv.corpus.sweep import Sweep, read_sweep
+from tconv.corpus.sweep_reading import read_sweep
 from tconv.datafiles import data_folder
 from tconv.documents import document as yaml_file
 from tconv.errors import FileError, UsageError, nearest
@@ -24,10 +26,14 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus.case_file import Single
+    from tconv.corpus.sweep import Rows, Sweep
     from tconv.documents.document import Document
 
-Tier = Literal["smoke", "gate", "full"]
-TIERS: tuple[Tier, ...] = ("smoke", "gate", "full")
+Tier = Literal["smoke", "gate", "full", "exhaustive"]
+TIERS: tuple[Tier, ...] = ("smoke", "gate", "full", "exhaustive")
+"""Each holds those before it."""
+TIERS_TO_FULL = TIERS[:-1]
+"""Those with few enough cases to hold something for each."""
 SUFFIXES = (".yaml", ".yml")
 """How the name of a case file ends."""
 
@@ -87,22 +93,42 @@ class Corpus:
 
     def cases(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[Case]:
         """Yield the cases of a tier that match any of the patterns, all of them without patterns."""
+        yield from self._singles(tier, patterns)
+        for sweep, rows in self._rows(tier, patterns):
+            yield from map(sweep.case, rows.tolist())
+
+    def ids(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[str]:
+        """Yield the ids of the cases, without making them."""
+        yield from (case.id for case in self._singles(tier, patterns))
+        for sweep, rows in self._rows(tier, patterns):
+            yield from map(sweep.case_id, rows.tolist())
+
+    def count(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> int:
+        """Return how many cases there are, without making them."""
+        return sum(len(rows) for _, rows in self._rows(tier, patterns)) + sum(1 for _ in self._singles(tier, patterns))
+
+    def cell(self, case_id: str) -> str | None:
+        """Return the cell of a case by its id; None of a case that is not of the exhaustive tier alone."""
+        sweep = self.sweeps.get(case_id.partition("[")[0])
+        return sweep.cell(case_id) if sweep is not None and sweep.exhaustive else None
+
+    def _singles(self, tier: Tier, patterns: Sequence[str]) -> Iterator[Case]:
         parsed = [parse(text) for text in patterns]
-
-        def matches(case: Case) -> bool:
-            return not parsed or any(pattern.matches(case.id, case.facts) for pattern in parsed)
-
         for case in self.singles.values():
-            if (tier != "smoke" or case.smoke) and matches(case):
+            chosen = tier != "smoke" or case.smoke
+            if chosen and (not parsed or any(pattern.matches(case.id, case.facts) for pattern in parsed)):
                 yield case
+
+    def _rows(self, tier: Tier, patterns: Sequence[str]) -> Iterator[tuple[Sweep, Rows]]:
+        """Yield the rows of the sweeps, few at a time."""
+        parsed = [parse(text) for text in patterns]
         for sweep in self.sweeps.values():
-            if parsed and not any(pattern.path.fullmatch(sweep.id) for pattern in parsed):
+            wanted = [pattern for pattern in parsed if pattern.path.fullmatch(sweep.id)]
+            if (sweep.exhaustive and tier != "exhaustive") or (parsed and not wanted):
                 continue
-            rows = self.tiers.rows(sweep, "full" if sweep.smoke else tier)
-            for row in rows.tolist():
-                case = sweep.case(row)
-                if matches(case):
-                    yield case
+            for rows in self.tiers.blocks(sweep, "full" if sweep.smoke else tier):
+                masks = [sweep.matching(pattern, rows) for pattern in wanted]
+                yield sweep, rows[np.logical_or.reduce(masks)] if masks else rows
 
     def find(self, case_id: str) -> Case | None:
         """Return the case of that id, or None."""
@@ -120,7 +146,7 @@ class Corpus:
         """
         if (case := self.find(text)) is not None:
             return case
-        matching = list(islice(self.cases("full", [text]), _MOST_EXAMPLES))
+        matching = list(islice(self.cases("exhaustive", [text]), _MOST_EXAMPLES))
         if not matching:
             raise self.unmatched(text)
         if len(matching) > 1:

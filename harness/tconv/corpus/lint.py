@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,15 +40,25 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
     seen: dict[tuple[object, ...], str] = {}
     for sweep in corpus.sweeps.values():
         yield from _skips(sweep)
-        if corpus.tiers.selections:
+        if corpus.tiers.selections and not sweep.exhaustive:
             yield from _tiers(sweep, corpus.tiers)
     for sweep_id in sorted(set(corpus.tiers.selections) - set(corpus.sweeps)) if corpus.whole else ():
         yield LintFinding(sweep_id, f"{FILE_NAME} must name sweeps that are there; run 'tconv check --write-tiers'")
-    for case in corpus.cases("full"):
+    sampled = (sweep.case(row) for sweep in corpus.sweeps.values() if sweep.exhaustive for row in _sample(sweep))
+    for case in chain(corpus.cases("full"), sampled):
         yield from _expressibility(case)
         yield from _literals(case)
         if (first := seen.setdefault(case.content, case.id)) != case.id:
             yield LintFinding(case.id, f"must say something new (got the same as {first}); remove one")
+
+
+def _sample(sweep: Sweep) -> list[list[int]]:
+    """Return rows of a sweep that are looked at: so many that each label is most likely among them."""
+    rows: list[list[int]] = sweep.sample(_SAMPLE).tolist()
+    return rows
+
+
+_SAMPLE = 256
 
 
 def _tiers(sweep: Sweep, tiers: Tiers) -> Iterator[LintFinding]:
@@ -66,15 +77,18 @@ def _tiers(sweep: Sweep, tiers: Tiers) -> Iterator[LintFinding]:
 
 
 def _skips(sweep: Sweep) -> Iterator[LintFinding]:
-    rows = sweep.product()
-    remaining = np.ones(len(rows), dtype=bool)
-    for number, skip in enumerate(sweep.skips, start=1):
-        skipped = skip.covers(rows) & remaining
-        remaining &= ~skipped
-        if not skipped.any():
-            yield LintFinding(
-                sweep.id, f"skip {number} must leave something out (got nothing: {skip.because!r}); remove it"
-            )
+    biting: set[int] = set()
+    for rows in sweep.combinations() if sweep.skips else ():
+        remaining = np.ones(len(rows), dtype=bool)
+        for number, skip in enumerate(sweep.skips):
+            skipped = skip.covers(rows) & remaining
+            remaining &= ~skipped
+            if skipped.any():
+                biting.add(number)
+    for number, skip in enumerate(sweep.skips):
+        if number not in biting:
+            what = f"skip {number + 1} must leave something out (got nothing: {skip.because!r}); remove it"
+            yield LintFinding(sweep.id, what)
 
 
 def _expressibility(case: Case) -> Iterator[LintFinding]:

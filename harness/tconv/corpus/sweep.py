@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
+from itertools import accumulate
 from math import prod
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import ValidationError
 
-from tconv.cases.patterns import label
-from tconv.corpus.building import ImpossibleCase, build, merged
-from tconv.corpus.case_file import Settings
+from tconv.corpus.building import ImpossibleCase
+from tconv.corpus.expansion import Expansion
+from tconv.corpus.facts import DERIVED
 from tconv.documents.document import error_at
-from tconv.errors import FileError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case, Cite
-    from tconv.corpus import case_file
+    from tconv.cases.patterns import Pattern
     from tconv.documents.document import Document
     from tconv.vocabulary import Mask
 
-LARGEST_SWEEP = 500_000
-"""Combinations; more are refused before any is made."""
-MOST_AXES = 32
-"""An array of numpy may have at most 64 dimensions."""
-
+MOST_CELLS = 500
+"""Cells of a sweep of the exhaustive tier: so many counts stand for its passes in a record file."""
+_BLOCK = 8192
+"""Rows that are made at a time."""
 Rows = np.ndarray[Any, np.dtype[np.int32]]
 
 
@@ -58,7 +57,7 @@ class Skipped:
         return mask
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sweep:
     """A sweep of a case file.
 
@@ -67,6 +66,7 @@ class Sweep:
         axes: in the order of the file; the first varies slowest.
         skips: what is left out.
         layer: the settings that all of its cases share.
+        exhaustive: whether its cases are in the exhaustive tier alone.
         place: the file and the location in it, for messages.
     """
 
@@ -77,6 +77,7 @@ class Sweep:
     skips: tuple[Skipped, ...]
     layer: Mapping[str, Any]
     smoke: bool
+    exhaustive: bool
     document: Document
     place: tuple[str | int, ...]
 
@@ -84,6 +85,15 @@ class Sweep:
     def radix(self) -> tuple[int, ...]:
         """The number of labels of each axis."""
         return tuple(len(axis.labels) for axis in self.axes)
+
+    @cached_property
+    def _texts(self) -> list[list[str]]:
+        """What an id has of each label of each axis."""
+        return [[f"{axis.name}={text}" for text in axis.labels] for axis in self.axes]
+
+    @cached_property
+    def _expansion(self) -> Expansion:
+        return Expansion(self)
 
     @property
     def digest(self) -> str:
@@ -94,12 +104,36 @@ class Sweep:
 
     def product(self) -> Rows:
         """Return all combinations, (n, axes), skipped ones included."""
-        grid = np.indices(self.radix, dtype=np.int32)
-        return grid.reshape(len(self.radix), -1).T
+        return np.concatenate(list(self.combinations()))
+
+    def combinations(self) -> Iterator[Rows]:
+        """Yield all combinations, (n, axes) each, skipped ones included, few at a time: a sweep may have millions."""
+        for start in range(0, self._size, _BLOCK):
+            yield self._numbered(np.arange(start, min(start + _BLOCK, self._size)))
 
     def rows(self) -> Rows:
         """Return the combinations that are cases, (n, axes)."""
-        rows = self.product()
+        return np.concatenate(list(self.blocks()))
+
+    def blocks(self) -> Iterator[Rows]:
+        """Yield the combinations that are cases, (n, axes) each, few at a time."""
+        return filter(len, map(self._without_skipped, self.combinations()))
+
+    def sample(self, count: int) -> Rows:
+        """Return about `count` of the combinations that are cases, (n, axes), the same every time."""
+        chosen = np.random.default_rng(int(self.digest, 16)).choice(self._size, min(count, self._size), replace=False)
+        return self._without_skipped(self._numbered(np.sort(chosen)))
+
+    @property
+    def _size(self) -> int:
+        """How many combinations there are."""
+        return prod(self.radix)
+
+    def _numbered(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> Rows:
+        """Return the combinations of these numbers; the first axis varies slowest."""
+        return np.stack(np.unravel_index(numbers, self.radix), axis=1).astype(np.int32)
+
+    def _without_skipped(self, rows: Rows) -> Rows:
         mask = np.ones(len(rows), dtype=bool)
         for skip in self.skips:
             mask &= ~skip.covers(rows)
@@ -120,7 +154,51 @@ class Sweep:
 
     def case_id(self, row: Sequence[int]) -> str:
         """Return the id of the case in a row."""
-        return f"{self.id}[{','.join(f'{name}={text}' for name, text in self.labels(row).items())}]"
+        return f"{self.id}[{','.join(texts[i] for texts, i in zip(self._texts, row, strict=True))}]"
+
+    def cell(self, case_id: str) -> str:
+        """Return the cell of a case of this sweep: a pattern that all cases with its coarse labels match.
+
+        Coarse are as many of the first axes as make at most `MOST_CELLS` cells, so that a cell's cases follow each
+        other.
+        """
+        return f"{','.join(case_id.split(',', self._coarse)[: self._coarse])}]" if self._coarse else self.id
+
+    @cached_property
+    def _coarse(self) -> int:
+        """How many axes, from the first, divide the sweep into cells."""
+        sizes = accumulate(self.radix[:-1], mul)
+        return sum(size <= MOST_CELLS for size in sizes)
+
+    def matching(self, pattern: Pattern, rows: Rows) -> Mask:
+        """Return which rows match the conditions of a pattern.
+
+        What the axes do not say is the same for all, or asked of each case.
+        """
+        mask, names, others = np.ones(len(rows), dtype=bool), [axis.name for axis in self.axes], {}
+        for name, allowed in pattern.conditions.items():
+            if name in names:
+                number = names.index(name)
+                labels = self.axes[number].labels
+                mask &= np.isin(rows[:, number], [n for n, text in enumerate(labels) if text in allowed])
+            else:
+                others[name] = allowed
+        varying = {name: allowed for name, allowed in others.items() if self._varies(name)}
+        if not mask.any() or not others:
+            return mask
+        if varying != others and not self._has(rows[0].tolist(), others.items() - varying.items()):
+            return np.zeros_like(mask)
+        for index in np.flatnonzero(mask) if varying else ():
+            mask[index] = self._has(rows[index].tolist(), varying.items())
+        return mask
+
+    def _varies(self, fact: str) -> bool:
+        """Return whether the cases may differ in a fact that is the name of no axis."""
+        return fact in DERIVED or any(fact in layer for axis in self.axes for layer in axis.layers)
+
+    def _has(self, row: Sequence[int], conditions: Iterable[tuple[str, tuple[str, ...]]]) -> bool:
+        facts = self.case(row).facts
+        return all(facts.get(name) in allowed for name, allowed in conditions)
 
     def case(self, row: Sequence[int]) -> Case:
         """Return the case in a row.
@@ -128,116 +206,8 @@ class Sweep:
         Raises:
             FileError: its settings make no case.
         """
-        layers = (axis.layers[i] for axis, i in zip(self.axes, row, strict=True))
-        case_id = self.case_id(row)
         try:
-            return build(
-                case_id,
-                merged(self.layer, *layers),
-                self.labels(row),
-                about=self.about,
-                cites=self.cites,
-                smoke=self.smoke,
-            )
+            return self._expansion.case(row)
         except ImpossibleCase as error:
-            raise error_at(self.document, self.place, f"{error} in {case_id}; skip it or correct it") from None
-
-
-def read_sweep(
-    model: case_file.Sweep, path: str, base: Settings, cites: tuple[Cite, ...], document: Document, index: int
-) -> Sweep:
-    """Return the sweep that a file's model describes.
-
-    Raises:
-        FileError: an axis or a skip is not as it must be, or nothing is left.
-    """
-    place = ("sweeps", index)
-    if (count := len(model.axes)) > MOST_AXES:
-        raise error_at(
-            document, (*place, "axes"), f"a sweep must have at most {MOST_AXES} axes (got {count}); split it", key=True
-        )
-    axes = tuple(_axis(name, values, document, (*place, "axes", name)) for name, values in model.axes.items())
-    if (size := prod(len(axis.labels) for axis in axes)) > LARGEST_SWEEP:
-        raise error_at(
-            document,
-            (*place, "axes"),
-            f"a sweep must have at most {LARGEST_SWEEP} combinations (got {size}); split it",
-            key=True,
-        )
-    skips = tuple(
-        _skip(skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(model.skip)
-    )
-    layer = merged(base.written(), model.with_.written())
-    sweep = Sweep(f"{path}/{model.name}", model.about, cites, axes, skips, layer, model.smoke, document, place)
-    if not len(sweep.rows()):
-        raise error_at(document, (*place, "skip"), "a sweep must have a case left (got none); skip less", key=True)
-    return sweep
-
-
-def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:
-    if isinstance(values, dict):
-        if not _NAME.fullmatch(name):
-            message = f"an axis must have a name of letters, digits, '_', '.', '+' and '-' (got {name!r}); rename it"
-            raise error_at(document, place, message, key=True)
-        return Axis(name, tuple(values), tuple(settings.written() for settings in values.values()))
-    if name not in Settings.model_fields:
-        raise error_at(
-            document,
-            place,
-            f"an axis with a list must be an attribute or a size (got {name!r}){nearest(name, Settings.model_fields)}"
-            "; give a mapping of labels to settings otherwise",
-            key=True,
-        )
-    layers = tuple(_setting(name, value, document, (*place, number)) for number, value in enumerate(values))
-    labels = tuple(label(value.get("raw", value) if isinstance(value, dict) else value) for value in values)
-    seen: set[str] = set()
-    for number, text in enumerate(labels):
-        if text in seen:
-            raise error_at(document, (*place, number), f"the values of an axis must differ (got {text!r} again)")
-        if not _LABEL.fullmatch(text):
-            message = f"an axis must have values that an id can hold (got {text!r}); give a mapping of labels instead"
-            raise error_at(document, (*place, number), message)
-        seen.add(text)
-    return Axis(name, labels, layers)
-
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
-_LABEL = re.compile(r"[^\s\x00-\x1f\x7f\[\]{},=|]+")
-"""What may stand in an id, a pattern and a line of output; the braces of an operand's mapping may not."""
-
-
-def _setting(name: str, value: Any, document: Document, place: tuple[str | int, ...]) -> dict[str, Any]:  # noqa: ANN401
-    try:
-        return Settings.model_validate({name: value}).written()
-    except ValidationError as error:
-        raise _wrong_value(error, name, value, document, place) from None
-
-
-def _wrong_value(
-    error: ValidationError, name: str, value: object, document: Document, place: tuple[str | int, ...]
-) -> FileError:
-    expected = [str(detail.get("ctx", {}).get("expected", "")) for detail in error.errors()]
-    choices = {text for words in expected for text in words.split("'")[1::2]}
-    hint = f" one of {', '.join(sorted(choices))}" if choices else f" a value of {name}"
-    return error_at(document, place, f"must be{hint} (got {value!r}){nearest(str(value), choices)}")
-
-
-def _skip(skip: case_file.Skip, axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...]) -> Skipped:
-    names = [axis.name for axis in axes]
-    when: dict[int, frozenset[int]] = {}
-    for name, value in skip.when.items():
-        if name not in names:
-            raise error_at(
-                document, (*place, name), f"must be an axis of the sweep (got {name!r}){nearest(name, names)}", key=True
-            )
-        axis = axes[names.index(name)]
-        texts = [label(entry) for entry in (value if isinstance(value, list) else [value])]
-        for text in texts:
-            if text not in axis.labels:
-                raise error_at(
-                    document,
-                    (*place, name),
-                    f"must be one of {', '.join(axis.labels)} (got {text!r}){nearest(text, axis.labels)}",
-                )
-        when[names.index(name)] = frozenset(axis.labels.index(text) for text in texts)
-    return Skipped(when, skip.because)
+            what = f"{error} in {self.case_id(row)}; skip it or correct it"
+            raise error_at(self.document, self.place, what) from None

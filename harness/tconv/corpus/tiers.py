@@ -67,6 +67,14 @@ class Tiers:
         """Return whether the stored selection was chosen from the sweep as its file is now."""
         return sweep.id in self.selections and self.selections[sweep.id].digest == sweep.digest
 
+    def blocks(self, sweep: Sweep, tier: str) -> Iterable[Rows]:
+        """Return the rows of the sweep in a tier, (n, axes) each, few at a time where they are all of the sweep.
+
+        Raises:
+            FileError: the stored selection has rows that the sweep does not have.
+        """
+        return sweep.blocks() if tier not in STRENGTH else [self.rows(sweep, tier)]
+
     def rows(self, sweep: Sweep, tier: str) -> Rows:
         """Return the rows of the sweep in a tier, (n, axes).
 
@@ -74,7 +82,7 @@ class Tiers:
             FileError: the stored selection has rows that the sweep does not have.
         """
         rows = sweep.rows()
-        if tier == "full":
+        if tier not in STRENGTH:
             return rows
         selection = self.selections[sweep.id] if self.fresh(sweep) else select(sweep)
         numbers = list(selection.gate if tier == "gate" else selection.smoke)

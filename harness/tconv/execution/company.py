@@ -29,6 +29,8 @@ _FAILURES = 8
 """So many answers that are not believed, and one in five of its like, and a like is not asked in company any more."""
 _SHARE = 5
 _LEAST = 2
+WORTHWHILE = 32
+"""So many nodes that the session of a model is nothing beside them; more make one refusal dearer."""
 _SIZED = frozenset({"strides", "dilations", "kernel_shape", "data_format", "filter_format"})
 """Attributes that are written or not for reasons which no runtime refuses."""
 

@@ -17,7 +17,7 @@ from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.position import Position
 from tconv.execution.process import HARNESS_SECONDS, START_SECONDS, Chunk, WorkerProcess
 from tconv.execution.signals import start_method, undisturbed
-from tconv.execution.waiting import DeadlyCompany, Waiting
+from tconv.execution.waiting import CHUNK, DeadlyCompany, Waiting
 from tconv.execution.worker import Assignment, serve
 from tconv.records.record_file import Line, Record
 from tconv.verdict import kinds as ver
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tconv.records.record_file import BackendHeader
 
 _GRACE_SECONDS = 5.0
+_COMPANIES = 4
 _PROBE_SECONDS = 10.0
 
 
@@ -89,7 +90,8 @@ class Pool:
         Raises:
             BackendLost: a worker died, and the backend does not start again.
         """
-        waiting = Waiting(cases)
+        # Cases of a type, and those of them that are alike, make a company: of a few companies few cases are left over.
+        waiting = Waiting(cases, max(CHUNK, _COMPANIES * self._assignment.together))
         for worker in self._workers:
             if worker.introduced:
                 self._feed(worker, waiting)

@@ -6,70 +6,27 @@ import platform
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import blake2b
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal, TextIO
 
 import numpy as np
 
 from tconv import __version__
-from tconv.cases.patterns import parse
-from tconv.errors import FileError, UsageError, writing
+from tconv.errors import FileError, writing
+from tconv.execution.cell_counts import CellCounts
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
+from tconv.records.cells import START
 from tconv.records.record_file import RunHeader, header_line, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.corpus import Corpus, Tier
     from tconv.dialects import Dialect
-    from tconv.records.record_file import Line
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which cases of a corpus are run.
-
-    Attributes:
-        corpus: where they come from.
-        tier: smoke, gate or full.
-        patterns: any of which a case must match; none means all.
-        path: the path of the corpus as the user wrote it; empty for tconv's own.
-    """
-
-    corpus: Corpus
-    tier: Tier = "gate"
-    patterns: tuple[str, ...] = ()
-    path: str = ""
-
-    @property
-    def name(self) -> str:
-        """A part of the file names of a run with patterns, so that it does not replace the files of the whole."""
-        words = "|".join(self.patterns)
-        return f"selection-{blake2b(words.encode(), digest_size=4).hexdigest()}" if words else ""
-
-    def cases(self) -> list[Case]:
-        """Return the cases.
-
-        Raises:
-            UsageError: a pattern matches none, or the tier has none.
-        """
-        selected = {case.id: case for case in self.corpus.cases(self.tier, self.patterns)}
-        for text in self.patterns:
-            pattern = parse(text)
-            if any(pattern.matches(case.id, case.facts) for case in selected.values()):
-                continue
-            # A pattern that matches nothing in the tier selects from the whole corpus.
-            matching = {case.id: case for case in self.corpus.cases("full", (text,))}
-            if not matching:
-                raise self.corpus.unmatched(text)
-            selected |= matching
-        if not selected:
-            raise UsageError(f"the {self.tier} tier must have a case (got none); choose another with --tier")
-        return list(selected.values())
+    from tconv.execution.selection import Selection
+    from tconv.records.record_file import Line, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +41,7 @@ class RunSettings:
         output: the folder of records and artifacts.
         resume: whether to go on with a record file whose header is equal.
         repeat: how often each case is run.
+        together: how many cases are asked in company at most.
     """
 
     backend: str
@@ -93,6 +51,7 @@ class RunSettings:
     output: Path
     resume: bool = False
     repeat: int = 1
+    together: int = 1
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
@@ -108,24 +67,37 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
         UsageError: the backend does not speak the dialect.
         FileError: the record file to be resumed is of another run, or it cannot be written.
     """
-    cases = selection.cases()
+    total = selection.count
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
     folder = str(settings.output.resolve())
-    assignment = Assignment(settings.backend, settings.dialect, folder, "", settings.repeat)
+    assignment = Assignment(settings.backend, settings.dialect, folder, "", settings.repeat, together=settings.together)
     with Pool(assignment, settings.jobs, settings.timeout) as pool:
-        header = _header(selection, settings, pool, len(cases))
+        header = _header(selection, settings, pool, total)
         path = settings.output / record_name(header, selection.name)
-        done = _recorded_ids(path, header) if settings.resume else frozenset()
-        remaining = [case for case in cases if case.id not in done]
-        progress(len(done), len(cases), None)
+        recorded = _recorded(path, header) if settings.resume else None
+        done = recorded.cases if recorded else 0
+        progress(done, total, None)
         with _open(path, "a" if settings.resume else "w") as file:
             if file.tell() == 0:
                 file.write(header_line(header) + "\n")
-            for number, line in enumerate(pool.run(remaining), start=len(done) + 1):
-                file.write(line.text + "\n")
-                progress(number, len(cases), line)
+            counts = CellCounts(selection.corpus.cell)
+            cases = counts.awaiting(_remaining(selection, recorded))
+            for number, line in enumerate(pool.run(cases), start=done + 1):
+                file.write(counts.text(line))
+                progress(number, total, line)
+            file.write(counts.complete())
     return path
+
+
+def _remaining(selection: Selection, recorded: Run | None) -> Iterator[Case]:
+    """Return the cases that have neither a record nor a cell that is counted."""
+    if recorded is None:
+        return selection.stream()
+    done = {record.case for record in recorded.records}
+    counted = {cell.cell for cell in recorded.cells}
+    cell = selection.corpus.cell
+    return (case for case in selection.stream() if case.id not in done and cell(case.id) not in counted)
 
 
 def record_name(header: RunHeader, selection: str = "") -> str:
@@ -152,6 +124,7 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool, cases: int)
         cases=cases,
         timeout=settings.timeout,
         repeat=settings.repeat,
+        together=settings.together,
         platform=_platform(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -161,19 +134,30 @@ def _platform() -> dict[str, str]:
     return {"python": platform.python_version(), "numpy": np.__version__, "onnx": version("onnx")}
 
 
-def _recorded_ids(path: Path, header: RunHeader) -> frozenset[str]:
-    """Return the ids that a record file has already, after a last line without its end was cut off."""
+def _recorded(path: Path, header: RunHeader) -> Run | None:
+    """Return what a record file has already, after its end was cut off where it is not whole; None without a header."""
     if not path.exists():
-        return frozenset()
+        return None
     data = path.read_bytes()
-    whole = data.rfind(b"\n") + 1
-    if not whole:
+    if not data.rfind(b"\n") + 1:
         path.write_bytes(b"")
-        return frozenset()
-    previous = read(path)
-    if not previous.header.continues(header):
+        return None
+    if not read(path).header.continues(header):
         raise FileError(path, "must be of the same run to be resumed (got another header); run without --resume")
-    if whole != len(data):
-        with path.open("r+b") as file:
-            file.truncate(whole)
-    return frozenset(record.case for record in previous.records)
+    with path.open("r+b") as file:
+        file.truncate(_whole(data))
+    return read(path)
+
+
+def _whole(data: bytes) -> int:
+    """Return how many bytes of a record file are whole.
+
+    That is without a last line that has no end, and without the counts of the last cell where these are the last lines:
+    an interrupted run may have written only some of them.
+    """
+    lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+    if lines[-1].startswith(START):
+        cell = lines[-1].partition(b'",')[0]
+        while lines[-1].startswith(cell + b'",'):
+            lines.pop()
+    return sum(map(len, lines))

@@ -21,17 +21,23 @@ CHUNK = 32
 
 
 class Waiting:
-    """Cases that wait: those that were put back first, then the others as they come."""
+    """Cases that wait: those that were put back first, then the others as they come.
 
-    def __init__(self, cases: Iterable[Case]) -> None:
+    Args:
+        cases: taken a chunk at a time.
+        size: how many cases a chunk has.
+    """
+
+    def __init__(self, cases: Iterable[Case], size: int = CHUNK) -> None:
         self._cases = iter(cases)
+        self._size = size
         self._returned: deque[Chunk] = deque()
 
     def next(self) -> Chunk | None:
         """Return the next chunk; None where no case waits."""
         if self._returned:
             return self._returned.popleft()
-        cases = list(islice(self._cases, CHUNK))
+        cases = list(islice(self._cases, self._size))
         return Chunk(cases) if cases else None
 
     def put_back(self, chunk: Chunk) -> None:

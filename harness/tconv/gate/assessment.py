@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from tconv.cases.patterns import parse
 from tconv.comparison.siblings import settled
 from tconv.corpus import Corpus
-from tconv.gate.status import Status, judged, with_better_causes
+from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.trust import untrusted
 from tconv.gate.waivers import active_waivers, chosen, waivers_elsewhere
 from tconv.records.record_file import read
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tconv.comparison.answers import Answers
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
+    from tconv.records.cells import Cell
     from tconv.records.record_file import Record, Run
 
     FactsOf = Callable[[str], Mapping[str, str] | None]
@@ -105,8 +107,11 @@ class Assessment:
 
     @cached_property
     def counts(self) -> Counter[Status]:
-        """The number of records of each status."""
-        return Counter(member.status for member in self.judged)
+        """The number of cases of each status."""
+        counts = Counter(member.status for member in self.judged)
+        for cell in self.run.cells:
+            counts[OF_CELLS[cell.kind]] += cell.cases
+        return counts
 
     @cached_property
     def notes(self) -> list[Noted]:
@@ -185,7 +190,7 @@ def assess(
         run,
         members,
         facts,
-        tuple(_uses(members, active, facts, facts_of, own=own, whole=_whole(run))),
+        tuple(_uses(members, active, facts, facts_of, run.cells, own=own, whole=_whole(run))),
         tuple(_harmed(run, active, facts)),
         tuple(_incomplete(run, digest)),
         mixed,
@@ -234,6 +239,7 @@ def _uses(
     active: Sequence[Waiver],
     facts: Mapping[str, Mapping[str, str]],
     facts_of: FactsOf,
+    cells: Sequence[Cell],
     *,
     own: bool,
     whole: bool,
@@ -250,7 +256,11 @@ def _uses(
         # Only the example decides: in a run of a part of the corpus the other cases need not show the deviation.
         # Where the dialect cannot express it, the waiver cannot be checked.
         example = by_case.get(waiver.example)
-        if example and example.status is not Status.INEXPRESSIBLE and not _deviates(example, waiver, whole=whole):
+        if example is None:
+            stale = _only_agreed(waiver.example, cells, example_facts or {})
+        else:
+            stale = example.status is not Status.INEXPRESSIBLE and not _deviates(example, waiver, whole=whole)
+        if stale:
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
             yield WaiverUse(waiver, "wide" if agreeing else "fitting", waived, agreeing)
@@ -264,6 +274,13 @@ def _deviates(example: Judged, waiver: Waiver, *, whole: bool) -> bool:
     if isinstance(example.record.verdict, ver.Disputed):
         return not whole
     return example.waiver is waiver
+
+
+def _only_agreed(case_id: str, cells: Sequence[Cell], facts: Mapping[str, str]) -> bool:
+    """Return whether a case without a record is counted in a cell, and nothing else is counted there but agreement."""
+    path = case_id.partition("[")[0]
+    own = [cell for cell in cells if cell.cell.partition("[")[0] == path]
+    return {cell.kind for cell in own if parse(cell.cell).matches(case_id, facts)} == {"agreed"}
 
 
 def _whole(run: Run) -> bool:
@@ -283,7 +300,7 @@ def _harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str,
 
 def _incomplete(run: Run, digest: str | None) -> Iterator[str]:
     """Yield why the records are not what their header promises."""
-    if len(run.records) != run.header.cases:
-        yield f"{run.header.cases} cases must have a record (got {len(run.records)}); resume the run"
+    if run.cases != run.header.cases:
+        yield f"{run.header.cases} cases must have a record (got {run.cases}); resume the run"
     if digest is not None and run.header.corpus != digest:
         yield f"the records must be of this corpus, {digest} (got {run.header.corpus}); run it again"

@@ -30,6 +30,10 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
+OF_CELLS = {"agreed": Status.PASSED, "inexpressible": Status.INEXPRESSIBLE}
+"""The status of cases that are only counted, by the kind of their verdict."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A record with its status, and the reason that a waiver, a declaration or the verdict gives."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from tconv.corpus.corpus import TIERS
+from tconv.corpus.corpus import TIERS_TO_FULL
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, UsageError, nearest
 from tconv.gate import waivers
@@ -123,7 +123,8 @@ def _dialect(config: pytest.Config) -> Dialect | None:
 
 
 def _tier(config: pytest.Config) -> Tier:
-    return _known(config, "tconv_tier", _text(config, "tconv_tier") or "gate", TIERS)
+    # An item for each of a million cases is more than pytest can hold.
+    return _known(config, "tconv_tier", _text(config, "tconv_tier") or "gate", TIERS_TO_FULL)
 
 
 def _known(config: pytest.Config, name: str, word: str, words: Collection[_Word]) -> _Word:

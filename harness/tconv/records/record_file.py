@@ -1,4 +1,4 @@
-"""The record file: a header line and a line for each case, in JSON. Every report is made from it alone."""
+"""The record file: a header line, and a line for each case or cell, in JSON. Every report is made from it alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -18,14 +18,16 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
 )
 from tconv.dialects.readings import Together
 from tconv.errors import FileError
+from tconv.records.cells import START, Cell, cell_of
 from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tconv.dialects import Dialect
 
+T = TypeVar("T")
 FORMAT = 1
 """The version of the format; a reader refuses others."""
 
@@ -60,7 +62,7 @@ class RunHeader(BaseModel):
     tconv: str
     backend: BackendHeader
     dialect: RecordedDialect
-    tier: Literal["smoke", "gate", "full"]
+    tier: Literal["smoke", "gate", "full", "exhaustive"]
     patterns: tuple[str, ...] = ()
     seed: int = 0
     corpus: str
@@ -68,6 +70,7 @@ class RunHeader(BaseModel):
     cases: int
     timeout: float
     repeat: int = 1
+    together: int = 1
     platform: dict[str, str] = {}
     started: str
 
@@ -154,16 +157,22 @@ class Line:
 
 @dataclass(slots=True)
 class Run:
-    """One record file: its path, its header and its records in the order of their ids."""
+    """One record file: its path, its header, its records in the order of their ids, and its cells."""
 
     path: Path
     header: RunHeader
     records: list[Record] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
 
     @property
     def dialect(self) -> Dialect:
         """The dialect that the header names."""
         return dialect_named(self.header.dialect)
+
+    @property
+    def cases(self) -> int:
+        """How many cases it has, those that are only counted included."""
+        return len(self.records) + sum(cell.cases for cell in self.cells)
 
 
 def header_line(header: RunHeader) -> str:
@@ -217,14 +226,18 @@ def read(path: Path) -> Run:
     lines = _lines(path)
     header = _header(path, next(lines, (1, b"")))
     records: list[Record] = []
+    cells: list[Cell] = []
     seen: set[str] = set()
     for number, line in lines:
-        record = _record(path, number, line)
+        if line.startswith(START):
+            cells.append(_parsed(cell_of, "the count of a cell", path, number, line))
+            continue
+        record = _parsed(record_of, "a record", path, number, line)
         if record.case in seen:
             raise FileError(path, f"a case must have one record (got {record.case!r} again)", number)
         seen.add(record.case)
         records.append(record)
-    return Run(path, header, sorted(records, key=lambda record: record.case))
+    return Run(path, header, sorted(records, key=lambda record: record.case), cells)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -243,11 +256,11 @@ def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
         raise FileError(path, f"must start with a header of format {FORMAT} (got: {_first(error)})", 1) from None
 
 
-def _record(path: Path, number: int, line: bytes) -> Record:
+def _parsed(parse: Callable[[bytes], T], what: str, path: Path, number: int, line: bytes) -> T:
     try:
-        return record_of(line)
+        return parse(line)
     except ValidationError as error:
-        raise FileError(path, f"must be a record (got: {_first(error)})", number) from None
+        raise FileError(path, f"must be {what} (got: {_first(error)})", number) from None
 
 
 def _first(error: ValidationError) -> str:

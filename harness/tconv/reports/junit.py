@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import writing
-from tconv.gate.status import Status
+from tconv.gate.status import OF_CELLS, Status
 from tconv.reports.phrases import explanation, headline, phrase, reproduce
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
+    from tconv.records.cells import Cell
     from tconv.records.record_file import RunHeader
 
 # XML 1.0 allows no control characters but these, not even escaped; a runtime's message may have any.
@@ -43,6 +44,7 @@ def _suite(assessment: Assessment) -> TestSuite:
     for name, value in (header.platform | header.backend.machine | header.backend.environment).items():
         suite.add_property(_clean(name), _clean(value))
     suite.add_testcases([_case(judged, header) for judged in assessment.judged])
+    suite.add_testcases([_cell(cell) for cell in assessment.run.cells])
     suite.add_testcases([_gate(reason) for reason in assessment.red])
     return suite
 
@@ -64,6 +66,18 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
             case.result = [failure]
         case _:
             case.result = [Skipped(_clean(f"{judged.status}: {judged.reason}"))]
+    return case
+
+
+def _cell(cell: Cell) -> TestCase:
+    """Return the test case of a cell: it stands for all cases that are counted there."""
+    path, _, labels = _clean(cell.cell).partition("[")
+    name = f"{path.rpartition('/')[2]}{'[' + labels if labels else ''} {cell.kind}"
+    case = TestCase(name, path.replace("/", "."), cell.seconds)
+    if (status := OF_CELLS[cell.kind]) is Status.PASSED:
+        case.system_out = f"{status}: {cell.cases} cases"
+    else:
+        case.result = [Skipped(f"{status}: {cell.cases} cases")]
     return case
 
 

@@ -49,7 +49,7 @@ def show(assessment: Assessment, page: Path | None) -> None:
     out.print(
         Text.assemble(
             (f"{header.backend.name} {header.backend.version}", "bold"),
-            f"  {header.dialect}  {header.tier} tier  {len(assessment.judged)} cases",
+            f"  {header.dialect}  {header.tier} tier  {assessment.run.cases} cases",
         )
     )
     out.print(_totals(assessment))

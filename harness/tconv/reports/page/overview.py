@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from tconv.gate.status import Status
+from tconv.gate.status import OF_CELLS, Status
 from tconv.reports.causes import causes
 from tconv.reports.page import figures
 from tconv.reports.statuses import STATUSES
@@ -111,6 +111,8 @@ def _overview(assessment: Assessment, key: str, name: str) -> Overview:
     by_topic: defaultdict[str, Counter[Status]] = defaultdict(Counter)
     for judged in assessment.judged:
         by_topic[topic(judged.record.case)][judged.status] += 1
+    for cell in assessment.run.cells:
+        by_topic[topic(cell.cell)][OF_CELLS[cell.kind]] += cell.cases
     return Overview(
         key,
         name,
@@ -162,8 +164,11 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     yield "Tier", header.tier
     if header.patterns:
         yield "Patterns", "  ".join(header.patterns)
-    yield "Cases", _recorded(len(run.records), header.cases)
-    yield "In the backend", f"{sum(record.seconds for record in run.records):.1f} s"
+    yield "Cases", _recorded(run.cases, header.cases)
+    if run.cells:
+        counted = sum(cell.cases for cell in run.cells)
+        yield "Counted", f"{counted:,} that passed or are inexpressible have no record, but are counted by cell"
+    yield "In the backend", f"{sum(r.seconds for r in run.records) + sum(cell.seconds for cell in run.cells):.1f} s"
     yield "Started", header.started
     yield "tconv", header.tconv
     yield "Corpus", header.corpus

@@ -1,0 +1,122 @@
+"""The cases of a sweep's rows.
+
+The parts of a case depend on few axes each: operands not on the pads, attributes not on the data. So a part is made
+once for each combination of the labels that it depends on, and cases share it; a case costs what its own object does.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from tconv.cases.case import Case, Facts
+from tconv.corpus.building import (
+    LIST_SETTINGS,
+    OPERAND_SETTINGS,
+    PRESENTATION_SETTINGS,
+    WORD_SETTINGS,
+    build,
+    completed,
+    lists_of,
+    merged,
+    operands_of,
+    presentation_of,
+    words_of,
+)
+from tconv.corpus.facts import facts_from
+from tconv.vocabulary import Attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tconv.corpus.building import Operands
+    from tconv.corpus.sweep import Sweep
+
+T = TypeVar("T")
+_SHARED = 256
+"""How many combinations of labels are remembered of each part."""
+_LAYOUTS = frozenset({"data_format", "filter_format"})
+
+
+class _Part(Generic[T]):
+    """A part of a sweep's cases, made once for each combination of the labels that it depends on.
+
+    Args:
+        sweep: the sweep.
+        settings: what the part depends on.
+        make: makes the part of completed settings.
+    """
+
+    def __init__(self, sweep: Sweep, settings: frozenset[str], make: Callable[[Mapping[str, Any]], T]) -> None:
+        deciding = (any(not settings.isdisjoint(layer) for layer in axis.layers) for axis in sweep.axes)
+        numbers = [number for number, decides in enumerate(deciding) if decides]
+        axes = [sweep.axes[number] for number in numbers]
+        # Of a single axis, itemgetter returns no tuple.
+        self._labels = itemgetter(*numbers, *numbers[:1]) if numbers else lambda _: ()
+
+        @lru_cache(maxsize=_SHARED)
+        def made(labels: tuple[int, ...]) -> T:
+            layers = (axis.layers[label] for axis, label in zip(axes, labels, strict=False))
+            return make(completed(merged(sweep.layer, *layers)))
+
+        self._made = made
+
+    def __call__(self, row: Sequence[int]) -> T:
+        """Return the part of the case in a row."""
+        return self._made(self._labels(row))
+
+
+class Expansion:
+    """What makes the cases of a sweep."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
+        self._lists = _Part(sweep, LIST_SETTINGS, lists_of)
+        self._words = _Part(sweep, WORD_SETTINGS, words_of)
+        self._operands = _Part(sweep, OPERAND_SETTINGS, operands_of)
+        self._presentation = _Part(sweep, frozenset(PRESENTATION_SETTINGS), presentation_of)
+        self._fields: dict[str, Any] = {"smoke": sweep.smoke, "about": sweep.about, "cites": sweep.cites}
+        self._refuse_impossible = _Part(sweep, _deciding(sweep), _refuse_impossible)
+
+    def case(self, row: Sequence[int]) -> Case:
+        """Return the case in a row.
+
+        Raises:
+            ImpossibleCase: its settings make no case.
+        """
+        self._refuse_impossible(row)
+        attributes, operands = Attributes(**self._lists(row), **self._words(row)), self._operands(row)
+        x, w, b = operands
+        return Case(
+            self._sweep.case_id(row),
+            attributes,
+            x,
+            w,
+            b,
+            **self._presentation(row),
+            **self._fields,
+            facts=Facts(partial(self._facts, row, attributes, operands)),
+        )
+
+    def _facts(self, row: Sequence[int], attributes: Attributes, operands: Operands) -> dict[str, str]:
+        axes = self._sweep.axes
+        layers = (axis.layers[label] for axis, label in zip(axes, row, strict=True))
+        settings = completed(merged(self._sweep.layer, *layers))
+        return facts_from(settings, attributes, operands, self._sweep.labels(row))
+
+
+def _refuse_impossible(settings: Mapping[str, Any]) -> None:
+    """Raise ImpossibleCase where settings make no case."""
+    build("", settings, {})
+
+
+def _deciding(sweep: Sweep) -> frozenset[str]:
+    """Return the settings that decide which cases are possible: not data and element type, nor layouts that are known.
+
+    A layout that is not known is written as a mapping; what overrides it, wherever that is, decides too.
+    """
+    layers = [sweep.layer, *(layer for axis in sweep.axes for layer in axis.layers)]
+    unknown = {name for layer in layers for name in _LAYOUTS if isinstance(layer.get(name), dict)}
+    settings = LIST_SETTINGS | WORD_SETTINGS | OPERAND_SETTINGS
+    return settings - {"dtype", "data", "seed"} - (_LAYOUTS - unknown)

@@ -1,0 +1,91 @@
+"""The facts of a case: its settings and labels as text, and what follows from several settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tconv.cases.patterns import label
+from tconv.dialects.geometry import reach
+from tconv.vocabulary import NEUTRAL, Attributes, AutoPad
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tconv.corpus.building import Operands
+    from tconv.vocabulary import Ints
+
+OPERAND_ROLES = ("x", "w", "b")
+"""The settings that are of one operand; they are no facts."""
+
+
+def facts_from(
+    settings: Mapping[str, Any], attributes: Attributes, operands: Operands, labels: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the facts of the case that completed settings make."""
+    written = {**settings, "bias_source": settings.get("bias_source", settings["filter_source"])}
+    spatial = tuple(settings["spatial"])
+    return (
+        {key: label(unwrapped(value)) for key, value in written.items() if key not in OPERAND_ROLES}
+        | _derived(attributes, spatial, per_axis(settings["kernel"], len(spatial)))
+        | {"empty": _empty(operands[0].shape, operands[1].shape)}
+        | dict(labels)
+    )
+
+
+def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, str]:
+    """Return facts that follow from several settings, and that runtimes are known to get wrong."""
+    rank, strides = len(spatial), attributes.per_axis("strides", len(spatial))
+    below = any(y < x for y, x in zip(attributes.output_shape or (), spatial, strict=False))
+    reaches = any(op >= s for op, s in zip(attributes.output_padding or (), strides, strict=False))
+    return {
+        "rank": str(rank),
+        "output_shape_given": label(attributes.output_shape is not None),
+        "output_shape_below_spatial": label(below),
+        "output_shape_beyond_reach": label(_output_shape_beyond_reach(attributes, spatial, kernel)),
+        "output_padding_reaches_stride": label(reaches),
+        "output_padding_positive": label(any(op > 0 for op in attributes.output_padding or ())),
+        "pads_begin_beyond_kernel": label(_pads_begin_beyond_kernel(attributes, kernel)),
+        "output_empty": label(_output_empty(attributes, spatial, kernel)),
+        "grouped": label((attributes.groups or 1) > 1),
+    }
+
+
+def _output_shape_beyond_reach(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
+    """Return whether output_shape is larger on an axis than what the taps reach and output_padding adds."""
+    lists = (attributes.per_axis(name, len(spatial)) for name in ("strides", "dilations", "output_padding"))
+    axes = zip(attributes.output_shape or (), spatial, kernel, *lists, strict=False)
+    return any(size > reach(x, k, s, d) + op for size, x, k, s, d, op in axes)
+
+
+def _pads_begin_beyond_kernel(attributes: Attributes, kernel: Ints) -> bool:
+    """Return whether more is cropped at the beginning of an axis than a kernel reaches beyond one element."""
+    dilations = attributes.per_axis("dilations", len(kernel))
+    return any(p > (k - 1) * d for p, k, d in zip(attributes.pads_begin or (), kernel, dilations, strict=False))
+
+
+def _output_empty(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
+    """Return whether output_shape has a 0, or pads crop all of an axis; padding modes are left to the texts."""
+    if attributes.output_shape is not None or attributes.auto_pad not in {None, AutoPad.EXPLICIT}:
+        return 0 in (attributes.output_shape or ())
+    axes = zip(spatial, kernel, *(attributes.per_axis(name, len(spatial)) for name in NEUTRAL), strict=False)
+    return any(reach(x, k, s, d) + op == begin + end for x, k, s, d, begin, end, op in axes)
+
+
+def _empty(x: Ints, w: Ints) -> str:
+    """Return which of the operands' dimensions are 0, by their meaning."""
+    dimensions = {"batch": x[:1], "channels": (*x[1:2], *w[:2]), "spatial": x[2:], "kernel": w[2:]}
+    return "+".join(meaning for meaning, sizes in dimensions.items() if 0 in sizes) or "none"
+
+
+def unwrapped(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
+    """Return a setting's value; an unknown word is given as a mapping, `raw: word`."""
+    return value["raw"] if isinstance(value, dict) else value
+
+
+def per_axis(value: int | Sequence[int], rank: int) -> Ints:
+    """Return a setting's entry for each axis; an integer stands for all of them."""
+    return (value,) * rank if isinstance(value, int) else tuple(value)
+
+
+DERIVED = frozenset({*_derived(Attributes(), (), ()), "empty", "bias_source"})
+"""The facts that depend on other settings than that of their own name."""

@@ -1,0 +1,134 @@
+"""A sweep from its model in a case file: axes with their labels, and what is skipped."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from tconv.cases.patterns import label
+from tconv.corpus.building import merged
+from tconv.corpus.case_file import Settings
+from tconv.corpus.sweep import Axis, Skipped, Sweep
+from tconv.documents.document import error_at
+from tconv.errors import FileError, nearest
+
+if TYPE_CHECKING:
+    from tconv.cases.case import Cite
+    from tconv.corpus import case_file
+    from tconv.documents.document import Document
+
+LARGEST_SWEEP = 500_000
+"""Combinations; more are refused before any is made."""
+LARGEST_EXHAUSTIVE = 10_000_000
+"""The same of a sweep of the exhaustive tier, which is never held as a whole."""
+MOST_AXES = 32
+"""An array of numpy may have at most 64 dimensions."""
+
+
+def read_sweep(
+    model: case_file.Sweep, path: str, base: Settings, cites: tuple[Cite, ...], document: Document, index: int
+) -> Sweep:
+    """Return the sweep that a file's model describes.
+
+    Raises:
+        FileError: an axis or a skip is not as it must be, or nothing is left.
+    """
+    place = ("sweeps", index)
+    if (count := len(model.axes)) > MOST_AXES:
+        raise error_at(
+            document, (*place, "axes"), f"a sweep must have at most {MOST_AXES} axes (got {count}); split it", key=True
+        )
+    axes = tuple(_axis(name, values, document, (*place, "axes", name)) for name, values in model.axes.items())
+    exhaustive = model.tier == "exhaustive"
+    most = LARGEST_EXHAUSTIVE if exhaustive else LARGEST_SWEEP
+    if (size := prod(len(axis.labels) for axis in axes)) > most:
+        raise error_at(
+            document,
+            (*place, "axes"),
+            f"a sweep must have at most {most} combinations (got {size}); split it",
+            key=True,
+        )
+    if exhaustive and model.smoke:
+        raise error_at(document, (*place, "smoke"), "must be false beside tier: exhaustive (got true); remove one")
+    skips = tuple(
+        _skip(skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(model.skip)
+    )
+    layer = merged(base.written(), model.with_.written())
+    sweep = Sweep(
+        f"{path}/{model.name}", model.about, cites, axes, skips, layer, model.smoke, exhaustive, document, place
+    )
+    if next(sweep.blocks(), None) is None:
+        raise error_at(document, (*place, "skip"), "a sweep must have a case left (got none); skip less", key=True)
+    return sweep
+
+
+def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:
+    if isinstance(values, dict):
+        if not _NAME.fullmatch(name):
+            message = f"an axis must have a name of letters, digits, '_', '.', '+' and '-' (got {name!r}); rename it"
+            raise error_at(document, place, message, key=True)
+        return Axis(name, tuple(values), tuple(settings.written() for settings in values.values()))
+    if name not in Settings.model_fields:
+        raise error_at(
+            document,
+            place,
+            f"an axis with a list must be an attribute or a size (got {name!r}){nearest(name, Settings.model_fields)}"
+            "; give a mapping of labels to settings otherwise",
+            key=True,
+        )
+    layers = tuple(_setting(name, value, document, (*place, number)) for number, value in enumerate(values))
+    labels = tuple(label(value.get("raw", value) if isinstance(value, dict) else value) for value in values)
+    seen: set[str] = set()
+    for number, text in enumerate(labels):
+        if text in seen:
+            raise error_at(document, (*place, number), f"the values of an axis must differ (got {text!r} again)")
+        if not _LABEL.fullmatch(text):
+            message = f"an axis must have values that an id can hold (got {text!r}); give a mapping of labels instead"
+            raise error_at(document, (*place, number), message)
+        seen.add(text)
+    return Axis(name, labels, layers)
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_LABEL = re.compile(r"[^\s\x00-\x1f\x7f\[\]{},=|]+")
+"""What may stand in an id, a pattern and a line of output; the braces of an operand's mapping may not."""
+
+
+def _setting(name: str, value: Any, document: Document, place: tuple[str | int, ...]) -> dict[str, Any]:  # noqa: ANN401
+    try:
+        return Settings.model_validate({name: value}).written()
+    except ValidationError as error:
+        raise _wrong_value(error, name, value, document, place) from None
+
+
+def _wrong_value(
+    error: ValidationError, name: str, value: object, document: Document, place: tuple[str | int, ...]
+) -> FileError:
+    expected = [str(detail.get("ctx", {}).get("expected", "")) for detail in error.errors()]
+    choices = {text for words in expected for text in words.split("'")[1::2]}
+    hint = f" one of {', '.join(sorted(choices))}" if choices else f" a value of {name}"
+    return error_at(document, place, f"must be{hint} (got {value!r}){nearest(str(value), choices)}")
+
+
+def _skip(skip: case_file.Skip, axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...]) -> Skipped:
+    names = [axis.name for axis in axes]
+    when: dict[int, frozenset[int]] = {}
+    for name, value in skip.when.items():
+        if name not in names:
+            raise error_at(
+                document, (*place, name), f"must be an axis of the sweep (got {name!r}){nearest(name, names)}", key=True
+            )
+        axis = axes[names.index(name)]
+        texts = [label(entry) for entry in (value if isinstance(value, list) else [value])]
+        for text in texts:
+            if text not in axis.labels:
+                raise error_at(
+                    document,
+                    (*place, name),
+                    f"must be one of {', '.join(axis.labels)} (got {text!r}){nearest(text, axis.labels)}",
+                )
+        when[names.index(name)] = frozenset(axis.labels.index(text) for text in texts)
+    return Skipped(when, skip.because)

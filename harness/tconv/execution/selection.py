@@ -1,0 +1,92 @@
+"""Which cases are run: those of a tier that match patterns, as a stream, as a number, as a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from tconv.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus, Tier
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which cases of a corpus are run.
+
+    Attributes:
+        corpus: where they come from.
+        tier: smoke, gate, full or exhaustive.
+        patterns: any of which a case must match; none means all.
+        path: the path of the corpus as the user wrote it; empty for tconv's own.
+    """
+
+    corpus: Corpus
+    tier: Tier = "gate"
+    patterns: tuple[str, ...] = ()
+    path: str = ""
+
+    @property
+    def name(self) -> str:
+        """A part of the file names of a run with patterns, so that it does not replace the files of the whole."""
+        words = "|".join(self.patterns)
+        return f"selection-{blake2b(words.encode(), digest_size=4).hexdigest()}" if words else ""
+
+    @cached_property
+    def count(self) -> int:
+        """How many cases there are.
+
+        Raises:
+            UsageError: a pattern matches none, or the tier has none.
+        """
+        count = sum(self.corpus.count(tier, patterns) for tier, patterns in self._parts)
+        if not count:
+            raise UsageError(f"the {self.tier} tier must have a case (got none); choose another with --tier")
+        return count
+
+    def stream(self) -> Iterator[Case]:
+        """Yield the cases; those of a cell follow each other.
+
+        Raises:
+            UsageError: a pattern matches none.
+        """
+        for tier, patterns in self._parts:
+            yield from self.corpus.cases(tier, patterns)
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of the cases, without making them.
+
+        Raises:
+            UsageError: a pattern matches none, or the tier has none.
+        """
+        if self.count:
+            for tier, patterns in self._parts:
+                yield from self.corpus.ids(tier, patterns)
+
+    def cases(self) -> list[Case]:
+        """Return the cases of a selection that is not large.
+
+        Raises:
+            UsageError: a pattern matches none, or the tier has none.
+        """
+        return list(self.stream()) if self.count else []
+
+    @cached_property
+    def _parts(self) -> list[tuple[Tier, tuple[str, ...]]]:
+        """Tiers and the patterns that select from each: one that matches nothing in the tier selects from a larger."""
+        if not self.patterns:
+            return [(self.tier, ())]
+        remaining, parts = self.patterns, []
+        for tier in dict.fromkeys((self.tier, "full", "exhaustive")):
+            if matching := tuple(text for text in remaining if any(self.corpus.ids(tier, (text,)))):
+                parts.append((tier, matching))
+                remaining = tuple(text for text in remaining if text not in matching)
+        if remaining:
+            raise self.corpus.unmatched(remaining[0])
+        return parts
