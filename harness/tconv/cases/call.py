@@ -92,15 +92,23 @@ class Call:
 def signature(case: Case, dialect: Dialect) -> Signature:
     """Return what the case writes in the dialect: what it mentions, and neutral values where the dialect wants one."""
     mentioned = case.signature
+    if not dialect.spelling.written:
+        return mentioned
     wanted: dict[str, Any] = {
         name: mentioned.per_axis(name) for name in dialect.spelling.written if name not in case.omit
     }
     return replace(mentioned, attributes=replace(case.attributes, **wanted))
 
 
-def express(case: Case, dialect: Dialect) -> Call:
-    """Return the case in the dialect's words. Whether it can be expressed is for `expectation` to judge."""
-    written = signature(case, dialect)
+def express(case: Case, dialect: Dialect, written: Signature | None = None) -> Call:
+    """Return the case in the dialect's words. Whether it can be expressed is for `expectation` to judge.
+
+    Args:
+        case: the case.
+        dialect: the dialect.
+        written: its `signature` where it is at hand.
+    """
+    written = written or signature(case, dialect)
     attributes = written.attributes
     data_format = _layout(attributes.data_format, dialect.data_format)
     filter_format = _layout(attributes.filter_format, dialect.filter_format)

@@ -20,12 +20,14 @@ def data_shape(shape: Ints, data_format: DataFormat) -> Ints:
 
 def from_ncx(array: Array, data_format: DataFormat) -> Array:
     """Return an (N, C, X...) array in `data_format`, contiguous."""
-    return array if data_format is DataFormat.NCX else np.ascontiguousarray(np.moveaxis(array, 1, -1))
+    if data_format is DataFormat.NCX:
+        return array
+    return np.ascontiguousarray(array.transpose(0, *range(2, array.ndim), 1))
 
 
 def to_ncx(array: Array, data_format: DataFormat) -> Array:
     """Return an array in `data_format` as (N, C, X...)."""
-    return array if data_format is DataFormat.NCX else np.moveaxis(array, -1, 1)
+    return array if data_format is DataFormat.NCX else array.transpose(0, array.ndim - 1, *range(1, array.ndim - 1))
 
 
 def from_iox(array: Array, filter_format: FilterFormat, groups: int = 1) -> Array:
@@ -34,7 +36,7 @@ def from_iox(array: Array, filter_format: FilterFormat, groups: int = 1) -> Arra
         case FilterFormat.IOX:
             return array
         case FilterFormat.XOI:
-            return np.ascontiguousarray(np.moveaxis(array, (0, 1), (-1, -2)))
+            return np.ascontiguousarray(array.transpose(*range(2, array.ndim), 1, 0))
         case FilterFormat.GIOX:
             return array.reshape(groups, array.shape[0] // groups, *array.shape[1:])
         case _:

@@ -16,7 +16,7 @@ from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tconv.cases.case import Case
     from tconv.execution.answer import Answer
@@ -31,8 +31,6 @@ _SHARE = 5
 _LEAST = 2
 WORTHWHILE = 32
 """So many nodes that the session of a model is nothing beside them; more make one refusal dearer."""
-_SIZED = frozenset({"strides", "dilations", "kernel_shape", "data_format", "filter_format"})
-"""Attributes that are written or not for reasons which no runtime refuses."""
 
 
 class Member(NamedTuple):
@@ -40,6 +38,7 @@ class Member(NamedTuple):
 
     place: int
     problem: Problem
+    likes: tuple[object, ...]
 
 
 class Companion:
@@ -72,7 +71,8 @@ class Companion:
         companies: defaultdict[object, list[Member]] = defaultdict(list)
         for index, case in enumerate(cases):
             self._position.begin(index)
-            if apart or self._size < _LEAST or not self._fits(case):
+            likes = () if apart or self._size < _LEAST else _likes(case)
+            if not likes or self._is_hopeless(likes):
                 yield index, self._evaluator.evaluate(case)
                 continue
             problem = Problem(case, self._evaluator.dialect)
@@ -81,19 +81,18 @@ class Companion:
                 yield index, self._evaluator.evaluate(case)
                 continue
             members = companies[case.x.dtype]
-            members.append(Member(index, problem))
+            members.append(Member(index, problem, likes))
             if len(members) == self._size:
                 yield from self._together(members)
                 members.clear()
         for members in companies.values():
             yield from self._together(members)
 
-    def _fits(self, case: Case) -> bool:
-        """Return whether a case may be asked in company: valid, of declared sizes, and not like those that fail."""
-        hopeless = any(
-            self._failed[like] >= _FAILURES and self._failed[like] * _SHARE > self._asked[like] for like in _likes(case)
+    def _is_hopeless(self, likes: Iterable[object]) -> bool:
+        """Return whether a case is like those that fail in company."""
+        return any(
+            self._failed[like] >= _FAILURES and self._failed[like] * _SHARE > self._asked[like] for like in likes
         )
-        return case.breaks is None and case.shapes == "static" and not hopeless
 
     def _together(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
         """Ask a company, and yield its records."""
@@ -122,7 +121,7 @@ class Companion:
         problem, verdict = member.problem, self._evaluator.judge(member.problem, answer)
         # A refusal's words name a node of the company's model, so that they are asked for again too.
         believed = isinstance(verdict, _BELIEVED) and not isinstance(answer.outcome, out.Refused)
-        for like in _likes(problem.case):
+        for like in member.likes:
             self._asked[like] += 1
             self._failed[like] += not believed
         if believed and member is not members[0]:
@@ -161,11 +160,17 @@ class Companion:
         yield from records
 
 
-def _likes(case: Case) -> Iterator[object]:
-    """Yield what cases have in common that a runtime is likely to treat alike: the type; mode and what is written."""
-    yield case.x.dtype
-    written = frozenset(case.attributes.given()) - _SIZED
-    yield case.x.dtype, case.attributes.auto_pad, written, case.attributes.groups, len(case.x.shape)
+def _likes(case: Case) -> tuple[object, ...]:
+    """Return what cases have in common that a runtime is likely to treat alike: the type; mode and what is written.
+
+    Nothing of a case that is not for company: one that is invalid, or does not declare its sizes.
+    """
+    if case.breaks is not None or case.shapes != "static":
+        return ()
+    asked = case.attributes
+    given = (asked.output_padding, asked.output_shape, asked.pads_begin, asked.pads_end, asked.groups)
+    written = tuple(value is not None for value in given)
+    return case.x.dtype, (case.x.dtype, asked.auto_pad, written, asked.groups, len(case.x.shape))
 
 
 def _ids(members: Sequence[Member]) -> tuple[str, ...]:

@@ -99,14 +99,14 @@ class Inexpressible:
 Expectation = Values | Refuse | Inexpressible
 
 
-def expectation(case: Case, dialect: Dialect) -> Expectation:
-    """Return what `dialect` owes to `case`.
+def expectation(case: Case, dialect: Dialect, written: Signature | None = None) -> Expectation:
+    """Return what `dialect` owes to `case`; `written` is its signature in the dialect where it is at hand.
 
     A constraint that the case breaks on purpose: stated, the dialect owes a refusal; absent, the value; open, the
     value, and a refusal is a disputed reading. Any other stated constraint that does not hold makes the case
     inexpressible, and so does a presentation that the dialect does not have.
     """
-    expected = owed(signature(case, dialect), dialect, case.breaks)
+    expected = owed(written or signature(case, dialect), dialect, case.breaks)
     missing = None if isinstance(expected, Inexpressible) else _presentation(case, dialect)
     return expected if missing is None else Inexpressible(missing)
 

@@ -46,7 +46,7 @@ class Problem:
     @cached_property
     def expectation(self) -> Expectation:
         """What the dialect owes."""
-        return expectation(self.case, self.dialect)
+        return expectation(self.case, self.dialect, self.signature)
 
     @property
     def values(self) -> Values | None:
@@ -56,7 +56,7 @@ class Problem:
     @cached_property
     def call(self) -> Call:
         """The call in the dialect's words."""
-        return express(self.case, self.dialect)
+        return express(self.case, self.dialect, self.signature)
 
     @property
     def operands(self) -> Mapping[str, Array]:
