@@ -36,7 +36,10 @@ _ALL = "all"
 @options.cases
 @options.waivers
 @click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
+    "-j", "--jobs", type=click.IntRange(1, 256), default=None, help="Worker processes; default: one for each core."
+)
+@click.option(
+    "--dask", default=None, metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
 )
 @click.option(
     "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
@@ -59,7 +62,8 @@ def command(
     tier: Tier,
     cases: Path | None,
     waivers: str | None,
-    jobs: int,
+    jobs: int | None,
+    dask: str | None,
     timeout: float,
     repeat: int,
     output: Path,
@@ -79,6 +83,7 @@ def command(
         raise UsageError(f"--backend must be '{_ALL}', or names (got {', '.join(backends)})")
     if everyone and waivers not in (None, "none"):
         raise UsageError(f"--waivers FILE is of one backend: it must not go with --backend {_ALL}")
+    jobs = _jobs(jobs, dask)
     backends = tuple(names()) if everyone else backends
     corpus = Corpus.load(cases)
     selection = Selection(corpus, tier, patterns, str(cases or ""))
@@ -87,7 +92,7 @@ def command(
     waiver_files = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
     for backend in backends:
-        settings = RunSettings(backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat)
+        settings = RunSettings(backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat, dask)
         try:
             with showing(backend) as progress:
                 path = run(selection, settings, progress)
@@ -109,3 +114,9 @@ def command(
     for assessment in assessments:
         terminal.show(assessment, page)
     return int(any(assessment.red for assessment in assessments))
+
+
+def _jobs(jobs: int | None, dask: str | None) -> int:
+    if dask is not None and jobs is not None:
+        raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
+    return jobs or os.cpu_count() or 1

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import platform
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal, TextIO
-
-import numpy as np
 
 from tconv import __version__
 from tconv.cases.patterns import parse
 from tconv.errors import FileError, UsageError, writing
 from tconv.execution.pool import Pool
+from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
 from tconv.records.record_file import RunHeader, header_line, read
 
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
     from tconv.dialects import Dialect
+    from tconv.execution.cluster import Cluster
     from tconv.records.record_file import Line
 
 
@@ -84,6 +82,7 @@ class RunSettings:
         output: the folder of records and artifacts.
         resume: whether to go on with a record file whose header is equal.
         repeat: how often each case is run.
+        dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
     """
 
     backend: str
@@ -93,6 +92,7 @@ class RunSettings:
     output: Path
     resume: bool = False
     repeat: int = 1
+    dask: str | None = None
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
@@ -113,7 +113,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
         settings.output.mkdir(parents=True, exist_ok=True)
     folder = str(settings.output.resolve())
     assignment = Assignment(settings.backend, settings.dialect, folder, "", settings.repeat)
-    with Pool(assignment, settings.jobs, settings.timeout) as pool:
+    with _pool(assignment, settings) as pool:
         header = _header(selection, settings, pool, len(cases))
         path = settings.output / record_name(header, selection.name)
         done = _recorded_ids(path, header) if settings.resume else frozenset()
@@ -128,6 +128,17 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
     return path
 
 
+def _pool(assignment: Assignment, settings: RunSettings) -> Pool | Cluster:
+    if settings.dask is None:
+        return Pool(assignment, settings.jobs, settings.timeout)
+    try:
+        from tconv.execution.cluster import Cluster  # noqa: PLC0415 - dask is an extra
+    except ImportError as error:
+        remedy = "install it with: pip install 'tconv-conformance[dask]'"
+        raise UsageError(f"--dask must have dask and distributed installed (got: {error}); {remedy}") from error
+    return Cluster(settings.dask, assignment, settings.timeout)
+
+
 def record_name(header: RunHeader, selection: str = "") -> str:
     """Return the name of the record file: backend, version, dialect, and the selection where it is a part."""
     words = f"{header.backend.name}-{header.backend.version}-{header.dialect.replace('/', '-')}"
@@ -140,7 +151,7 @@ def _open(path: Path, mode: Literal["a", "w"]) -> TextIO:
         return path.open(mode, encoding="utf-8", buffering=1)
 
 
-def _header(selection: Selection, settings: RunSettings, pool: Pool, cases: int) -> RunHeader:
+def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, cases: int) -> RunHeader:
     return RunHeader(
         tconv=__version__,
         backend=pool.backend,
@@ -152,13 +163,9 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool, cases: int)
         cases=cases,
         timeout=settings.timeout,
         repeat=settings.repeat,
-        platform=_platform(),
+        platform=versions(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-
-
-def _platform() -> dict[str, str]:
-    return {"python": platform.python_version(), "numpy": np.__version__, "onnx": version("onnx")}
 
 
 def _recorded_ids(path: Path, header: RunHeader) -> frozenset[str]:
