@@ -16,6 +16,7 @@ from tconv.execution.run import RunSettings, Selection, run
 from tconv.gate.assessment import assessed
 from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
+from tconv.records.shards import Shards
 from tconv.reports import html, junit, terminal
 
 _ALL = "all"
@@ -51,6 +52,9 @@ _ALL = "all"
     show_default=True,
     help="Ask each case so often; answers that differ are unstable.",
 )
+@click.option(
+    "--shard", default=None, metavar="I/N", help="Run the I-th of N parts; 'tconv report' joins the records of all."
+)
 @options.output
 @click.option("--resume", is_flag=True, help="Go on with the records of the same run.")
 @options.strict
@@ -66,6 +70,7 @@ def command(
     dask: str | None,
     timeout: float,
     repeat: int,
+    shard: str | None,
     output: Path,
     *,
     resume: bool,
@@ -86,7 +91,7 @@ def command(
     jobs = _jobs(jobs, dask)
     backends = tuple(names()) if everyone else backends
     corpus = Corpus.load(cases)
-    selection = Selection(corpus, tier, patterns, str(cases or ""))
+    selection = Selection(corpus, tier, patterns, str(cases or ""), Shards.parse(shard) if shard else None)
     # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
     selection.cases()
     waiver_files = {backend: chosen(waivers, backend) for backend in backends}

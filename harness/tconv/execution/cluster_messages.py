@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from tconv.records import machine_facts
 from tconv.records.record_file import BackendHeader  # noqa: TC001 - pydantic reads the annotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-MAY_DIFFER = ("processor", "cores", "memory")
-"""Facts of machines that workers need not share: no waiver asks for them, and none is a vector extension."""
 
 
 class Order(BaseModel):
@@ -65,7 +63,7 @@ def differences(introductions: Mapping[str, Introduction]) -> list[str]:
     return [
         f"{name} is {', '.join(f'{text!r} on {worker}' for text, worker in by_text.items())}"
         for name in names
-        if not name.endswith(tuple(f"machine.{fact}" for fact in MAY_DIFFER))
+        if not name.endswith(tuple(f"machine.{fact}" for fact in machine_facts.MAY_DIFFER))
         and len(by_text := {facts.get(name, ""): worker for worker, facts in reversed(told.items())}) > 1
     ]
 
@@ -73,11 +71,7 @@ def differences(introductions: Mapping[str, Introduction]) -> list[str]:
 def joined(introductions: Sequence[Introduction]) -> Introduction:
     """Return the introduction of workers that do not differ; where machines may differ, it has the facts of all."""
     first = introductions[0]
-    machines = [introduction.backend.machine for introduction in introductions]
-    machine = {
-        name: " | ".join(sorted({machine[name] for machine in machines if name in machine}))
-        for name in dict.fromkeys(name for machine in machines for name in machine)
-    }
+    machine = machine_facts.joined([introduction.backend.machine for introduction in introductions])
     return first.model_copy(update={"backend": first.backend.model_copy(update={"machine": machine})})
 
 

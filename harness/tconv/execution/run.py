@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.execution.cluster import Cluster
     from tconv.records.record_file import Line
+    from tconv.records.shards import Shards
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +37,27 @@ class Selection:
         tier: smoke, gate or full.
         patterns: any of which a case must match; none means all.
         path: the path of the corpus as the user wrote it; empty for tconv's own.
+        shard: which part of the selection is run; None for all of it.
     """
 
     corpus: Corpus
     tier: Tier = "gate"
     patterns: tuple[str, ...] = ()
     path: str = ""
+    shard: Shards | None = None
 
     @property
     def name(self) -> str:
         """A part of the file names of a run with patterns, so that it does not replace the files of the whole."""
         words = "|".join(self.patterns)
-        return f"selection-{blake2b(words.encode(), digest_size=4).hexdigest()}" if words else ""
+        name = f"selection-{blake2b(words.encode(), digest_size=4).hexdigest()}" if words else ""
+        return "-".join(filter(None, (name, self.shard.name if self.shard else "")))
 
     def cases(self) -> list[Case]:
         """Return the cases.
 
         Raises:
-            UsageError: a pattern matches none, or the tier has none.
+            UsageError: a pattern matches none, or the tier or the shard has none.
         """
         selected = {case.id: case for case in self.corpus.cases(self.tier, self.patterns)}
         for text in self.patterns:
@@ -67,7 +71,13 @@ class Selection:
             selected |= matching
         if not selected:
             raise UsageError(f"the {self.tier} tier must have a case (got none); choose another with --tier")
-        return list(selected.values())
+        if self.shard is None:
+            return list(selected.values())
+        if not (part := list(self.shard.of(selected.values()))):
+            raise UsageError(
+                f"--shard i/n must have a case (got {self.shard} of {len(selected)} cases); take a smaller n"
+            )
+        return part
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +171,7 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         corpus=selection.corpus.digest,
         path=selection.path,
         cases=cases,
+        shard=str(selection.shard or ""),
         timeout=settings.timeout,
         repeat=settings.repeat,
         platform=versions(),

@@ -162,6 +162,8 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     yield "Tier", header.tier
     if header.patterns:
         yield "Patterns", "  ".join(header.patterns)
+    if header.shard:
+        yield "Shard", header.shard
     yield "Cases", _recorded(len(run.records), header.cases)
     yield "In the backend", f"{sum(record.seconds for record in run.records):.1f} s"
     yield "Started", header.started
