@@ -647,3 +647,23 @@ class Various(_Troubled):
         sys.stderr.write("stack smashing detected\n")
         sys.stderr.flush()
         os.abort()
+
+
+class SlowAndVarious(Various):
+    """Various, in its own time."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Wait, then do what belongs to the stride."""
+        time.sleep(0.05)
+        return super().run(call, arrays)
+
+
+class EndsItsParent(Right):
+    """Right, but for a call that ends the process above: of a cluster, that is the dask worker."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or end the process above and wait for what comes of it."""
+        if troubled(call) and arrays["x"].shape[-1] == 3:
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(1)
+        return super().run(call, arrays)

@@ -154,7 +154,7 @@ class Cluster:
                 introductions[worker] = introduction
         agreed = joined(list(introductions.values()))
         own = agreed.model_copy(update={"tconv": __version__, "platform": versions()})
-        if differing := differences({"this machine": own, **introductions}):
+        if differing := differences(introductions) or differences({"this machine": own, "the workers": agreed}):
             raise ClusterError(f"every dask worker must judge alike ({'; '.join(differing)})")
         return agreed
 

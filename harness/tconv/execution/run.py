@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from tconv import __version__
 from tconv.cases.patterns import parse
-from tconv.errors import FileError, UsageError, writing
+from tconv.errors import ClusterError, FileError, UsageError, writing
 from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
@@ -115,6 +115,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
 
     Raises:
         BackendMissing: the backend is not there or does not start.
+        ClusterError: the cluster is not there, or its workers would not judge alike.
         UsageError: the backend does not speak the dialect.
         FileError: the record file to be resumed is of another run, or it cannot be written.
     """
@@ -145,7 +146,7 @@ def _pool(assignment: Assignment, settings: RunSettings) -> Pool | Cluster:
         from tconv.execution.cluster import Cluster  # noqa: PLC0415 - dask is an extra
     except ImportError as error:
         remedy = "install it with: pip install 'tconv-conformance[dask]'"
-        raise UsageError(f"--dask must have dask and distributed installed (got: {error}); {remedy}") from error
+        raise ClusterError(f"--dask must have dask and distributed installed (got: {error}); {remedy}") from error
     return Cluster(settings.dask, assignment, settings.timeout)
 
 
