@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -144,22 +145,31 @@ class Processes:
             return subprocess.Popen(
                 command,
                 cwd=self._folder,
-                env=environment(**self._more, **more),
+                env=environment(TMPDIR=str(self._folder), **self._more, **more),
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
+
+    def await_workers(self) -> None:
+        """Wait until the scheduler knows all workers that were started."""
+        while self.log("scheduler").count("Register worker") < len(self.workers):
+            sleep(0.05)
 
     def log(self, what: str) -> str:
         """Return what the scheduler or the workers have printed."""
         return (self._folder / f"{what}.log").read_text(encoding="utf-8")
 
     def close(self) -> None:
-        """End all of them."""
+        """End all of them, the scheduler last."""
         for process in (*self.workers, self._scheduler):
             process.terminate()
-        for process in (*self.workers, self._scheduler):
-            process.wait()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                # A dask worker whose peers end at the same time may wait for them for ever.
+                process.kill()
+                process.wait()
 
 
 @contextmanager
@@ -170,24 +180,24 @@ def processes(folder: Path, workers: int = 2, *options: str, **more: str) -> Ite
     try:
         for _ in range(workers):
             cluster.worker(*options)
+        cluster.await_workers()
         yield cluster
     finally:
         cluster.close()
 
 
-def pools_below(process: int) -> list[int]:
-    """Return the workers of pools that are children of a process, by how multiprocessing starts them."""
+def pools_below(folder: Path) -> list[int]:
+    """Return the workers of pools whose logs, where what they print goes, are below a folder."""
     found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
             try:
-                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-                command = (folder / "cmdline").read_bytes()
+                log = (process / "fd" / "1").readlink()
             except OSError:
-                # It has ended since.
+                # It has ended since, or is another user's.
                 continue
-            if parent == process and b"spawn_main" in command:
-                found.append(int(folder.name))
+            if log.is_relative_to(folder) and re.fullmatch(r"worker-\d+\.log", log.name):
+                found.append(int(process.name))
     return found
 
 
@@ -196,18 +206,10 @@ def answered(coroutine: Any) -> Reply:  # noqa: ANN401 - a coroutine of any kind
     return Reply.model_validate_json(asyncio.run(coroutine))
 
 
-def alive(process: int) -> bool:
-    """Return whether a process runs."""
-    try:
-        return (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def ended(process: int) -> bool:
-    """Return whether a process ends within a while."""
+def none_is_left(folder: Path) -> bool:
+    """Return whether all workers of pools below a folder end within a while."""
     for _ in range(500):
-        if not alive(process):
+        if not pools_below(folder):
             return True
         sleep(0.02)
     return False

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from dataclasses import replace
 from time import sleep
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import made_cluster
-from made_cluster import Client, agreed, answered, ended, introduction, pools_below, processes
+from made_cluster import Client, agreed, answered, introduction, none_is_left, pools_below, processes
 from small_corpus import HEAD, TIMEOUT, environment, records, tconv, written
 from tconv import __version__
 from tconv.corpus import Corpus
@@ -24,9 +25,8 @@ from tconv.dialects import DIALECTS
 from tconv.errors import BackendLost, BackendMissing, ClusterError, TconvError, UsageError
 from tconv.execution import cluster, dask_worker
 from tconv.execution.cluster import Cluster
-from tconv.execution.cluster_messages import Order, Reply, differences, joined
-from tconv.execution.pool import CHUNK
-from tconv.execution.worker import CASES, Assignment
+from tconv.execution.cluster_messages import CASES, Order, Reply, differences, joined
+from tconv.execution.worker import Assignment
 from tconv.records import artifacts
 from tconv.records.record_file import read
 from wrong_backends import LOG, TROUBLE
@@ -248,9 +248,10 @@ def test_a_dialect_of_the_callers_own_is_refused() -> None:
 
 
 @pytest.fixture
-def order() -> Iterator[Order]:
-    """Return an order whose pools are ended afterwards."""
-    order = Order(run="a-run", backend="wrong_backends:PadsSwapped", dialect=None, timeout=TIMEOUT, repeat=1)
+def order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Order]:
+    """Return an order whose pools are ended afterwards; what they write is below the test's folder."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    order = Order(run="a-run", dialect=None, timeout=TIMEOUT, settings={"backend": "wrong_backends:PadsSwapped"})
     yield order
     dask_worker._close([order.run])
     dask_worker._ended.clear()
@@ -285,13 +286,13 @@ def test_a_worker_keeps_its_pool_until_the_run_ends(order: Order, tmp_path: Path
     assert reply.artifacts.keys() == named
     assert chunk_reply(order, said, chunk).artifacts == reply.artifacts
     assert dask_worker._idle[order.run] == [pool]
-    assert pools_below(os.getpid())
+    assert pools_below(tmp_path)
     end(order.run)
     assert order.run not in dask_worker._idle
-    assert not pools_below(os.getpid())
+    assert not pools_below(tmp_path)
     error = chunk_reply(order, said, chunk).error
     assert error == ("ClusterError", "the run has ended")
-    assert not pools_below(os.getpid())
+    assert not pools_below(tmp_path)
 
 
 def end(run: str) -> None:
@@ -314,7 +315,7 @@ def test_large_artifacts_cut_a_chunk_short(order: Order, tmp_path: Path, monkeyp
     said = answered(dask_worker.introduce(json_of(order))).introduction
     asked = cases(tmp_path, PADDED)
     reply = chunk_reply(order, said, asked)
-    assert len(reply.lines) == len(reply.artifacts) == CHUNK < len(asked)
+    assert len(reply.lines) == len(reply.artifacts) == dask_worker.PART < len(asked)
 
 
 def test_a_worker_that_comes_later_and_differs_refuses(order: Order, tmp_path: Path) -> None:
@@ -323,12 +324,12 @@ def test_a_worker_that_comes_later_and_differs_refuses(order: Order, tmp_path: P
     assert reply.error is not None
     assert reply.error[0] == "ClusterError"
     assert "backend.name is 'PadsSwapped' on " in reply.error[1]
-    assert not pools_below(os.getpid())
+    assert not pools_below(tmp_path)
 
 
 def test_a_backend_that_is_not_there_is_told(order: Order) -> None:
     """By the error that a local run has."""
-    missing = order.model_copy(update={"backend": "wrong_backends:Nobody"})
+    missing = order.model_copy(update={"settings": {"backend": "wrong_backends:Nobody"}})
     error = answered(dask_worker.introduce(json_of(missing))).error
     assert error is not None
     assert error[0] == "BackendMissing"
@@ -369,19 +370,17 @@ def test_a_cluster_that_loses_a_worker_gives_the_records_of_a_local_run(tmp_path
     local = records("SlowAndVarious", tmp_path, text)
     with processes(tmp_path / "cluster", 2, "--no-nanny") as cluster_:
         process, path = started_on(cluster_.address, tmp_path, "SlowAndVarious", 10)
-        victim = cluster_.workers[0].pid
-        below = pools_below(victim)
-        assert below
-        os.kill(victim, signal.SIGKILL)
+        assert pools_below(tmp_path)
+        os.kill(cluster_.workers[0].pid, signal.SIGKILL)
         out, err = process.communicate()
         assert process.returncode == 1, err
         assert "Traceback" not in out + err
+        assert none_is_left(tmp_path)
     assert bodies(path) == bodies(local)
     assert read(path).header.continues(read(local).header)
     files = {file.name: file.read_bytes() for file in (path.parent / "artifacts").iterdir()}
     assert files == {file.name: file.read_bytes() for file in (local.parent / "artifacts").iterdir()}
     assert files
-    assert all(map(ended, below))
 
 
 def test_a_case_that_ends_the_dask_worker_itself_has_died(tmp_path: Path) -> None:
@@ -403,15 +402,14 @@ def test_ctrl_c_leaves_nothing_on_the_cluster_and_the_run_can_be_resumed(tmp_pat
     asked, log = cases(tmp_path), tmp_path / "log"
     with processes(tmp_path / "cluster", 2, "--no-nanny", **{LOG: str(log)}) as cluster_:
         process, path = started_on(cluster_.address, tmp_path, "Slow", 10)
-        below = [pool for worker in cluster_.workers for pool in pools_below(worker.pid)]
-        assert len(below) == 2
+        assert len(pools_below(tmp_path)) == 2
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
         assert process.returncode == 130
         words = "interrupted; a run goes on from here by the same command with --resume"
         assert err.splitlines()[-1] == f"tconv: {words}"
         assert "Traceback" not in err
-        assert all(map(ended, below))
+        assert none_is_left(tmp_path)
         before = len(read(path).records)
         assert 0 < before < len(asked)
         log.unlink()
@@ -426,8 +424,7 @@ def test_workers_with_other_kernels_are_refused_before_the_first_case(tmp_path: 
     cases(tmp_path)
     with processes(tmp_path / "cluster", 1, "--no-nanny") as cluster_:
         cluster_.worker("--no-nanny", ONEDNN_MAX_CPU_ISA="AVX2")
-        while cluster_.log("worker").count("Registered to") < 2:
-            sleep(0.05)
+        cluster_.await_workers()
         done = run_on(cluster_.address, tmp_path, "Right")
         assert done.returncode == 3
         assert "every dask worker must judge alike (backend.environment.ONEDNN_MAX_CPU_ISA is" in done.stderr

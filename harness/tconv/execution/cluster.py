@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from itertools import islice
 from math import inf
 from operator import length_hint
@@ -33,9 +34,8 @@ from tconv.errors import (
     writing,
 )
 from tconv.execution import dask_worker
-from tconv.execution.cluster_messages import Introduction, Order, Reply, differences, joined
+from tconv.execution.cluster_messages import CASES, Introduction, Order, Reply, differences, joined
 from tconv.execution.versions import versions
-from tconv.execution.worker import CASES, Assignment
 from tconv.records import artifacts
 from tconv.records.record_file import Line, Record
 from tconv.verdict import kinds as ver
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from distributed import Future
 
     from tconv.cases.case import Case
+    from tconv.execution.worker import Assignment
 
     Chunk = list[Case]
 
@@ -59,6 +60,8 @@ _CONNECT_SECONDS = 10
 _WORKER_SECONDS = 30.0
 """How long no dask worker may be there."""
 _COUNT_SECONDS = 5.0
+_OF_A_MACHINE = ("dialect", "folder", "log", "environment")
+"""Fields of an assignment that a dask worker sets itself."""
 _ERRORS = {error.__name__: error for error in (BackendMissing, BackendLost, DialectError, ClusterError)}
 """What a worker may report; anything else is a failure of tconv itself."""
 
@@ -87,10 +90,9 @@ class Cluster:
         self._address, self._folder = address, assignment.folder
         self._order = Order(
             run=uuid.uuid4().hex,
-            backend=assignment.backend,
             dialect=dialect.name if dialect else None,
             timeout=timeout,
-            repeat=assignment.repeat,
+            settings={f.name: getattr(assignment, f.name) for f in fields(assignment) if f.name not in _OF_A_MACHINE},
         )
         self._tasks = 0
         self._counted, self._threads = -inf, 1

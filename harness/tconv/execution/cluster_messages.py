@@ -6,8 +6,9 @@ import platform
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
+from tconv.cases.case import Case
 from tconv.records import machine_facts
 from tconv.records.record_file import BackendHeader  # noqa: TC001 - pydantic reads the annotation
 
@@ -15,16 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
+CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
+
+
 class Order(BaseModel):
-    """What a run asks of every dask worker; `run` is a word that no other run has."""
+    """What a run asks of every dask worker.
+
+    `run` is a word that no other run has. `settings` are fields of an `Assignment` that are the same on all machines.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     run: str
-    backend: str
     dialect: str | None
     timeout: float
-    repeat: int
+    settings: dict[str, Any]
 
 
 class Introduction(BaseModel):

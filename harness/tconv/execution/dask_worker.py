@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from tconv import __version__
 from tconv.dialects import dialect_named
 from tconv.errors import ClusterError, TconvError
-from tconv.execution.cluster_messages import Introduction, Order, Reply, differences, here
-from tconv.execution.pool import CHUNK, Pool
+from tconv.execution.cluster_messages import CASES, Introduction, Order, Reply, differences, here
+from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
-from tconv.execution.worker import CASES, Assignment
+from tconv.execution.worker import Assignment
 from tconv.records import artifacts
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
 
+PART = 32
+"""Cases after which the artifacts of a reply are weighed."""
 MOST_BYTES = 2**25
 """Bytes of artifacts in a reply after which no further cases are run for it."""
 
@@ -51,7 +53,7 @@ class LocalPool:
         current_process().daemon = False
         self._folder = TemporaryDirectory(prefix="tconv-")
         dialect = dialect_named(order.dialect) if order.dialect else None
-        assignment = Assignment(order.backend, dialect, self._folder.name, "", order.repeat)
+        assignment = Assignment(dialect=dialect, folder=self._folder.name, log="", **order.settings)
         try:
             self._pool = Pool(assignment, 1, order.timeout)
         except BaseException:
@@ -65,8 +67,8 @@ class LocalPool:
         """Run cases, as many as the artifacts of one reply allow, and return their lines and artifacts."""
         lines: list[tuple[str, str]] = []
         arrays: dict[str, bytes] = {}
-        for start in range(0, len(cases), CHUNK):
-            for line in self._pool.run(cases[start : start + CHUNK]):
+        for start in range(0, len(cases), PART):
+            for line in self._pool.run(cases[start : start + PART]):
                 if ended():
                     raise ClusterError("the run has ended")
                 lines.append((line.case, line.text))
