@@ -16,9 +16,8 @@ from distributed import KilledWorker
 
 from small_corpus import environment
 from tconv import __version__
-from tconv.execution.cluster_messages import Introduction, Order, Reply
+from tconv.execution.cluster_messages import CASES, Introduction, Order, Reply
 from tconv.execution.versions import versions
-from tconv.execution.worker import CASES
 from tconv.records.record_file import BackendHeader, Line, Record
 from tconv.verdict import kinds as ver
 
