@@ -165,9 +165,7 @@ def starts(corpus: Corpus, rounds: int) -> dict[str, dict[str, float]]:
 
 def python(*arguments: str) -> str:
     """Run this Python, and return what it prints."""
-    return subprocess.run(  # noqa: S603 - this Python, with arguments of this file
-        [sys.executable, *arguments], check=True, capture_output=True, text=True
-    ).stdout
+    return subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True).stdout
 
 
 def show(figures: dict[str, Any]) -> None:

@@ -74,6 +74,12 @@ class BackendLost(BackendMissing):
     """A backend was there, and does not start again after it died."""
 
 
+class ClusterError(TconvError):
+    """A cluster cannot be had, its workers would not judge alike, or none of them is left."""
+
+    exit_code = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A constraint that does not hold.

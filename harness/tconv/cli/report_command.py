@@ -21,10 +21,14 @@ from tconv.reports import html, terminal
 )
 def command(
     records: tuple[Path, ...], cases: Path | None, waivers: str | None, page: Path | None, *, strict: bool
-) -> None:
-    """Make the HTML page of RECORDS and print their totals."""
+) -> int:
+    """Make the HTML page of RECORDS and print their totals.
+
+    The shards of one run are joined; exit with 1 where one is missing.
+    """
     assessments, _ = assessed_files(records, cases, waivers, strict=strict)
     destination = page or records[0].parent / "index.html"
     html.write(assessments, destination)
     for assessment in assessments:
         terminal.show(assessment, destination)
+    return int(any(assessment.run.header.shard for assessment in assessments))

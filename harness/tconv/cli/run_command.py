@@ -18,6 +18,7 @@ from tconv.execution.selection import Selection
 from tconv.gate.assessment import assessed
 from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
+from tconv.records.shards import Shards
 from tconv.reports import html, junit, terminal
 
 _ALL = "all"
@@ -38,7 +39,10 @@ _ALL = "all"
 @options.cases
 @options.waivers
 @click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
+    "-j", "--jobs", type=click.IntRange(1, 256), default=None, help="Worker processes; default: one for each core."
+)
+@click.option(
+    "--dask", default=None, metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
 )
 @click.option(
     "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
@@ -56,6 +60,9 @@ _ALL = "all"
     default=None,
     help=f"Ask so many valid cases in one model; default: 1, and {WORTHWHILE} in the tiers full and exhaustive.",
 )
+@click.option(
+    "--shard", default=None, metavar="I/N", help="Run the I-th of N parts; 'tconv report' joins the records of all."
+)
 @options.output
 @click.option("--resume", is_flag=True, help="Go on with the records of the same run.")
 @options.strict
@@ -67,10 +74,12 @@ def command(
     tier: Tier,
     cases: Path | None,
     waivers: str | None,
-    jobs: int,
+    jobs: int | None,
+    dask: str | None,
     timeout: float,
     repeat: int,
     together: int | None,
+    shard: str | None,
     output: Path,
     *,
     resume: bool,
@@ -89,15 +98,18 @@ def command(
         raise UsageError(f"--backend must be '{_ALL}', or names (got {', '.join(backends)})")
     if everyone and waivers not in (None, "none"):
         raise UsageError(f"--waivers FILE is of one backend: it must not go with --backend {_ALL}")
+    jobs = _jobs(jobs, dask)
     backends = tuple(names()) if everyone else backends
     corpus = Corpus.load(cases)
-    selection = Selection(corpus, tier, patterns, str(cases or ""))
+    selection = Selection(corpus, tier, patterns, str(cases or ""), Shards.parse(shard) if shard else None)
     # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
     _ = selection.count
     waiver_files = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
     for backend in backends:
-        settings = RunSettings(backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat, together)
+        settings = RunSettings(
+            backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat, together, dask
+        )
         try:
             with showing(backend) as progress:
                 path = run(selection, settings, progress)
@@ -128,3 +140,9 @@ def _company(together: int | None, tier: Tier, repeat: int) -> int:
     if together > 1 and repeat > 1:
         raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {together})")
     return together
+
+
+def _jobs(jobs: int | None, dask: str | None) -> int:
+    if dask is not None and jobs is not None:
+        raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
+    return jobs or os.cpu_count() or 1

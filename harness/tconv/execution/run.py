@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import platform
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal, TextIO
 
-import numpy as np
-
 from tconv import __version__
-from tconv.errors import FileError, writing
+from tconv.errors import ClusterError, FileError, writing
 from tconv.execution.cell_counts import CellCounts
 from tconv.execution.pool import Pool
+from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
 from tconv.records.cells import START
 from tconv.records.record_file import RunHeader, header_line, read
@@ -25,6 +22,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
     from tconv.records.record_file import Line, Run
 
@@ -42,6 +40,7 @@ class RunSettings:
         resume: whether to go on with a record file whose header is equal.
         repeat: how often each case is run.
         together: how many cases are asked in company at most.
+        dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
     """
 
     backend: str
@@ -52,6 +51,7 @@ class RunSettings:
     resume: bool = False
     repeat: int = 1
     together: int = 1
+    dask: str | None = None
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
@@ -64,6 +64,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
 
     Raises:
         BackendMissing: the backend is not there or does not start.
+        ClusterError: the cluster is not there, or its workers would not judge alike.
         UsageError: the backend does not speak the dialect.
         FileError: the record file to be resumed is of another run, or it cannot be written.
     """
@@ -72,7 +73,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
         settings.output.mkdir(parents=True, exist_ok=True)
     folder = str(settings.output.resolve())
     assignment = Assignment(settings.backend, settings.dialect, folder, "", settings.repeat, together=settings.together)
-    with Pool(assignment, settings.jobs, settings.timeout) as pool:
+    with _pool(assignment, settings) as pool:
         header = _header(selection, settings, pool, total)
         path = settings.output / record_name(header, selection.name)
         recorded = _recorded(path, header) if settings.resume else None
@@ -100,6 +101,17 @@ def _remaining(selection: Selection, recorded: Run | None) -> Iterator[Case]:
     return (case for case in selection.stream() if case.id not in done and cell(case.id) not in counted)
 
 
+def _pool(assignment: Assignment, settings: RunSettings) -> Pool | Cluster:
+    if settings.dask is None:
+        return Pool(assignment, settings.jobs, settings.timeout)
+    try:
+        from tconv.execution.cluster import Cluster  # noqa: PLC0415 - dask is an extra
+    except ImportError as error:
+        remedy = "install it with: pip install 'tconv-conformance[dask]'"
+        raise ClusterError(f"--dask must have dask and distributed installed (got: {error}); {remedy}") from error
+    return Cluster(settings.dask, assignment, settings.timeout)
+
+
 def record_name(header: RunHeader, selection: str = "") -> str:
     """Return the name of the record file: backend, version, dialect, and the selection where it is a part."""
     words = f"{header.backend.name}-{header.backend.version}-{header.dialect.replace('/', '-')}"
@@ -112,7 +124,7 @@ def _open(path: Path, mode: Literal["a", "w"]) -> TextIO:
         return path.open(mode, encoding="utf-8", buffering=1)
 
 
-def _header(selection: Selection, settings: RunSettings, pool: Pool, cases: int) -> RunHeader:
+def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, cases: int) -> RunHeader:
     return RunHeader(
         tconv=__version__,
         backend=pool.backend,
@@ -122,16 +134,13 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool, cases: int)
         corpus=selection.corpus.digest,
         path=selection.path,
         cases=cases,
+        shard=str(selection.shard or ""),
         timeout=settings.timeout,
         repeat=settings.repeat,
         together=settings.together,
-        platform=_platform(),
+        platform=versions(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-
-
-def _platform() -> dict[str, str]:
-    return {"python": platform.python_version(), "numpy": np.__version__, "onnx": version("onnx")}
 
 
 def _recorded(path: Path, header: RunHeader) -> Run | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tconv.errors import UsageError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
+    from tconv.records.shards import Shards
 
 
 @dataclass(frozen=True)
@@ -25,49 +27,56 @@ class Selection:
         tier: smoke, gate, full or exhaustive.
         patterns: any of which a case must match; none means all.
         path: the path of the corpus as the user wrote it; empty for tconv's own.
+        shard: which part of the selection is run; None for all of it.
     """
 
     corpus: Corpus
     tier: Tier = "gate"
     patterns: tuple[str, ...] = ()
     path: str = ""
+    shard: Shards | None = None
 
     @property
     def name(self) -> str:
         """A part of the file names of a run with patterns, so that it does not replace the files of the whole."""
         words = "|".join(self.patterns)
-        return f"selection-{blake2b(words.encode(), digest_size=4).hexdigest()}" if words else ""
+        name = f"selection-{blake2b(words.encode(), digest_size=4).hexdigest()}" if words else ""
+        return "-".join(filter(None, (name, self.shard.name if self.shard else "")))
 
     @cached_property
     def count(self) -> int:
         """How many cases there are.
 
         Raises:
-            UsageError: a pattern matches none, or the tier has none.
+            UsageError: a pattern matches none, or the tier or the shard has none.
         """
         count = sum(self.corpus.count(tier, patterns) for tier, patterns in self._parts)
         if not count:
             raise UsageError(f"the {self.tier} tier must have a case (got none); choose another with --tier")
-        return count
+        if self.shard is None:
+            return count
+        if part := sum(1 for _ in self.shard.of(range(count))):
+            return part
+        raise UsageError(f"--shard i/n must have a case (got {self.shard} of {count} cases); take a smaller n")
 
     def stream(self) -> Iterator[Case]:
-        """Yield the cases; those of a cell follow each other.
+        """Return the cases; those of a cell follow each other.
 
         Raises:
             UsageError: a pattern matches none.
         """
-        for tier, patterns in self._parts:
-            yield from self.corpus.cases(tier, patterns)
+        cases = chain.from_iterable(self.corpus.cases(tier, patterns) for tier, patterns in self._parts)
+        return iter(cases if self.shard is None else self.shard.of(cases))
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids of the cases, without making them.
+        """Return the ids of the cases, without making them.
 
         Raises:
             UsageError: a pattern matches none, or the tier has none.
         """
-        if self.count:
-            for tier, patterns in self._parts:
-                yield from self.corpus.ids(tier, patterns)
+        parts = self._parts if self.count else ()
+        ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
+        return iter(ids if self.shard is None else self.shard.of(ids))
 
     def cases(self) -> list[Case]:
         """Return the cases of a selection that is not large.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +14,7 @@ from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.trust import untrusted
 from tconv.gate.waivers import active_waivers, chosen, waivers_elsewhere
 from tconv.records.record_file import read
+from tconv.records.shards import Shards, merged
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -152,6 +153,9 @@ class Assessment:
                 f"a process died in {len(self.harmed)} cases that do not die alone, such as {first.case} "
                 f"({first.harmed}): some earlier case has harmed it, and no waiver says which"
             )
+        if self.run.header.shard:
+            # What only other cases can show is for those who have all shards.
+            return reasons
         reasons += untrusted(self.judged, self.facts)
         if not self.counts[Status.PASSED]:
             reasons.append("not one case passed, so nothing was shown")
@@ -208,13 +212,17 @@ def assessed(run: Run, waivers: WaiverFile | None, corpus: Corpus, *, strict: bo
         strict: whether accepting an invalid model is a failure.
         own: whether the waivers were written for this corpus.
     """
-    return assess(run, waivers, corpus.facts, strict=strict, own=own, digest=corpus.digest, find=corpus.find)
+    # The cases that may settle a verdict of a shard are in the other shards.
+    find = None if run.header.shard else corpus.find
+    return assess(run, waivers, corpus.facts, strict=strict, own=own, digest=corpus.digest, find=find)
 
 
 def assessed_files(
     records: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool = False
 ) -> tuple[list[Assessment], Corpus]:
     """Return what the gate says of record files, each with the waivers of its backend, and the corpus of all.
+
+    The shards of one run are joined; where some are missing, the assessment is incomplete.
 
     Args:
         records: the files.
@@ -224,9 +232,13 @@ def assessed_files(
     """
     corpus = Corpus.load(cases)
     own = cases is None or waivers is not None
-    return [
+    assessments = [
         assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
-        for run in map(read, records)
+        for run in merged([*map(read, records)])
+    ]
+    return [
+        replace(assessment, incomplete=(*assessment.incomplete, *_missing(assessment.run)))
+        for assessment in assessments
     ], corpus
 
 
@@ -285,7 +297,7 @@ def _only_agreed(case_id: str, cells: Sequence[Cell], facts: Mapping[str, str]) 
 
 def _whole(run: Run) -> bool:
     """Return whether a run has the cases of the gate, by which its verdicts are settled."""
-    return not run.header.patterns and run.header.tier != "smoke"
+    return not run.header.patterns and run.header.tier != "smoke" and not run.header.shard
 
 
 def _harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
@@ -304,3 +316,11 @@ def _incomplete(run: Run, digest: str | None) -> Iterator[str]:
         yield f"{run.header.cases} cases must have a record (got {run.cases}); resume the run"
     if digest is not None and run.header.corpus != digest:
         yield f"the records must be of this corpus, {digest} (got {run.header.corpus}); run it again"
+
+
+def _missing(run: Run) -> Iterator[str]:
+    """Yield which shards of a run are not there."""
+    if run.header.shard:
+        shards = Shards.parse(run.header.shard)
+        numbers = ", ".join(map(str, shards.missing))
+        yield f"all {shards.count} shards must be there (missing: {numbers}); give the records of every shard"

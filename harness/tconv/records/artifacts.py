@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tconv.vocabulary import Array
@@ -19,6 +19,8 @@ FOLDER = "artifacts"
 """The folder beside the record file."""
 LARGEST_WRITTEN = 2**22
 """Elements of all arrays of one artifact; one that has more is not written."""
+_LARGEST_FILE = 8 * LARGEST_WRITTEN + 2**20
+"""Bytes of an artifact's file: its elements as float64, and as much as names and compression may add."""
 _NUMBERS = "fiub"
 _LONGEST = 200
 
@@ -37,13 +39,35 @@ def write(folder: Path, identity: Sequence[str], arrays: Mapping[str, Array]) ->
     """
     if sum(array.size for array in arrays.values()) > LARGEST_WRITTEN:
         return None
-    digest = blake2b("|".join(identity).encode(), digest_size=8).hexdigest()
-    path = folder / FOLDER / f"{digest}.npz"
+    path = folder / FOLDER / file_name(identity)
     path.parent.mkdir(parents=True, exist_ok=True)
     with np.errstate(invalid="ignore"):
         numbers = {name: array.astype(np.float64) for name, array in arrays.items()}
     np.savez_compressed(path, allow_pickle=False, **numbers)
     return f"{FOLDER}/{path.name}"
+
+
+def file_name(identity: Sequence[str]) -> str:
+    """Return the name of an artifact's file: a digest of backend, dialect and case id."""
+    return f"{blake2b('|'.join(identity).encode(), digest_size=8).hexdigest()}.npz"
+
+
+def moved_out(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the bytes of each artifact of a folder, and remove its file."""
+    for path in sorted((folder / FOLDER).glob("*.npz")):
+        yield path.name, path.read_bytes()
+        path.unlink()
+
+
+def moved_in(folder: Path, identity: Sequence[str], data: bytes) -> None:
+    """Write the bytes of an artifact that another machine has written; nothing where they are too many.
+
+    Its name is made of the identity here, so that no other machine chooses a path of this one.
+    """
+    if len(data) <= _LARGEST_FILE:
+        path = folder / FOLDER / file_name(identity)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
 
 
 def read(

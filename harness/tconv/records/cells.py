@@ -87,6 +87,20 @@ def digest_of(case_ids: Iterable[str]) -> str:
     return _digest(sum(map(_number, case_ids)))
 
 
+def summed(cells: Iterable[Cell]) -> list[Cell]:
+    """Return cells whose cases stand in several files, as one for each way to pass."""
+    sums: dict[tuple[str, str, Rule | None], Cell] = {}
+    for cell in cells:
+        key = cell.cell, cell.kind, cell.rule
+        if (other := sums.get(key)) is not None:
+            digest = _digest(int(cell.digest, 16) + int(other.digest, 16))
+            seconds = cell.seconds + other.seconds
+            sums[key] = Cell(cell.cell, cell.kind, cell.cases + other.cases, digest, cell.rule, seconds)
+        else:
+            sums[key] = cell
+    return list(sums.values())
+
+
 class Count:
     """The passes of one cell so far: of each way to pass how many, the sum of the ids' numbers, and seconds."""
 

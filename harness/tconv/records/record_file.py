@@ -54,7 +54,8 @@ class BackendHeader(BaseModel):
 class RunHeader(BaseModel):
     """What a run was. `resume` continues a file whose header is equal in all fields but `started` and `path`.
 
-    `path` is the value of --cases as it was typed; empty for tconv's own corpus.
+    `path` is the value of --cases as it was typed; empty for tconv's own corpus. `shard` is the part of the run that is
+    here, as `2/4`, and `cases` then counts that part; empty for the whole.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,6 +69,7 @@ class RunHeader(BaseModel):
     corpus: str
     path: str = ""
     cases: int
+    shard: Annotated[str, Field(pattern=r"^(\d+(,\d+)*/\d+)?$")] = ""
     timeout: float
     repeat: int = 1
     together: int = 1

@@ -50,6 +50,7 @@ def show(assessment: Assessment, page: Path | None) -> None:
         Text.assemble(
             (f"{header.backend.name} {header.backend.version}", "bold"),
             f"  {header.dialect}  {header.tier} tier  {assessment.run.cases} cases",
+            f"  shard {header.shard}" if header.shard else "",
         )
     )
     out.print(_totals(assessment))
@@ -108,6 +109,8 @@ def _notes(assessment: Assessment) -> Iterator[str]:
             f"a process that had run other cases died in {len(harmed)} that do not die alone, "
             f"such as {harmed[0].case} ({harmed[0].harmed}): some earlier case has harmed it"
         )
+    if assessment.run.header.shard:
+        yield "a shard is not judged by cases of other shards; 'tconv report' and 'tconv gate' join the records of all"
     environment = assessment.run.header.backend.environment
     if chosen := [f"{name}={environment[name]}" for name in VARIABLES if name in environment]:
         yield f"the environment chooses kernels: {', '.join(chosen)}"

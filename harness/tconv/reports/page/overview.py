@@ -164,6 +164,8 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     yield "Tier", header.tier
     if header.patterns:
         yield "Patterns", "  ".join(header.patterns)
+    if header.shard:
+        yield "Shard", header.shard
     yield "Cases", _recorded(run.cases, header.cases)
     if run.cells:
         counted = sum(cell.cases for cell in run.cells)

@@ -1,0 +1,138 @@
+"""What a run on a dask cluster costs, as a multiple of the same run on two local workers.
+
+A scheduler and two dask workers of a thread each are started here, as processes of their own. Then `tconv run --dask`
+and `tconv run -j 2` take turns, as whole commands. Counted are the wall clock, and the processor's time of all
+processes: of the cluster what they used meanwhile. On two cores the cluster's processes are in each other's way, so
+that the processor's time says more than the clock.
+
+dask's processes have clocks that cost something also where nothing is to do; it is printed as `idle`. With
+--slow-clocks they tick once a second, and dask's profiler and its nanny are off.
+
+Run `python bench/cluster.py [--tier T] [--rounds N] [--slow-clocks] [--small] [--json FILE]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter, sleep
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+WORKERS = 2
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+SLOW = {"DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+IDLE_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one run: of the clock, and of the processors in all processes."""
+
+    wall: float
+    processor: float
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="A run on two dask workers, as a multiple of one with -j 2.")
+    parser.add_argument("--tier", default="full", help="the tier that is run")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is run")
+    parser.add_argument("--slow-clocks", action="store_true", help="dask's clocks tick once a second; no nanny")
+    parser.add_argument("--small", action="store_true", help="one round of a few hundred cases: does it work at all?")
+    parser.add_argument("--json", type=Path, help="a file for the figures")
+    arguments = parser.parse_args()
+    what = ["dtypes/**", "--tier", "smoke"] if arguments.small else ["--tier", arguments.tier]
+    rounds = 1 if arguments.small else arguments.rounds
+    local, cluster = [], []
+    with tempfile.TemporaryDirectory() as name, dask(Path(name), slow=arguments.slow_clocks) as (address, processes):
+        # The first run is not counted: it reads files, and the workers import what stays.
+        measured(["dtypes/**", "--tier", "smoke", "--dask", address], processes)
+        idle = idling(processes)
+        for _ in range(rounds):
+            local.append(measured([*what, "-j", str(WORKERS)], []))
+            cluster.append(measured([*what, "--dask", address], processes))
+    ratios = {
+        "processor": [there.processor / here.processor for here, there in zip(local, cluster, strict=True)],
+        "wall": [there.wall / here.wall for here, there in zip(local, cluster, strict=True)],
+    }
+    for title, costs in ((f"-j {WORKERS}", local), ("--dask", cluster)):
+        wall, processor = (median(getattr(cost, kind) for cost in costs) for kind in ("wall", "processor"))
+        print(f"{title:8} wall {wall:7.2f} s   processor {processor:7.2f} s   median of {rounds}")
+    for kind, values in ratios.items():
+        print(
+            f"--dask / -j {WORKERS}, {kind:9} median {median(values):.3f}   from {min(values):.3f} to {max(values):.3f}"
+        )
+    print(f"idle     {idle:.3f} s of processor a second, in all processes of the cluster")
+    if arguments.json:
+        figures = {
+            "what": what,
+            "idle": idle,
+            "local": [*map(asdict, local)],
+            "cluster": [*map(asdict, cluster)],
+            "ratios": ratios,
+        }
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def dask(folder: Path, *, slow: bool) -> Iterator[tuple[str, list[psutil.Process]]]:
+    """Start a scheduler and its workers, and yield its address and their processes; end them afterwards."""
+    file = folder / "scheduler.json"
+    own = [sys.executable, "-m", "dask"]
+    where = ["--scheduler-file", str(file), "--no-dashboard"]
+    environment = os.environ | (SLOW if slow else {})
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        scheduler = [*own, "scheduler", "--host", "127.0.0.1", "--port", "0", *where]
+        started.append(subprocess.Popen(scheduler, cwd=folder, env=environment, **QUIET))
+        while not file.exists() or not file.read_text(encoding="utf-8"):
+            sleep(0.1)
+        worker = [*own, "worker", "--nthreads", "1", "--nworkers", "1", *where, *["--no-nanny"] * slow]
+        started += [subprocess.Popen(worker, cwd=folder, env=environment, **QUIET) for _ in range(WORKERS)]
+        yield json.loads(file.read_text(encoding="utf-8"))["address"], [psutil.Process(one.pid) for one in started]
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait()
+
+
+def measured(arguments: Sequence[str], others: Sequence[psutil.Process]) -> Cost:
+    """Run tconv in a process of its own and return what it cost, here and in other processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "tconv", "run", *arguments, "--output", folder]
+        before, started = sum(map(seconds, others)), perf_counter()
+        process = subprocess.Popen(command, **QUIET)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = perf_counter() - started
+    assert os.waitstatus_to_exitcode(status) in (0, 1), f"{' '.join(command)} must end with a verdict"
+    return Cost(wall, usage.ru_utime + usage.ru_stime + sum(map(seconds, others)) - before)
+
+
+def idling(processes: Sequence[psutil.Process]) -> float:
+    """Return the seconds of processor that processes take in a second without work."""
+    before = sum(map(seconds, processes))
+    sleep(IDLE_SECONDS)
+    return (sum(map(seconds, processes)) - before) / IDLE_SECONDS
+
+
+def seconds(process: psutil.Process) -> float:
+    """Return the processor's time of a process, of all below it, and of those of them that have ended."""
+    times = [member.cpu_times() for member in (process, *process.children(recursive=True))]
+    return sum(time.user + time.system + time.children_user + time.children_system for time in times)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""What a run and its dask workers tell each other: JSON in bytes. Nothing of ours is pickled."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from tconv.cases.case import Case
+from tconv.records import machine_facts
+from tconv.records.record_file import BackendHeader  # noqa: TC001 - pydantic reads the annotation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
+
+
+class Order(BaseModel):
+    """What a run asks of every dask worker.
+
+    `run` is a word that no other run has. `settings` are fields of an `Assignment` that are the same on all machines.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    run: str
+    dialect: str | None
+    timeout: float
+    settings: dict[str, Any]
+
+
+class Introduction(BaseModel):
+    """What a dask worker judges, and with what: all that a verdict depends on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tconv: str
+    platform: dict[str, str]
+    dialect: str
+    backend: BackendHeader
+
+
+class Reply(BaseModel):
+    """What a dask worker answers: an introduction, or lines by case and artifacts by file name, or an error.
+
+    `lines` may be fewer than the cases that were sent, where their artifacts are large; the others were not run.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
+
+    introduction: Introduction | None = None
+    lines: tuple[tuple[str, str], ...] = ()
+    artifacts: dict[str, bytes] = {}
+    error: tuple[str, str] | None = None
+
+
+def differences(introductions: Mapping[str, Introduction]) -> list[str]:
+    """Return a phrase for each fact in which workers differ that must be equal: who says what.
+
+    Args:
+        introductions: by the name of the worker.
+    """
+    told = {worker: dict(_facts(introduction.model_dump())) for worker, introduction in introductions.items()}
+    names = dict.fromkeys(name for facts in told.values() for name in facts)
+    return [
+        f"{name} is {', '.join(f'{text!r} on {worker}' for text, worker in by_text.items())}"
+        for name in names
+        if not name.endswith(tuple(f"machine.{fact}" for fact in machine_facts.MAY_DIFFER))
+        and len(by_text := {facts.get(name, ""): worker for worker, facts in reversed(told.items())}) > 1
+    ]
+
+
+def joined(introductions: Sequence[Introduction]) -> Introduction:
+    """Return the introduction of workers that do not differ; where machines may differ, it has the facts of all."""
+    first = introductions[0]
+    machine = machine_facts.joined([introduction.backend.machine for introduction in introductions])
+    return first.model_copy(update={"backend": first.backend.model_copy(update={"machine": machine})})
+
+
+def here() -> str:
+    """Return the name of this machine, for messages."""
+    return platform.node() or "a machine without a name"
+
+
+def _facts(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, part in value.items():
+        if isinstance(part, Mapping):
+            yield from _facts(part, f"{prefix}{name}.")
+        else:
+            yield prefix + name, str(part)

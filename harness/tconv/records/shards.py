@@ -1,0 +1,134 @@
+"""Shards: parts of one run, each with a record file of its own, and the run that they make together."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from tconv.errors import FileError, UsageError
+from tconv.records import machine_facts
+from tconv.records.artifacts import FOLDER
+from tconv.records.cells import summed
+from tconv.records.record_file import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tconv.records.record_file import Record, RunHeader
+
+_FORM = re.compile(r"(\d{1,6}(?:,\d{1,6})*)/(\d{1,6})")
+_IN_NAME = re.compile(r"-shard-[\d-]+(?=-of-\d+)")
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """Some shards of a run, written as `2/4` or `1,3/4`.
+
+    Attributes:
+        numbers: which, from 1.
+        count: of how many.
+    """
+
+    numbers: tuple[int, ...]
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the shards that a text names.
+
+        Raises:
+            UsageError: it names none.
+        """
+        form = _FORM.fullmatch(text)
+        numbers = tuple(sorted(set(map(int, form[1].split(","))))) if form else ()
+        if form is None or not all(1 <= number <= int(form[2]) for number in numbers):
+            raise UsageError(f"a shard must be i/n, with i from 1 to n (got {text!r})")
+        return cls(numbers, int(form[2]))
+
+    def __str__(self) -> str:
+        return f"{','.join(map(str, self.numbers))}/{self.count}"
+
+    @property
+    def name(self) -> str:
+        """A part of a record file's name."""
+        return f"shard-{'-'.join(map(str, self.numbers))}-of-{self.count}"
+
+    @property
+    def missing(self) -> list[int]:
+        """The numbers of the other shards."""
+        return [number for number in range(1, self.count + 1) if number not in self.numbers]
+
+    def of(self, items: Iterable[_Item]) -> Iterator[_Item]:
+        """Yield the items of these shards: they are dealt out in turn, so that each is in exactly one shard."""
+        return (item for position, item in enumerate(items) if position % self.count + 1 in self.numbers)
+
+
+def merged(runs: Sequence[Run]) -> list[Run]:
+    """Return runs with the shards of one run joined to one; what is no shard stays as it is.
+
+    Two shards are of one run where their headers say the same of all but the shard, the number of cases, the start, the
+    path and the machine. A fact in which the machines differ is left out, so that no waiver of some machines holds.
+    Where shards are missing, the joined header names those that are there.
+
+    Raises:
+        FileError: a shard, or a case, is there twice.
+    """
+    groups: dict[str, list[Run]] = {}
+    for position, run in enumerate(runs):
+        key = _identity(run.header) if run.header.shard else str(position)
+        groups.setdefault(key, []).append(run)
+    return [_joined(group) if group[0].header.shard else group[0] for group in groups.values()]
+
+
+def _identity(header: RunHeader) -> str:
+    backend = header.backend.model_copy(update={"machine": {}})
+    own = {"cases": 0, "started": "", "path": "", "backend": backend, "shard": f"/{Shards.parse(header.shard).count}"}
+    return header.model_copy(update=own).model_dump_json()
+
+
+def _joined(group: Sequence[Run]) -> Run:
+    by_number: dict[int, Run] = {}
+    for run in group:
+        for number in Shards.parse(run.header.shard).numbers:
+            if number in by_number:
+                other = by_number[number].path
+                raise FileError(run.path, f"must be another shard than {other} is (got shard {number} again)")
+            by_number[number] = run
+    folders = {run.path.parent for run in group}
+    folder = folders.pop() if len(folders) == 1 else Path(os.path.commonpath([path.absolute() for path in folders]))
+    records = [record for run in group for record in _in_folder(run, folder)]
+    if len({record.case for record in records}) != len(records):
+        raise FileError(group[0].path, "must have no case of another shard (got one); run the shards again")
+    path = group[0].path if len(group) == 1 else folder / _IN_NAME.sub("-shard-*", group[0].path.name)
+    shards = Shards(tuple(sorted(by_number)), Shards.parse(group[0].header.shard).count)
+    header = _joined_header([run.header for run in group], shards)
+    cells = summed(cell for run in group for cell in run.cells)
+    return Run(path, header, sorted(records, key=lambda record: record.case), cells)
+
+
+def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
+    machine = machine_facts.joined([header.backend.machine for header in headers])
+    return headers[0].model_copy(
+        update={
+            "backend": headers[0].backend.model_copy(update={"machine": machine}),
+            "cases": sum(header.cases for header in headers),
+            "started": min(header.started for header in headers),
+            "shard": str(shards) if shards.missing else "",
+        }
+    )
+
+
+def _in_folder(run: Run, folder: Path) -> Iterator[Record]:
+    """Yield a run's records with the paths of their artifacts from a folder that it may be below."""
+    if run.path.parent == folder:
+        yield from run.records
+        return
+    own = run.path.parent.absolute().relative_to(folder.absolute())
+    for record in run.records:
+        # Only the file's name: a path in a record must not lead out of its own folder.
+        artifact = record.artifact and (own / FOLDER / PurePath(record.artifact).name).as_posix()
+        yield replace(record, artifact=artifact)

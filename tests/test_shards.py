@@ -1,0 +1,231 @@
+"""Shards: each case is in one of them, and together they are judged as the whole run is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from made_records import AGREED, facts, header, waiver_file
+from made_records import waiver as waiver_of
+from small_corpus import HEAD, records, written
+from tconv.corpus import Corpus
+from tconv.errors import FileError, UsageError
+from tconv.gate.assessment import assess, assessed
+from tconv.records.record_file import Record, Run, read
+from tconv.records.shards import Shards, merged
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from small_corpus import Command
+    from tconv.gate.status import Judged
+
+GRID = f"""{HEAD}
+sweeps:
+  - name: grid
+    axes: {{spatial: [[2], [3], [4]], strides: [1, 2, 3, 7]}}
+"""
+
+
+@given(st.integers(1, 9), st.integers(0, 40))
+def test_every_case_is_in_exactly_one_shard(count: int, cases: int) -> None:
+    """Whatever their number; and the shards are as equal in size as can be."""
+    parts = [list(Shards((number,), count).of(range(cases))) for number in range(1, count + 1)]
+    assert sorted(case for part in parts for case in part) == list(range(cases))
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize("text", ["1/1", "2/4", "1,3/4"])
+def test_shards_are_read_as_they_are_written(text: str) -> None:
+    """One of them, or several."""
+    assert str(Shards.parse(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "0/2", "3/2", "1", "1/", "/2", "1/0", "-1/2", "a/b", "1,/2", "1/2 "])
+def test_what_names_no_shard_is_refused(text: str) -> None:
+    """With what it must be."""
+    with pytest.raises(UsageError, match="a shard must be i/n, with i from 1 to n"):
+        Shards.parse(text)
+
+
+def shards_of(run: Run, count: int) -> list[Run]:
+    """Return the shards that a run would have had, in files beside it."""
+    parts = []
+    for number in range(1, count + 1):
+        records = list(Shards((number,), count).of(run.records))
+        own = run.header.model_copy(update={"shard": f"{number}/{count}", "cases": len(records)})
+        parts.append(Run(Path(f"out/acme-shard-{number}-of-{count}.jsonl"), own, records))
+    return parts
+
+
+def made(verdicts: dict[str, ver.Verdict]) -> Run:
+    """Return a run that came to these verdicts."""
+    records = [Record(case, "acme", header().dialect, verdict, 0.25) for case, verdict in sorted(verdicts.items())]
+    return Run(Path("out/acme.jsonl"), header(cases=len(records)), records)
+
+
+WHOLE = made({f"a/b/c[s={n}]": AGREED if n % 3 else ver.RefusedValid(f"no {n}") for n in range(10)})
+
+
+@given(st.integers(1, 9), st.randoms())
+def test_all_shards_in_any_order_are_the_whole_run(count: int, random: object) -> None:
+    """Header, records and their order are those of a run that was never parted."""
+    parts = shards_of(WHOLE, count)
+    random.shuffle(parts)  # type: ignore[attr-defined] # a random.Random
+    (joined,) = merged(parts)
+    assert joined.header == WHOLE.header
+    assert joined.records == WHOLE.records
+
+
+def test_what_is_missing_stays_in_the_header() -> None:
+    """The joined header names the shards that are there, so that nobody takes them for the whole."""
+    first, _, third = shards_of(WHOLE, 3)
+    (joined,) = merged([third, first])
+    assert joined.header.shard == "1,3/3"
+    assert joined.header.cases == len(first.records) + len(third.records) == len(joined.records)
+
+
+def test_shards_of_different_runs_stay_apart() -> None:
+    """Another corpus, another number of shards, and a whole run are no parts of one run."""
+    (half, _), (third, _, _) = shards_of(WHOLE, 2), shards_of(WHOLE, 3)
+    other = replace(half, header=half.header.model_copy(update={"corpus": "sha256:1"}))
+    assert [run.header.shard for run in merged([half, WHOLE, third, other, WHOLE])] == ["1/2", "", "1/3", "1/2", ""]
+
+
+def test_a_shard_that_is_there_twice_is_refused() -> None:
+    """Its cases would count twice; the message names both files."""
+    first, second = shards_of(WHOLE, 2)
+    again = replace(first, path=Path("again.jsonl"))
+    with pytest.raises(FileError, match=r"^again\.jsonl: must be another shard than out/acme-shard-1-of-2\.jsonl is"):
+        merged([first, second, again])
+
+
+def test_a_fact_in_which_the_machines_differ_is_not_in_the_whole() -> None:
+    """No waiver of some machines must hold for cases that ran on others; how many cores there are is told."""
+    machines = (
+        {"simd": "avx2", "cores": "2", "system": "Linux"},
+        {"simd": "avx2 avx512f", "cores": "4", "system": "Linux"},
+    )
+    parts = [
+        replace(
+            part,
+            header=part.header.model_copy(
+                update={"backend": part.header.backend.model_copy(update={"machine": machine})}
+            ),
+        )
+        for part, machine in zip(shards_of(WHOLE, 2), machines, strict=True)
+    ]
+    (joined,) = merged(parts)
+    assert joined.header.backend.machine == {"cores": "2 | 4", "system": "Linux"}
+
+
+def test_artifacts_are_found_from_the_folder_above(tmp_path: Path) -> None:
+    """Shards may lie in folders of their own; a path in a record leads into its own folder of artifacts only."""
+    first, second = shards_of(WHOLE, 2)
+    paths = "artifacts/0123.npz", "../../secret.npz"
+    for number, (part, artifact) in enumerate(zip((first, second), paths, strict=True)):
+        part.path = tmp_path / str(number) / part.path.name
+        part.records = [replace(part.records[0], artifact=artifact), *part.records[1:]]
+    (joined,) = merged([first, second])
+    assert joined.path.parent == tmp_path
+    found = {record.artifact for record in joined.records} - {None}
+    assert found == {"0/artifacts/0123.npz", "1/artifacts/secret.npz"}
+
+
+def run_shards(command: Command, count: int, *more: str) -> list[str]:
+    """Run every shard of `GRID` by the command and return the paths of the record files."""
+    for number in range(1, count + 1):
+        where = ("--cases", "small.yaml", "--backend", "wrong_backends:Right", "-j", "1", "--output", "out")
+        command("run", *where, "--shard", f"{number}/{count}", *more)
+    return [f"out/Right-1.0-onnx-ConvTranspose-22-shard-{n}-of-{count}.jsonl" for n in range(1, count + 1)]
+
+
+def test_the_command_parts_a_run_and_joins_it(command: Command, tmp_path: Path) -> None:
+    """Every shard has its file, with its part of the cases; the report of all has every case, and of some says so."""
+    corpus = Corpus.load(written(tmp_path, GRID))
+    paths = run_shards(command, 2)
+    runs = [read(tmp_path / path) for path in paths]
+    assert [run.header.shard for run in runs] == ["1/2", "2/2"]
+    assert [run.header.cases for run in runs] == [6, 6]
+    assert {record.case for run in runs for record in run.records} == {case.id for case in corpus.cases()}
+    whole = command("report", "--cases", "small.yaml", *paths)
+    assert whole.returncode == 0
+    assert "12 cases" in whole.stdout
+    assert "shard" not in whole.stdout.replace("shard-*-of-2", "")
+    some = command("report", "--cases", "small.yaml", paths[1])
+    assert some.returncode == 1
+    assert "red: all 2 shards must be there (missing: 1); give the records of every shard" in some.stdout
+    assert command("gate", "--cases", "small.yaml", *paths).returncode == 0
+    assert command("gate", "--cases", "small.yaml", paths[0]).returncode == 1
+
+
+def test_a_shard_is_resumed_as_itself(command: Command, tmp_path: Path) -> None:
+    """The header says which shard it is: another shard's records are not continued by it."""
+    written(tmp_path, GRID)
+    first, second = run_shards(command, 2)
+    whole = (tmp_path / first).read_bytes()
+    (tmp_path / first).write_bytes(b"".join(whole.splitlines(keepends=True)[:3]))
+    assert run_shards(command, 2, "--resume") == [first, second]
+    assert {record.case for record in read(tmp_path / first).records} == {
+        json.loads(line)["case"] for line in whole.splitlines()[1:]
+    }
+    (tmp_path / first).write_bytes((tmp_path / second).read_bytes())
+    where = ("--cases", "small.yaml", "--backend", "wrong_backends:Right", "--output", "out", "--shard", "1/2")
+    done = command("run", *where, "--resume")
+    assert done.returncode == 2
+    assert "must be of the same run to be resumed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("shard", "words"), [("3/2", "a shard must be i/n"), ("13/13", "--shard i/n must have a case")]
+)
+def test_a_shard_that_cannot_be_is_wrong_usage(command: Command, tmp_path: Path, shard: str, words: str) -> None:
+    """No such shard, or one without a case: exit code 2, before a worker starts."""
+    written(tmp_path, GRID)
+    done = command("run", "--cases", "small.yaml", "--backend", "wrong_backends:Right", "--shard", shard)
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize("backend", ["PadsSwapped", "Various", "RefusesEverything"])
+def test_the_gate_of_all_shards_is_the_gate_of_the_whole(tmp_path: Path, backend: str) -> None:
+    """The same statuses and the same reasons to be red, in however many parts the records lie."""
+    run = read(records(backend, tmp_path, GRID))
+    corpus = Corpus.load(tmp_path / "small.yaml")
+    whole = assessed(run, None, corpus, strict=False, own=False)
+    for count in (2, 5):
+        (joined,) = merged(shards_of(run, count))
+        parts = assessed(joined, None, corpus, strict=False, own=False)
+        assert parts.red == whole.red
+        assert statuses(parts.judged) == statuses(whole.judged)
+
+
+def statuses(members: Sequence[Judged]) -> list[tuple[str, str]]:
+    """Return the status of each case."""
+    return [(member.record.case, member.status) for member in members]
+
+
+def test_a_shard_is_not_judged_by_what_other_shards_must_show() -> None:
+    """That no case passed, and that a waiver's example follows a reading, is red in the whole alone."""
+    deviating = {"a/b/c[s=1]": ver.Disputed(("odd-total-at-the-end",), "exact"), "a/b/c[s=2]": ver.AcceptedInvalid("x")}
+    waivers = waiver_file(waiver_of())
+    whole = assess(made(deviating), waivers, facts)
+    assert [reason.partition(" ")[0] for reason in whole.red] == ["waiver", "not"]
+    assert [assess(part, waivers, facts).red for part in shards_of(made(deviating), 2)] == [[], []]
+
+
+def test_what_is_red_in_a_shard_is_red_in_the_whole() -> None:
+    """A failure, and a waiver whose own example does not deviate: its shard need not wait for the others to say so."""
+    run = made({"a/b/c[s=1]": AGREED, "a/b/c[s=2]": ver.RefusedValid("no")})
+    waivers = waiver_file(waiver_of())
+    first, second = (assess(part, waivers, facts).red for part in shards_of(run, 2))
+    assert [reason.partition(" ")[0] for reason in first] == ["waiver"]
+    assert second == ["1 case failed without a waiver"]
+    assert set(assess(run, waivers, facts).red) == {*first, *second}
