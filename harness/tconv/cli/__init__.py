@@ -73,7 +73,7 @@ class _Commands(click.Group):
 def _tconv() -> None:
     """Tell whether a runtime computes transposed convolution as its specification says.
 
-    Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend or cluster could not be had; 4 tconv itself failed.
+    Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend could not be had; 4 tconv itself failed.
     """
 
 
