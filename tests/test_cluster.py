@@ -133,11 +133,16 @@ def other_cases(_: Sequence[Case]) -> Reply:
     return Reply(lines=(("another", "{}"),))
 
 
-@pytest.mark.parametrize("answer", [other_cases, lambda _: Reply()], ids=["others", "none"])
+def each_twice(chunk: Sequence[Case]) -> Reply:
+    """Return the lines of cases, and again."""
+    return Reply(lines=agreed(chunk).lines * 2)
+
+
+@pytest.mark.parametrize("answer", [other_cases, each_twice, lambda _: Reply()], ids=["others", "twice", "none"])
 def test_an_answer_to_something_else_ends_the_run(client: type[Client], tmp_path: Path, answer: object) -> None:
-    """Lines of other cases, and none at all, are no answer; the run does not ask forever."""
+    """Lines of other cases, two of a case, and none at all, are no answer; the run does not ask forever."""
     client.answer = staticmethod(answer)  # type: ignore[arg-type] # one of the parameters
-    with cluster_of() as pool, pytest.raises(TconvError, match="must answer the cases that it was sent"):
+    with cluster_of() as pool, pytest.raises(TconvError, match="must answer cases that it was sent"):
         list(pool.run(cases(tmp_path)))
 
 

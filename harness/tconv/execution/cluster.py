@@ -6,10 +6,8 @@ case is alone that ends the dask worker itself: its verdict is `died`.
 
 from __future__ import annotations
 
-import uuid
 from collections import deque
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from itertools import islice
 from math import inf
 from operator import length_hint
@@ -23,18 +21,9 @@ from distributed import CancelledError, Client, KilledWorker
 
 from tconv import __version__
 from tconv.dialects import dialect_named
-from tconv.errors import (
-    BackendLost,
-    BackendMissing,
-    ClusterError,
-    DialectError,
-    TconvError,
-    UsageError,
-    one_line,
-    writing,
-)
+from tconv.errors import ClusterError, TconvError, one_line, writing
 from tconv.execution import dask_worker
-from tconv.execution.cluster_messages import CASES, Introduction, Order, Reply, differences, joined
+from tconv.execution.cluster_messages import CASES, Introduction, Reply, checked, differences, joined, order_of
 from tconv.execution.versions import versions
 from tconv.records import artifacts
 from tconv.records.record_file import Line, Record
@@ -60,10 +49,6 @@ _CONNECT_SECONDS = 10
 _WORKER_SECONDS = 30.0
 """How long no dask worker may be there."""
 _COUNT_SECONDS = 5.0
-_OF_A_MACHINE = ("dialect", "folder", "log", "environment")
-"""Fields of an assignment that a dask worker sets itself."""
-_ERRORS = {error.__name__: error for error in (BackendMissing, BackendLost, DialectError, ClusterError)}
-"""What a worker may report; anything else is a failure of tconv itself."""
 
 
 class Cluster:
@@ -84,16 +69,9 @@ class Cluster:
     """
 
     def __init__(self, address: str, assignment: Assignment, timeout: float) -> None:
-        dialect = assignment.dialect
-        if dialect is not None and dialect_named(dialect.name) != dialect:
-            raise UsageError(f"a cluster must be given a dialect of tconv's own (got another {dialect.name})")
         self._address, self._folder = address, assignment.folder
-        self._order = Order(
-            run=uuid.uuid4().hex,
-            dialect=dialect.name if dialect else None,
-            timeout=timeout,
-            settings={f.name: getattr(assignment, f.name) for f in fields(assignment) if f.name not in _OF_A_MACHINE},
-        )
+        self._order = order_of(assignment, timeout)
+        self._ordered = self._order.model_dump_json().encode()
         self._tasks = 0
         self._counted, self._threads = -inf, 1
         with self._reaching():
@@ -145,15 +123,17 @@ class Cluster:
         """Return what all workers say of themselves, after it was checked that they judge alike."""
         with self._reaching():
             self._client.wait_for_workers(1, timeout=_WORKER_SECONDS)
-            replies = self._client.run(dask_worker.introduce, _bytes(self._order), on_error="return")
+            replies = self._client.run(dask_worker.introduce, self._ordered, on_error="return")
         introductions: dict[str, Introduction] = {}
         for worker, reply in replies.items():
             if not isinstance(reply, bytes):
                 text = one_line(f"{type(reply).__name__}: {reply}")
                 raise ClusterError(f"every dask worker must have tconv {__version__} ({worker} answers {text})")
-            introduction = _checked(reply, worker).introduction
+            introduction = checked(reply, worker).introduction
             if introduction is not None:
                 introductions[worker] = introduction
+        if not introductions:
+            raise ClusterError(f"{self._address} must have a dask worker (the last one is lost)")
         agreed = joined(list(introductions.values()))
         own = agreed.model_copy(update={"tconv": __version__, "platform": versions()})
         if differing := differences(introductions) or differences({"this machine": own, "the workers": agreed}):
@@ -197,7 +177,7 @@ class Cluster:
         self._tasks += 1
         return self._client.submit(
             dask_worker.run_chunk,
-            _bytes(self._order),
+            self._ordered,
             self._agreed,
             CASES.dump_json(chunk),
             # A key's first part names its group; dask gives out tasks of large groups one after another.
@@ -216,13 +196,15 @@ class Cluster:
 
     def _result(self, future: Future[bytes]) -> Reply:
         with self._reaching():
-            return _checked(future.result(), self._address)
+            data = future.result()
+        return checked(data, self._address)
 
     def _lines(self, reply: Reply, chunk: Chunk) -> Iterator[Line]:
         """Write the artifacts of a reply, and yield its lines."""
         identities = {case.id: (self.backend.name, self.dialect.name, case.id) for case in chunk}
-        if not reply.lines or not {case for case, _ in reply.lines} <= identities.keys():
-            raise TconvError("a dask worker must answer the cases that it was sent (got other ones, or none)")
+        answered = {case for case, _ in reply.lines}
+        if not answered or len(answered) < len(reply.lines) or not answered <= identities.keys():
+            raise TconvError("a dask worker must answer cases that it was sent, each once (got others, or none)")
         if self._folder is not None:
             folder = Path(self._folder)
             for identity in identities.values() if reply.artifacts else ():
@@ -256,16 +238,3 @@ class Cluster:
         except (OSError, ValueError, CancelledError) as error:
             text = one_line(f"{type(error).__name__}: {error}")
             raise ClusterError(f"{self._address} must be a dask scheduler with workers (got: {text})") from None
-
-
-def _checked(data: bytes, worker: str) -> Reply:
-    """Return a reply, or raise the error that it tells of."""
-    reply = Reply.model_validate_json(data)
-    if reply.error is None:
-        return reply
-    name, text = reply.error
-    raise _ERRORS.get(name, RuntimeError)(f"{worker}: {text}")
-
-
-def _bytes(order: Order) -> bytes:
-    return order.model_dump_json().encode()

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from tconv.cases.case import Case
+from tconv.dialects import dialect_named
+from tconv.errors import BackendLost, BackendMissing, ClusterError, DialectError, UsageError
 from tconv.records import machine_facts
 from tconv.records.record_file import BackendHeader  # noqa: TC001 - pydantic reads the annotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tconv.execution.worker import Assignment
 
+
+_OF_A_MACHINE = ("dialect", "folder", "log", "environment")
+"""Fields of an assignment that a dask worker sets itself."""
+_ERRORS = {error.__name__: error for error in (BackendMissing, BackendLost, DialectError, ClusterError)}
+"""What a worker may report; anything else is a failure of tconv itself."""
 CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
 
 
@@ -64,13 +74,13 @@ def differences(introductions: Mapping[str, Introduction]) -> list[str]:
     Args:
         introductions: by the name of the worker.
     """
-    told = {worker: dict(_facts(introduction.model_dump())) for worker, introduction in introductions.items()}
-    names = dict.fromkeys(name for facts in told.values() for name in facts)
+    by_worker = {worker: dict(_facts(introduction.model_dump())) for worker, introduction in introductions.items()}
+    names = dict.fromkeys(name for facts in by_worker.values() for name in facts)
     return [
         f"{name} is {', '.join(f'{text!r} on {worker}' for text, worker in by_text.items())}"
         for name in names
         if not name.endswith(tuple(f"machine.{fact}" for fact in machine_facts.MAY_DIFFER))
-        and len(by_text := {facts.get(name, ""): worker for worker, facts in reversed(told.items())}) > 1
+        and len(by_text := {facts.get(name, ""): worker for worker, facts in reversed(by_worker.items())}) > 1
     ]
 
 
@@ -79,6 +89,37 @@ def joined(introductions: Sequence[Introduction]) -> Introduction:
     first = introductions[0]
     machine = machine_facts.joined([introduction.backend.machine for introduction in introductions])
     return first.model_copy(update={"backend": first.backend.model_copy(update={"machine": machine})})
+
+
+def order_of(assignment: Assignment, timeout: float) -> Order:
+    """Return the order of a new run.
+
+    Args:
+        assignment: what the workers are started for.
+        timeout: seconds that a case may take.
+
+    Raises:
+        UsageError: only a dialect's name travels, and the assignment's dialect is not what the name stands for.
+    """
+    dialect = assignment.dialect
+    if dialect is not None and dialect_named(dialect.name) != dialect:
+        raise UsageError(f"a cluster must be given a dialect of tconv's own (got another {dialect.name})")
+    settings = {f.name: getattr(assignment, f.name) for f in fields(assignment) if f.name not in _OF_A_MACHINE}
+    return Order(run=uuid4().hex, dialect=dialect.name if dialect else None, timeout=timeout, settings=settings)
+
+
+def checked(data: bytes, worker: str) -> Reply:
+    """Return a reply, or raise the error that it tells of.
+
+    Args:
+        data: a `Reply`.
+        worker: who says it.
+    """
+    reply = Reply.model_validate_json(data)
+    if reply.error is None:
+        return reply
+    name, text = reply.error
+    raise _ERRORS.get(name, RuntimeError)(f"{worker}: {text}")
 
 
 def here() -> str:

@@ -140,6 +140,8 @@ def _replied(answer: Callable[[], Reply]) -> bytes:
 @contextmanager
 def _leased(order: Order) -> Iterator[LocalPool]:
     """Yield a pool that no other thread uses; it is idle afterwards, or closed after an error and of an ended run."""
+    if order.run in _ended:
+        raise ClusterError("the run has ended")
     with _LOCK:
         idle = _idle.get(order.run)
         pool = idle.pop() if idle else None

@@ -71,7 +71,7 @@ def merged(runs: Sequence[Run]) -> list[Run]:
     """Return runs with the shards of one run joined to one; what is no shard stays as it is.
 
     Two shards are of one run where their headers say the same of all but the shard, the number of cases, the start, the
-    path and the machine. A fact in which the machines differ is left out, so that no waiver of some machines holds.
+    path and the machine, whose facts are joined as `machine_facts` says.
     Where shards are missing, the joined header names those that are there.
 
     Raises:
