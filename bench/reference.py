@@ -22,7 +22,8 @@ import numpy as np
 
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.bound import Terms, bound
-from tconv.expectation.reference import definition, products
+from tconv.expectation.meetings import products
+from tconv.expectation.reference import definition
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
