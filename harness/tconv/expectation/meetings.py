@@ -6,7 +6,7 @@ is small and comes back often, whatever it is combined with: its part is compute
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -95,12 +95,14 @@ def products(geometry: Geometry, channels: int) -> Float64s:
         geometry: plain integers.
         channels: the input channels of one group, C/G.
     """
-    count = np.full((), float(channels))
-    for axis in axes(geometry):
-        along = np.zeros(axis.output)
-        for meeting in meetings(axis):
-            along[outputs(meeting, axis)] += 1
-        count = count[..., None] * along
+    return reduce(np.multiply.outer, map(along, axes(geometry)), np.full((), float(channels)))
+
+
+def along(axis: Axis) -> Float64s:
+    """Return how many taps meet data at each output element of an axis, (Y,)."""
+    count = np.zeros(axis.output)
+    for meeting in meetings(axis):
+        count[outputs(meeting, axis)] += 1
     return count
 
 

@@ -164,22 +164,37 @@ def _scattered(x: Float64s, w: Float64s, geometry: Geometry, *, magnitude: bool)
     The filter, by far the largest operand here, is read once and not rearranged. Measured for 1x512x4x4 with
     512x256x4x4: a third of the time of `definition`, and of that of `tiled` a tenth.
     """
-    pairs: list[tuple[Array, Array]] = [(x, w)]
+    flat = w.reshape(*w.shape[:2], -1)
+    made = [flat.swapaxes(1, 2) @ x.reshape(*x.shape[:3], -1)]
     if magnitude:
-        pairs.append((np.abs(x).astype(np.float32), np.abs(w, out=np.empty(w.shape, np.float32), casting="same_kind")))
-    made: list[Array] = []
+        made.append(_absolute_product(x.reshape(*x.shape[:3], -1), flat))
+    summed = []
     all_three = (slice(None),) * 3
-    for data, taps in pairs:
-        flat = taps.reshape(*taps.shape[:2], -1).swapaxes(1, 2) @ data.reshape(*data.shape[:3], -1)
-        columns = flat.reshape(*flat.shape[:2], w.shape[2], *geometry.kernel, *geometry.spatial)
+    for product_of_all in made:
+        columns = product_of_all.reshape(*x.shape[:2], w.shape[2], *geometry.kernel, *geometry.spatial)
         total = np.zeros((*columns.shape[:3], *geometry.output), columns.dtype)
         for met in product(*([(m, outputs(m, axis)) for m in meetings(axis)] for axis in axes(geometry))):
-            taps_met, data_met = tuple(m.tap for m, _ in met), tuple(slice(m.first, m.last) for m, _ in met)
-            total[all_three + tuple(where for _, where in met)] += columns[all_three + taps_met + data_met]
-        made.append(total)
-    return made[0], made[1] if magnitude else None
+            taps, data = tuple(m.tap for m, _ in met), tuple(slice(m.first, m.last) for m, _ in met)
+            total[all_three + tuple(where for _, where in met)] += columns[all_three + taps + data]
+        summed.append(total)
+    return summed[0], summed[1] if magnitude else None
+
+
+def _absolute_product(x: Float64s, w: Float64s) -> Array:
+    """Return |w|^T |x| in float32, (N, G, O/G*K, X), some channels at a time: no filter is made beside the filter.
+
+    Args:
+        x: data, (N, G, C/G, X).
+        w: filter, (G, C/G, O/G*K).
+    """
+    total = np.zeros((*x.shape[:2], w.shape[2], x.shape[3]), np.float32)
+    step = max(_COLUMNS // w[:, 0].size, 1)
+    for first in range(0, w.shape[1], step):
+        some = slice(first, first + step)
+        total += np.abs(w[:, some].astype(np.float32)).swapaxes(1, 2) @ np.abs(x[:, :, some].astype(np.float32))
+    return total
 
 
 def largest(array: Array | None) -> float:
     """Return the largest absolute value, 0 where there is none, NaN where there is one."""
-    return 0.0 if array is None or not array.size else float(np.abs(array).max())
+    return 0.0 if array is None or not array.size else max(float(array.max()), -float(array.min()))

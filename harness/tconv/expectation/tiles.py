@@ -94,40 +94,41 @@ def tiled(x: Float64s, w: Float64s, geometry: Geometry, *, magnitude: bool) -> t
     along = list(axes(geometry))
     shifts = [tuple(sorted({_shift(axis, m.tap) for m in meetings(axis)})) for axis in along]
     phases = _phases(w, along, shifts)
-    absolute = [np.abs(group.weights).astype(np.float32) if magnitude else group.weights for group in phases]
+    absolute = [np.abs(group.weights).astype(np.float32) for group in phases if magnitude]
     y = np.zeros((*x.shape[:2], w.shape[2], *geometry.output))
     sums = np.zeros(y.shape, np.float32) if magnitude else None
     high = prod(map(len, shifts)) * x.shape[2] + max(group.weights.shape[1] for group in phases)
     places = [_places(axis) for axis in along]
-    steps = _steps((*x.shape[:2], *map(len, places)), max(_ROOM // high, _FEWEST))
+    step = steps((*x.shape[:2], *map(len, places)), max(_ROOM // high, _FEWEST))
     parts = [
-        [_part(axis, known, span[at : at + step]) for at in range(0, len(span), step)]
-        for axis, known, span, step in zip(along, shifts, places, steps[2:], strict=True)
+        [_part(axis, known, span[at : at + length]) for at in range(0, len(span), length)]
+        for axis, known, span, length in zip(along, shifts, places, step[2:], strict=True)
     ]
     scratch: _Scratch = {}
-    for sample in range(0, len(x), steps[0]):
-        for first in range(0, len(w), steps[1]):
-            batch, groups = slice(sample, sample + steps[0]), slice(first, first + steps[1])
+    for sample in range(0, len(x), step[0]):
+        for first in range(0, len(w), step[1]):
+            batch, groups = slice(sample, sample + step[0]), slice(first, first + step[1])
             for tile in product(*parts):
                 columns = _columns(x[batch, groups], tile, scratch)
-                for group, positive_weights in zip(phases, absolute, strict=True):
-                    chosen = columns[:, :, group.columns]
-                    _write(group.weights[groups], chosen, group.residues, y[batch, groups], tile, scratch)
-                    if sums is not None:
-                        positive = _kept(scratch, "positive", chosen.shape, np.float32)
-                        np.abs(chosen, out=positive, casting="same_kind")
-                        _write(positive_weights[groups], positive, group.residues, sums[batch, groups], tile, scratch)
+                for group in phases:
+                    _write(group.weights[groups], columns, group, y[batch, groups], tile, scratch)
+                if sums is not None:
+                    positive = _kept(scratch, "positive", columns.shape, np.float32)
+                    np.copyto(positive, columns, casting="same_kind")
+                    np.abs(positive, out=positive)
+                    for group, weights in zip(phases, absolute, strict=True):
+                        _write(weights[groups], positive, group, sums[batch, groups], tile, scratch)
     return y, sums
 
 
-def _steps(sizes: Sequence[int], room: int) -> list[int]:
+def steps(sizes: Sequence[int], room: int) -> list[int]:
     """Return a tile's size on each axis: at most `room` points, the last axes as whole as can be, in equal parts."""
-    steps: list[int] = []
+    found: list[int] = []
     for size in reversed(sizes):
         parts = -(-size // max(room, 1))
-        steps.insert(0, -(-size // parts))
-        room //= steps[0]
-    return steps
+        found.insert(0, -(-size // parts))
+        room //= found[0]
+    return found
 
 
 def _shift(axis: Axis, tap: int) -> int:
@@ -205,32 +206,26 @@ def _columns(data: Float64s, tile: Sequence[_Part], scratch: _Scratch) -> Float6
     return columns
 
 
-def _write(
-    weights: Array,
-    columns: Array,
-    residues: list[Ints],
-    y: Array,
-    tile: Sequence[_Part],
-    scratch: _Scratch,
-) -> None:
+def _write(weights: Array, columns: Array, phases: _Phases, y: Array, tile: Sequence[_Part], scratch: _Scratch) -> None:
     """Write the phases of a tile, each element of the output once.
 
     Args:
-        weights: (G, P*O/G, T*C/G).
-        columns: (N, G, T, C/G, Q...).
-        residues: r of each of the P phases, on each axis.
+        weights: those of the phases, or their absolute values, for the groups of the tile.
+        columns: the tile's, (N, G, T, C/G, Q...), of the same type.
+        phases: what the weights are for.
         y: the output, (N, G, O/G, Y...).
         tile: the parts of the axes.
         scratch: arrays that are kept from tile to tile.
     """
+    chosen = columns[:, :, phases.columns]
     batch, groups, places = columns.shape[0], columns.shape[1], columns.shape[4:]
     result = _kept(scratch, "product", (batch, groups, weights.shape[1], prod(places)), y.dtype)
-    np.matmul(weights, columns.reshape(batch, groups, weights.shape[2], -1), out=result)
-    phases = result.reshape(batch, groups, len(residues), -1, *places)
-    for number, residue in enumerate(residues):
-        copies = [part.writes[r] for part, r in zip(tile, residue, strict=True)]
+    np.matmul(weights, chosen.reshape(batch, groups, weights.shape[2], -1), out=result)
+    by_phase = result.reshape(batch, groups, len(phases.residues), -1, *places)
+    for number, residues in enumerate(phases.residues):
+        copies = [part.writes[r] for part, r in zip(tile, residues, strict=True)]
         target, source = _ALL * 3 + tuple(to for to, _ in copies), _ALL * 3 + tuple(of for _, of in copies)
-        y[target] = phases[:, :, number][source]
+        y[target] = by_phase[:, :, number][source]
 
 
 def _kept(kept: _Scratch, name: str, shape: Ints, dtype: np.dtype[Any] | type) -> Array:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
 from tconv.expectation.bound import SMALLEST_NORMAL, Terms, is_subnormal
+from tconv.expectation.certificate import Composition, conforms
 from tconv.expectation.meetings import met, products
-from tconv.expectation.stream import largest, sums
+from tconv.expectation.stream import Sums, largest, sums
 from tconv.expectation.underflow import subnormal_products
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.stream import Sums
     from tconv.vocabulary import Array, DType, Float64s, Mask
 
 
@@ -32,9 +32,6 @@ class Truth:
     Attributes:
         operands: the same in float64.
         dtype: the element type of the output.
-        values: the output, (N, O, Y...), under a geometry.
-        terms: what the bound under a geometry is made of.
-        sums: the output with a magnitude of its terms, (N, O, Y...), under a geometry, in one pass.
     """
 
     def __init__(self, operands: Mapping[str, Array], dtype: DType) -> None:
@@ -42,8 +39,8 @@ class Truth:
             self.operands = {role: array.astype(np.float64, copy=False) for role, array in operands.items()}
         self._x, self._w, self._b = self.operands["x"], self.operands["w"], self.operands.get("b")
         self.dtype = dtype
-        self.values = lru_cache(maxsize=32)(self._values)
-        self.terms = lru_cache(maxsize=2)(self._terms)
+        self._values: dict[Geometry, Array] = {}
+        self._terms: dict[Geometry, Terms] = {}
         self._sums: tuple[Geometry, Sums] | None = None
         self._largest = largest(self._x), largest(self._w), largest(self._b)
 
@@ -68,23 +65,40 @@ class Truth:
             self._sums = geometry, made
         return self._sums[1]
 
-    def _values(self, geometry: Geometry) -> Array:
+    def values(self, geometry: Geometry) -> Array:
+        """Return the output, (N, O, Y...), under a geometry."""
         if self._sums is not None and self._sums[0] == geometry:
             return self._sums[1].y
-        return sums(self._x, self._w, self._b, geometry, limits=self._largest).y
+        if geometry not in self._values:
+            made = sums(self._x, self._w, self._b, geometry, limits=self._largest)
+            _keep(self._values, geometry, made.y, most=32)
+        return self._values[geometry]
 
-    def _terms(self, geometry: Geometry) -> Terms:
-        made = None if self._sums is None or self._sums[0] != geometry else self._sums[1].magnitude
-        if made is None or made.dtype != np.float64:
+    def terms(self, geometry: Geometry) -> Terms:
+        """Return what the bound under a geometry is made of."""
+        if geometry not in self._terms:
+            _keep(self._terms, geometry, self._made_terms(geometry), most=2)
+        return self._terms[geometry]
+
+    def _made_terms(self, geometry: Geometry) -> Terms:
+        magnitude = None if self._sums is None or self._sums[0] != geometry else self._sums[1].magnitude
+        if magnitude is None or magnitude.dtype != np.float64:
             with np.errstate(invalid="ignore"):
                 bias = None if self._b is None else np.abs(self._b)
-                made = sums(np.abs(self._x), np.abs(self._w), bias, geometry, limits=self._largest).y
+                magnitude = sums(np.abs(self._x), np.abs(self._w), bias, geometry, limits=self._largest).y
         bias = None if self._b is None else self._b.reshape(-1, *(1,) * len(geometry.output))
-        return Terms(self.values(geometry), made, self.count(geometry), bias)
+        return Terms(self.values(geometry), magnitude, self.count(geometry), bias)
 
     def count(self, geometry: Geometry) -> Float64s:
         """Return n, the products that reach each element and one more with a bias, (Y...)."""
         return products(geometry, self._x.shape[1] // geometry.groups) + (self._b is not None)
+
+    def conforms(self, actual: Array, geometry: Geometry) -> bool:
+        """Whether an output, (N, O, Y...), is known to be within the bound and below the lines of all notes."""
+        of = Composition(geometry, self._x.shape[1] // geometry.groups, self._b is not None, self.dtype)
+        made = self.sums(geometry)
+        stack = Sums(made.y[None], None if made.magnitude is None else made.magnitude[None])
+        return bool(conforms(actual[None], stack, of)[0])
 
     def exact(self, geometry: Geometry) -> bool:
         """Whether every order of summation gives the same bits: integers whose absolute terms stay within 2^p."""
@@ -123,6 +137,13 @@ class Truth:
             if channels.any():
                 mask |= channels.reshape(-1, *(1,) * len(k)) & ~met(k, geometry)
         return mask
+
+
+def _keep(kept: dict[Geometry, Any], geometry: Geometry, value: object, *, most: int) -> None:
+    """Keep the last few values. A cache around a method would keep the arrays until the garbage is collected."""
+    if len(kept) >= most:
+        kept.pop(next(iter(kept)))
+    kept[geometry] = value
 
 
 def _is_integral(array: Float64s) -> bool:
