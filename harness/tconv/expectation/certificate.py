@@ -1,16 +1,17 @@
 """A short proof that an output conforms, for the many that do: so near that no limit has to be computed exactly.
 
-The bound and the lines of the notes are multiples of n, A and |y|. In units of
+The bound and the lines of the notes are multiples of n and A. In units of
 
-    s = u * sqrt((n + 1) / 3) * (A + |y|) / 2,
+    s = u * sqrt((n + 1) / 3) * A / 2, and twice that for one term alone,
 
-the largest root mean square that random roundings have, the bound is n * sqrt(3 / (n + 1)) or more, because |y| <= A,
-and the line of an element's reduced precision 7 or more. So an output is within all of them where every |actual - y| is
-within the smaller multiple of s, and their root mean square is within s. Smaller values of s prove it too. So an A in
-float32 is enough, which comes with the value in one pass: it is made smaller by more than its roundings may be.
+which is at most the root mean square that random roundings have, the bound is n*u*A/s or more, and the line of an
+element's reduced precision 6*sqrt(n)*u*A/s or more. So an output is within all of them where every |actual - y| is
+within the smaller multiple of s, and their root mean square is within s. A smaller A proves it too. So one in float32
+of some of the channels is enough, which comes with the value in one pass: it is made smaller by more than its roundings
+may be.
 
-What underflows in that A is at most n * 2^-149 * (1 + |x| + |w|). Weighed by u it is less than what the limits allow
-for underflow: `stream` gives no such A where |x| or |w| is too large for that.
+Elements whose A is nearly nothing prove nothing: what underflows is no longer small beside it. There zero must stand
+where zero is owed.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from __future__ import annotations
 from functools import lru_cache, reduce
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tconv.expectation.bound import UNIT_ROUNDOFF
+from tconv.expectation.bound import UNIT_ROUNDOFF, WARNING_FACTOR
 from tconv.expectation.meetings import along, axes
 from tconv.expectation.tiles import steps
 from tconv.vocabulary import DType
@@ -38,12 +39,15 @@ _ROOM = 2**15
 """So many elements are looked at at once: the arrays that are made of them stay in the L2 cache."""
 _MOST = 2.0**18
 """Up to so many terms gamma_n is at most 1.02 * n*u, and an A in float32 of some use."""
-_NEARLY_ONE = 1 - 2.0**-30
-"""More than the roundings of the limits themselves."""
-_FLOOR = {DType.F32: 2.0**-100, DType.F64: 2.0**-900}
-"""Beside numbers of this size what underflows is nothing."""
-_LEAST = 5e-324
-"""Makes a distance of nothing in units of nothing zero, and any other one too large."""
+_NEARLY_ONE = 1 - 2.0**-16
+"""Makes up for the roundings of distances and limits, in float32 too."""
+_FLOOR = {DType.F32: 2.0**-80, DType.F64: 2.0**-900}
+"""Beside an A of this size what underflows is nothing."""
+_LARGEST = {DType.F32: 2.0**100, DType.F64: 2.0**1000}
+_ENOUGH = 0.99
+"""Makes up for the roundings of a sum of squares in float32."""
+_WORKING: dict[DType, np.dtype[Any]] = {DType.F32: np.dtype(np.float32), DType.F64: np.dtype(np.float64)}
+"""What distances are compared in: half the time in float32."""
 
 
 class _Part(NamedTuple):
@@ -51,15 +55,13 @@ class _Part(NamedTuple):
 
     Attributes:
         where: the part.
-        unit: s is so many times A + |y|.
+        unit: s is so many times A.
         multiple: a distance may be so many times s.
-        error: the bound is at most so many times A.
     """
 
     where: tuple[slice, ...]
-    unit: Float64s
-    multiple: Float64s
-    error: Float64s
+    unit: Array
+    multiple: Array
 
 
 class Composition(NamedTuple):
@@ -85,38 +87,42 @@ def conforms(actual: Array, made: Sums, of: Composition) -> Mask:
     near, tested, squares = np.ones(count, dtype=bool), np.zeros(count, dtype=bool), np.zeros(count)
     if made.magnitude is None or not actual.size or of.dtype not in _FLOOR or _most(of) > _MOST:
         return tested
-    if of.dtype is DType.F64 and made.magnitude.dtype != np.float64:
+    if made.magnitude.dtype.itemsize < _WORKING[of.dtype].itemsize or _most(of) * made.term > _LARGEST[of.dtype]:
         return tested
     shape = count, prod(actual.shape[1:3]), *of.geometry.output
     arrays = [array.reshape(shape) for array in (actual, made.y, made.magnitude)]
     step = tuple(steps(shape[1:], max(_ROOM // count, 1)))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    # No bound is larger than this, so that zero is not within it.
+    least = 1.2 * UNIT_ROUNDOFF[of.dtype] * _most(of) ** 2 * made.term + _FLOOR[of.dtype]
+    with np.errstate(all="ignore"):
         for part in (_kept_parts if step == shape[1:] else _parts)(of, step[1:]):
             for first in range(0, shape[1], step[0]):
                 got, y, magnitude = (array[:, first : first + step[0], *part.where] for array in arrays)
-                size = np.abs(y)
                 if not tested.all():
-                    tested |= (size > magnitude * part.error + _FLOOR[of.dtype]).reshape(count, -1).any(axis=1)
-                distance = _distance(got, y, size, magnitude, part, _FLOOR[of.dtype])
-                near &= (distance <= part.multiple).reshape(count, -1).all(axis=1)
+                    tested |= np.abs(y).reshape(count, -1).max(axis=1) > least
+                distance, nothing = _distance(got, y, magnitude, part.unit, of.dtype)
+                near &= nothing & (distance <= part.multiple).reshape(count, -1).all(axis=1)
                 if not near.any():
                     return near
                 squares += np.vecdot(*[distance.reshape(count, -1)] * 2)
-    known: Mask = near & tested & (squares <= prod(shape[1:]))
+    known: Mask = near & tested & (squares <= _ENOUGH * prod(shape[1:]))
     return known
 
 
-def _distance(actual: Array, y: Float64s, size: Float64s, magnitude: Array, part: _Part, floor: float) -> Float64s:
-    """Return |actual - y| in units of s, infinite where |y| is so small that the bound may be vacuous."""
-    distance: Float64s = actual - y
+def _distance(actual: Array, y: Float64s, magnitude: Array, unit: Array, dtype: DType) -> tuple[Array, Mask]:
+    """Return |actual - y| in units of s, and for each output whether zero stands where A is nearly nothing."""
+    working, floor = _WORKING[dtype], _FLOOR[dtype]
+    distance: Array = np.empty(y.shape, working)
+    np.subtract(actual, y, out=distance, casting="same_kind")
     np.abs(distance, out=distance)
-    unit: Float64s = magnitude + size
-    unit *= part.unit
-    if size.min() < floor:
-        unit += _LEAST
-        unit[(size < floor) & (size > 0)] = 0.0
-    distance /= unit
-    return distance
+    scale: Array = np.multiply(magnitude, unit, dtype=working, casting="same_kind")
+    nothing = np.ones(len(y), dtype=bool)
+    if magnitude.min() < floor:
+        low = magnitude < floor
+        nothing = (~low | ((actual == 0) & (y == 0))).reshape(len(y), -1).all(axis=1)
+        scale[low] = 1
+    distance /= scale
+    return distance, nothing
 
 
 @lru_cache(maxsize=1024)
@@ -138,7 +144,10 @@ def _parts(of: Composition, step: tuple[int, ...]) -> Iterator[_Part]:
         start = np.full((), float(of.channels))
         n = reduce(np.multiply.outer, (count[cut] for count, cut in zip(counts, where, strict=True)), start) + of.bias
         root = np.sqrt((n + 1) / 3)
-        yield _Part(where, u * smaller / 2 * root, np.minimum(n / root * _NEARLY_ONE, 7.0), 1.2 * u * n)
+        unit: Float64s = u * np.where(n == 1, root, root / 2)
+        multiple: Float64s = u * np.minimum(n, WARNING_FACTOR * np.sqrt(n)) / unit * _NEARLY_ONE
+        working = _WORKING[of.dtype]
+        yield _Part(where, (unit * smaller).astype(working), multiple.astype(working))
 
 
 @lru_cache(maxsize=256)

@@ -97,7 +97,7 @@ class Truth:
         """Whether an output, (N, O, Y...), is known to be within the bound and below the lines of all notes."""
         of = Composition(geometry, self._x.shape[1] // geometry.groups, self._b is not None, self.dtype)
         made = self.sums(geometry)
-        stack = Sums(made.y[None], None if made.magnitude is None else made.magnitude[None])
+        stack = Sums(made.y[None], None if made.magnitude is None else made.magnitude[None], made.term)
         return bool(conforms(actual[None], stack, of)[0])
 
     def exact(self, geometry: Geometry) -> bool:
