@@ -228,9 +228,8 @@ def growth(sides: Sequence[int], seconds: float) -> list[dict[str, float]]:
     large = [row for row in table if row["elements"] > GROWTH_FROM]
     for name in ("value", "verdict"):
         each = [row[name] for row in large]
-        print(
-            f"  {name}: between {min(each):.2f} and {max(each):.2f} above {GROWTH_FROM:.0f}, {max(each) / min(each):.2f}"
-        )
+        times = max(each) / min(each)
+        print(f"  {name}: {min(each):.2f} to {max(each):.2f} above {GROWTH_FROM:.0f}, {times:.2f} times")
     return table
 
 

@@ -134,20 +134,22 @@ def _most(of: Composition) -> float:
 
 def _parts(of: Composition, step: tuple[int, ...]) -> Iterator[_Part]:
     """Yield parts of the spatial axes: what is known of each element is never kept for a large output."""
-    counts = [along(axis) for axis in axes(of.geometry)]
-    u = UNIT_ROUNDOFF[of.dtype]
+    counts = [along(axis).astype(np.intp) for axis in axes(of.geometry)]
+    u, working = UNIT_ROUNDOFF[of.dtype], _WORKING[of.dtype]
     smaller = (1 - 1.1 * (_most(of) + 8) * UNIT_ROUNDOFF[DType.F32]) * _NEARLY_ONE
+    # Tables by the number of taps, of which there are few.
+    n = np.arange(prod(count.max(initial=0) for count in counts) + 1.0) * of.channels + of.bias
+    root = np.sqrt((n + 1) / 3)
+    unit: Float64s = u * np.where(n == 1, root, root / 2)
+    multiple: Float64s = u * np.minimum(n, WARNING_FACTOR * np.sqrt(n)) / unit * _NEARLY_ONE
+    units, multiples = (unit * smaller).astype(working), multiple.astype(working)
     cuts = [
         [slice(at, at + size) for at in range(0, len(count), size)] for count, size in zip(counts, step, strict=True)
     ]
     for where in product(*cuts):
-        start = np.full((), float(of.channels))
-        n = reduce(np.multiply.outer, (count[cut] for count, cut in zip(counts, where, strict=True)), start) + of.bias
-        root = np.sqrt((n + 1) / 3)
-        unit: Float64s = u * np.where(n == 1, root, root / 2)
-        multiple: Float64s = u * np.minimum(n, WARNING_FACTOR * np.sqrt(n)) / unit * _NEARLY_ONE
-        working = _WORKING[of.dtype]
-        yield _Part(where, (unit * smaller).astype(working), multiple.astype(working))
+        parts = (count[cut] for count, cut in zip(counts, where, strict=True))
+        taps: Array = reduce(np.multiply.outer, parts, np.ones((), dtype=np.intp))
+        yield _Part(where, units[taps], multiples[taps])
 
 
 @lru_cache(maxsize=256)
