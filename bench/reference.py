@@ -48,7 +48,7 @@ SECONDS = 3.0
 """How long a line is measured, at least."""
 SMALL = 0.1
 """The same with --small."""
-FEWEST = 5
+FEWEST = 3
 """So many rounds, at least."""
 STACK = 100
 

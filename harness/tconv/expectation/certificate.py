@@ -46,8 +46,8 @@ _FLOOR = {DType.F32: 2.0**-80, DType.F64: 2.0**-900}
 _LARGEST = {DType.F32: 2.0**100, DType.F64: 2.0**1000}
 _ENOUGH = 0.99
 """Makes up for the roundings of a sum of squares in float32."""
-_WORKING: dict[DType, np.dtype[Any]] = {DType.F32: np.dtype(np.float32), DType.F64: np.dtype(np.float64)}
-"""What distances are compared in: half the time in float32."""
+PROVABLE: dict[DType, np.dtype[Any]] = {DType.F32: np.dtype(np.float32), DType.F64: np.dtype(np.float64)}
+"""The types that the proof is for, and what distances are compared in: half the time in float32."""
 
 
 class _Part(NamedTuple):
@@ -85,9 +85,9 @@ def conforms(actual: Array, made: Sums, of: Composition) -> Mask:
     """
     count = len(actual)
     near, tested, squares = np.ones(count, dtype=bool), np.zeros(count, dtype=bool), np.zeros(count)
-    if made.magnitude is None or not actual.size or of.dtype not in _FLOOR or _most(of) > _MOST:
+    if made.magnitude is None or not actual.size or of.dtype not in PROVABLE or _most(of) > _MOST:
         return tested
-    if made.magnitude.dtype.itemsize < _WORKING[of.dtype].itemsize or _most(of) * made.term > _LARGEST[of.dtype]:
+    if made.magnitude.dtype.itemsize < PROVABLE[of.dtype].itemsize or _most(of) * made.term > _LARGEST[of.dtype]:
         return tested
     shape = count, prod(actual.shape[1:3]), *of.geometry.output
     arrays = [array.reshape(shape) for array in (actual, made.y, made.magnitude)]
@@ -111,7 +111,7 @@ def conforms(actual: Array, made: Sums, of: Composition) -> Mask:
 
 def _distance(actual: Array, y: Float64s, magnitude: Array, unit: Array, dtype: DType) -> tuple[Array, Mask]:
     """Return |actual - y| in units of s, and for each output whether zero stands where A is nearly nothing."""
-    working, floor = _WORKING[dtype], _FLOOR[dtype]
+    working, floor = PROVABLE[dtype], _FLOOR[dtype]
     distance: Array = np.empty(y.shape, working)
     np.subtract(actual, y, out=distance, casting="same_kind")
     np.abs(distance, out=distance)
@@ -135,7 +135,7 @@ def _most(of: Composition) -> float:
 def _parts(of: Composition, step: tuple[int, ...]) -> Iterator[_Part]:
     """Yield parts of the spatial axes: what is known of each element is never kept for a large output."""
     counts = [along(axis).astype(np.intp) for axis in axes(of.geometry)]
-    u, working = UNIT_ROUNDOFF[of.dtype], _WORKING[of.dtype]
+    u, working = UNIT_ROUNDOFF[of.dtype], PROVABLE[of.dtype]
     smaller = (1 - 1.1 * (_most(of) + 8) * UNIT_ROUNDOFF[DType.F32]) * _NEARLY_ONE
     # Tables by the number of taps, of which there are few.
     n = np.arange(prod(count.max(initial=0) for count in counts) + 1.0) * of.channels + of.bias

@@ -3,7 +3,8 @@
 An output element o = q*s + r - pads_begin has the phase r, 0 <= r < s, and the place q. Tap k reaches one phase alone,
 r = k*d mod s, and brings it the element i = q - shift of the data, shift = k*d // s. So each phase is a small dense
 convolution: no product with an inserted zero is computed, and once the data is laid out in columns, one for each shift
-and channel, a matrix product does it.
+and channel, a matrix product does it. Measured on seven shapes beside `definition`: a quarter to a half of its time with
+many channels and strides, as much or more where a plane has few elements.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class _Phases:
 def tiled(x: Float64s, w: Float64s, geometry: Geometry, *, magnitude: bool) -> tuple[Float64s, Array | None]:
     """Return the transposed convolution without a bias, and on request sums of |x||w| in float32.
 
-    These are of some channels, see `some_channels`, and made of the columns while they are in the cache.
+    These are of some channels, and made of the columns while they are in the cache.
 
     Args:
         x: data, (N, G, C/G, X...), not empty.

@@ -10,7 +10,7 @@ import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
 from tconv.expectation.bound import SMALLEST_NORMAL, Terms, is_subnormal
-from tconv.expectation.certificate import Composition, conforms
+from tconv.expectation.certificate import PROVABLE, Composition, conforms
 from tconv.expectation.meetings import met, products
 from tconv.expectation.stream import Sums, largest, sums
 from tconv.expectation.underflow import subnormal_products
@@ -95,6 +95,8 @@ class Truth:
 
     def conforms(self, actual: Array, geometry: Geometry) -> bool:
         """Whether an output, (N, O, Y...), is known to be within the bound and below the lines of all notes."""
+        if self.dtype not in PROVABLE:
+            return False
         of = Composition(geometry, self._x.shape[1] // geometry.groups, self._b is not None, self.dtype)
         made = self.sums(geometry)
         stack = Sums(made.y[None], None if made.magnitude is None else made.magnitude[None], made.term)
