@@ -22,6 +22,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
 from tconv.execution.accumulation import accumulates
 from tconv.execution.evaluation import Evaluator
+from tconv.expectation.bound import bound
 from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
 from tconv.expectation.problem import Problem
 from tconv.expectation.reference import definition
@@ -337,9 +338,8 @@ def test_worst_is_in_units_of_what_is_allowed() -> None:
     """The worst element is told as a multiple of its own bound, not of the first's."""
     geometry = Geometry((3,), (2,), (1,), (1,), (0,), (4,), 1)
     y = truth_of(REAL).values(geometry)
-    comparison = compare(y.astype(np.float32), truth_of(REAL), geometry, {})
-    assert comparison.allowed is not None
-    wrong = (y + np.array([0, 10, 0, 1000]) * comparison.allowed).astype(np.float32)
+    allowed = bound(truth_of(REAL).terms(geometry), DType.F32, {}).allowed
+    wrong = (y + np.array([0, 10, 0, 1000]) * allowed).astype(np.float32)
     found = judged(REAL, list(wrong[0, 0]))
     assert isinstance(found, ver.Differed)
     assert (found.rule, found.wrong, found.of, found.first) == ("bound", 2, 4, (0, 0, 1))
@@ -395,8 +395,7 @@ def test_reduced_precision_is_told() -> None:
     assert isinstance(expected, Values)
     truth = truth_of(asked)
     y = truth.values(expected.primary.geometry)
-    allowed = compare(y, truth, expected.primary.geometry, {}).allowed
-    assert allowed is not None
+    allowed = bound(truth.terms(expected.primary.geometry), truth.dtype, {}).allowed
     produced = out.Produced((y + 0.9 * allowed).astype(np.float32))
     assert judged(asked, produced) == ver.Agreed("bound", ("reduced-precision",))
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from strategies import examples, geometries, onnx_examples
 from tconv import conv_transpose, resolve
 from tconv.dialects.geometry import Geometry
-from tconv.expectation.reference import definition, products
+from tconv.expectation.meetings import products
+from tconv.expectation.reference import definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -33,7 +33,7 @@ _OVERFLOW = {
 }
 _UNDERFLOW_F32 = 2.0**-150
 _F64 = UNIT_ROUNDOFF[DType.F64]
-_WARNING_FACTOR = 6.0
+WARNING_FACTOR = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _accumulated_in_f32(terms: Terms, dtype: DType) -> tuple[Float64s, Float64s]
 
 
 def _warning(terms: Terms, dtype: DType) -> Float64s:
-    root = _WARNING_FACTOR * np.sqrt(terms.count)
+    root = WARNING_FACTOR * np.sqrt(terms.count)
     if dtype in (DType.F32, DType.F64):
         return root * UNIT_ROUNDOFF[dtype] * terms.magnitude + terms.count * _SMALLEST[dtype]
     rounding = UNIT_ROUNDOFF[dtype] * np.abs(terms.y) * (1 if terms.bias is None else 2)

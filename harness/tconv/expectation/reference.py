@@ -1,4 +1,4 @@
-"""The operator itself, in float64, short enough to be checked by reading.
+"""The operator itself, in float64, short enough to be checked by reading. `stream` computes the same faster.
 
 No text has the sum as a formula. oneDNN ("the same as computing the gradients of input of Convolution operation") and
 OpenVINO ("Computes the gradients of a Convolution operation with respect to the input") define it as the data gradient
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -58,29 +58,6 @@ def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
         return y
     with np.errstate(invalid="ignore", over="ignore"):
         return y + b.reshape(-1, *(1,) * len(geometry.spatial))
-
-
-def products(geometry: Geometry, channels: int) -> Float64s:
-    """Return how many products reach each output element, (Y...): the sum's number of terms, bias excluded.
-
-    Args:
-        geometry: plain integers.
-        channels: the input channels of one group, C/G.
-    """
-    count = np.full(geometry.output, float(channels))
-    for axis, (x, k, s, d) in enumerate(
-        zip(geometry.spatial, geometry.kernel, geometry.strides, geometry.dilations, strict=True)
-    ):
-        positions = np.add.outer(np.arange(x) * s, np.arange(k) * d).ravel() - geometry.pads_begin[axis]
-        inside = positions[(positions >= 0) & (positions < geometry.output[axis])]
-        along = np.bincount(inside, minlength=geometry.output[axis])
-        count *= along.reshape([-1 if a == axis else 1 for a in range(len(geometry.output))])
-    return count
-
-
-def met(k: Ints, geometry: Geometry) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return where tap `k` meets an element of the data, (Y...)."""
-    return products(tap_alone(k, geometry), 1) > 0
 
 
 def tap_alone(k: Ints, geometry: Geometry) -> Geometry:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
 from tconv.expectation.bound import SMALLEST_NORMAL, Terms, is_subnormal
-from tconv.expectation.reference import definition, met, products
+from tconv.expectation.certificate import PROVABLE, Composition, conforms
+from tconv.expectation.meetings import met, products
+from tconv.expectation.stream import Sums, largest, sums
 from tconv.expectation.underflow import subnormal_products
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.dialects.geometry import Geometry
-    from tconv.vocabulary import Array, DType, Mask
+    from tconv.vocabulary import Array, DType, Float64s, Mask
 
 
 class Truth:
@@ -29,51 +32,86 @@ class Truth:
     Attributes:
         operands: the same in float64.
         dtype: the element type of the output.
-        values: the output, (N, O, Y...), under a geometry.
-        terms: what the bound under a geometry is made of.
-        integral: whether all operands are finite integers.
-        subnormal: whether an operand has subnormal numbers.
     """
 
     def __init__(self, operands: Mapping[str, Array], dtype: DType) -> None:
         with np.errstate(invalid="ignore"):
-            self.operands = {role: array.astype(np.float64) for role, array in operands.items()}
+            self.operands = {role: array.astype(np.float64, copy=False) for role, array in operands.items()}
         self._x, self._w, self._b = self.operands["x"], self.operands["w"], self.operands.get("b")
         self.dtype = dtype
-        self.values = lru_cache(maxsize=32)(self._values)
-        self.terms = lru_cache(maxsize=2)(self._terms)
-        self.integral = self._integral()
-        self.subnormal = any(is_subnormal(a, dtype).any() for a in (self._x, self._w, self._b) if a is not None)
-        # At least every element's magnitude: all input channels and taps, each product as large as can be.
-        terms = self._w.size // max(self._w.shape[1], 1) if self._w.ndim > 1 else 0
-        self._magnitude_limit = _largest(self._x) * _largest(self._w) * terms + _largest(self._b)
+        self._values: dict[Geometry, Array] = {}
+        self._terms: dict[Geometry, Terms] = {}
+        self._sums: tuple[Geometry, Sums] | None = None
+        self._largest = largest(self._x), largest(self._w), largest(self._b)
+
+    @cached_property
+    def integral(self) -> bool:
+        """Whether all operands are finite integers."""
+        return all(map(isfinite, self._largest)) and all(map(_is_integral, self.operands.values()))
+
+    @cached_property
+    def subnormal(self) -> bool:
+        """Whether an operand has subnormal numbers."""
+        return any(is_subnormal(array, self.dtype).any() for array in self.operands.values())
 
     def shape(self, geometry: Geometry) -> tuple[int, ...]:
         """Return the output's shape in NCX."""
         return (self._x.shape[0], self._w.shape[1] * geometry.groups, *geometry.output)
 
-    def _values(self, geometry: Geometry) -> Array:
-        return definition(self._x, self._w, self._b, geometry)
+    def sums(self, geometry: Geometry) -> Sums:
+        """Return the output and, where it can be had in the same pass, the sums of |x||w| + |b|; the last are kept."""
+        if self._sums is None or self._sums[0] != geometry:
+            made = sums(self._x, self._w, self._b, geometry, magnitude=True, limits=self._largest)
+            self._sums = geometry, made
+        return self._sums[1]
 
-    def _terms(self, geometry: Geometry) -> Terms:
-        with np.errstate(invalid="ignore"):
-            bias = None if self._b is None else np.abs(self._b)
-            magnitude = definition(np.abs(self._x), np.abs(self._w), bias, geometry)
-        count = products(geometry, self._x.shape[1] // geometry.groups) + (self._b is not None)
+    def values(self, geometry: Geometry) -> Array:
+        """Return the output, (N, O, Y...), under a geometry."""
+        if self._sums is not None and self._sums[0] == geometry:
+            return self._sums[1].y
+        if geometry not in self._values:
+            made = sums(self._x, self._w, self._b, geometry, limits=self._largest)
+            _keep(self._values, geometry, made.y, most=32)
+        return self._values[geometry]
+
+    def terms(self, geometry: Geometry) -> Terms:
+        """Return what the bound under a geometry is made of."""
+        if geometry not in self._terms:
+            _keep(self._terms, geometry, self._made_terms(geometry), most=2)
+        return self._terms[geometry]
+
+    def _made_terms(self, geometry: Geometry) -> Terms:
+        magnitude = None if self._sums is None or self._sums[0] != geometry else self._sums[1].magnitude
+        if magnitude is None or magnitude.dtype != np.float64:
+            with np.errstate(invalid="ignore"):
+                bias = None if self._b is None else np.abs(self._b)
+                magnitude = sums(np.abs(self._x), np.abs(self._w), bias, geometry, limits=self._largest).y
         bias = None if self._b is None else self._b.reshape(-1, *(1,) * len(geometry.output))
-        return Terms(self.values(geometry), magnitude, count, bias)
+        return Terms(self.values(geometry), magnitude, self.count(geometry), bias)
+
+    def count(self, geometry: Geometry) -> Float64s:
+        """Return n, the products that reach each element and one more with a bias, (Y...)."""
+        return products(geometry, self._x.shape[1] // geometry.groups) + (self._b is not None)
+
+    def conforms(self, actual: Array, geometry: Geometry) -> bool:
+        """Whether an output, (N, O, Y...), is known to be within the bound and below the lines of all notes."""
+        if self.dtype not in PROVABLE:
+            return False
+        of = Composition(geometry, self._x.shape[1] // geometry.groups, self._b is not None, self.dtype)
+        made = self.sums(geometry)
+        stack = Sums(made.y[None], None if made.magnitude is None else made.magnitude[None], made.term)
+        return bool(conforms(actual[None], stack, of)[0])
 
     def exact(self, geometry: Geometry) -> bool:
         """Whether every order of summation gives the same bits: integers whose absolute terms stay within 2^p."""
         if not self.integral:
             return False
         limit = 2.0 ** EXACT_BITS[self.dtype]
-        if self._magnitude_limit <= limit:
+        # At least every element's magnitude: all input channels and taps, each product as large as can be.
+        terms = self._w.size // max(self._w.shape[1], 1) if self._w.ndim > 1 else 0
+        if self._largest[0] * self._largest[1] * terms + self._largest[2] <= limit:
             return True
-        return _largest(self.terms(geometry).magnitude) <= limit
-
-    def _integral(self) -> bool:
-        return all(np.isfinite(a).all() and not np.any(a % 1) for a in (self._x, self._w, self._b) if a is not None)
+        return largest(self.terms(geometry).magnitude) <= limit
 
     def flushable(self, geometry: Geometry, accumulator: DType) -> Array | None:
         """Return the most that a sum loses whose subnormal products are taken for zero, (N, O, Y...).
@@ -103,5 +141,14 @@ class Truth:
         return mask
 
 
-def _largest(array: Array | None) -> float:
-    return 0.0 if array is None or not array.size else float(np.abs(array).max())
+def _keep(kept: dict[Geometry, Any], geometry: Geometry, value: object, *, most: int) -> None:
+    """Keep the last few values. A cache around a method would keep the arrays until the garbage is collected."""
+    if len(kept) >= most:
+        kept.pop(next(iter(kept)))
+    kept[geometry] = value
+
+
+def _is_integral(array: Float64s) -> bool:
+    """Return whether finite numbers are integers: real data shows in its first numbers that it is not."""
+    flat = array.ravel()
+    return all(np.array_equal(part, np.rint(part)) for part in (flat[:64], flat[64:]))

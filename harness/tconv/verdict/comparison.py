@@ -32,7 +32,7 @@ class Comparison:
         rule: how it was compared.
         wrong: where it is wrong.
         expected: the reference's values.
-        allowed: how far it may be from them; None under the exact rule.
+        allowed: how far it may be from them; None under the exact rule, and where nothing is wrong.
         notes: the notes for the verdict.
         untested: how many elements are not zero and would pass as zero, where that makes the comparison void.
     """
@@ -47,11 +47,14 @@ class Comparison:
 
 def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Comparison:
     """Compare an NCX output with the reference under a geometry."""
+    exact = truth.exact(geometry)
+    if not exact and truth.conforms(actual, geometry):
+        return Comparison("bound", np.zeros(actual.shape, dtype=bool), truth.values(geometry), None, ())
     expected = truth.values(geometry)
     with np.errstate(invalid="ignore"):
         actual = actual.astype(np.float64)
         wrong: Mask = (actual != expected) & ~(np.isnan(actual) & np.isnan(expected))
-    if truth.exact(geometry):
+    if exact:
         return Comparison("exact", wrong, expected, None, ())
     limits = bound(truth.terms(geometry), truth.dtype, accumulates)
     wrong, excused = wrong & ~near(actual, expected, limits.allowed), np.zeros_like(wrong)

@@ -1,0 +1,111 @@
+"""Where the taps of a filter meet the elements of the data, axis by axis: all that the fast reference needs to know.
+
+o = i*s + k*d - pads_begin holds on every axis by itself, so what is known of each axis is known of all of them. An axis
+is small and comes back often, whatever it is combined with: its part is computed once and kept.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, reduce
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tconv.expectation.reference import tap_alone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array, Float64s, Ints, Mask
+
+
+class Axis(NamedTuple):
+    """One spatial axis of a geometry: its fields by the same names, in the singular."""
+
+    size: int
+    kernel: int
+    stride: int
+    dilation: int
+    begin: int
+    output: int
+
+
+class Meeting(NamedTuple):
+    """A tap that meets data within the output: elements `first` to `last` - 1, the first of them at output `at`."""
+
+    tap: int
+    first: int
+    last: int
+    at: int
+
+
+def axes(geometry: Geometry) -> Iterator[Axis]:
+    """Yield the spatial axes of a geometry."""
+    return map(
+        Axis,
+        geometry.spatial,
+        geometry.kernel,
+        geometry.strides,
+        geometry.dilations,
+        geometry.pads_begin,
+        geometry.output,
+    )
+
+
+@lru_cache(maxsize=4096)
+def meetings(axis: Axis) -> tuple[Meeting, ...]:
+    """Return the taps that meet data within the output.
+
+    Python's integers hold every stride and dilation, and nothing as large as these is ever made: a tap that lands
+    beyond the output is left out before anything is indexed.
+    """
+    found = []
+    for tap in range(axis.kernel):
+        begin = tap * axis.dilation - axis.begin
+        first = max(-(begin // axis.stride), 0)
+        last = min((axis.output - 1 - begin) // axis.stride + 1, axis.size)
+        if first < last:
+            found.append(Meeting(tap, first, last, begin + first * axis.stride))
+    return tuple(found)
+
+
+def outputs(meeting: Meeting, axis: Axis) -> slice:
+    """Return the output's elements that a tap reaches: every s-th one."""
+    return slice(meeting.at, meeting.at + (meeting.last - meeting.first - 1) * axis.stride + 1, axis.stride)
+
+
+@lru_cache(maxsize=4096)
+def sources(axis: Axis) -> Array:
+    """Return which element of the data each tap brings to each output element, (K, Y); the size where it brings none.
+
+    An element of zero behind the last one of the data makes that an index like the others.
+    """
+    table = np.full((axis.kernel, axis.output), axis.size)
+    for meeting in meetings(axis):
+        table[meeting.tap, outputs(meeting, axis)] = np.arange(meeting.first, meeting.last)
+    table.flags.writeable = False
+    return table
+
+
+def products(geometry: Geometry, channels: int) -> Float64s:
+    """Return how many products reach each output element, (Y...): the sum's number of terms, bias excluded.
+
+    Args:
+        geometry: plain integers.
+        channels: the input channels of one group, C/G.
+    """
+    return reduce(np.multiply.outer, map(along, axes(geometry)), np.full((), float(channels)))
+
+
+def along(axis: Axis) -> Float64s:
+    """Return how many taps meet data at each output element of an axis, (Y,)."""
+    count = np.zeros(axis.output)
+    for meeting in meetings(axis):
+        count[outputs(meeting, axis)] += 1
+    return count
+
+
+def met(k: Ints, geometry: Geometry) -> Mask:
+    """Return where tap `k` meets an element of the data, (Y...)."""
+    return products(tap_alone(k, geometry), 1) > 0
