@@ -1,20 +1,34 @@
 """What a case costs through the harness, as a multiple of the floor: make_model, session and run, and nothing else.
 
-Both are measured in this process for each case, directly after each other; which is first alternates. The harness does
-what a worker does: the case from JSON, expectation, operands, model, session, run, judging, the record as JSON. The
-floor builds the same graph with onnx.helper from finished operands.
+Floor, harness alone and harness in company are measured in this process for each chunk of cases, after each other;
+which is first rotates. The harness does what a worker does: the cases from the bytes of its message, expectation,
+operands, model, session, run, judging, the records as JSON. The floor builds the same graphs with onnx.helper from
+finished operands. Of several rounds of a chunk the fastest counts, as other work on the machine only adds.
 
-Only cases that owe a value are run, and none with an empty input: onnxruntime dies of some others, and so would this
-process.
+Whole processes are measured as a user has them: `tconv run -j 1` of a tier less `tconv run -j 1` of one case, by the
+cases, beside the floor of the same cases, with the page and the records.
 
-Run `python bench/floor.py [--cases N]`.
+Only cases that owe a value are run in this process, and none with an empty input: onnxruntime dies of some others, and
+so would this process.
+
+Run `python bench/floor.py [--cases N] [--small] [--json FILE] [--most RATIO]`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import pickle
+import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
-from statistics import median, quantiles
+from functools import partial
+from itertools import islice
+from math import inf
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +41,10 @@ from tconv.cases.call import express, in_layouts
 from tconv.cases.operands import make_operands
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
+from tconv.execution.company import WORTHWHILE, Companion
 from tconv.execution.evaluation import Evaluator
-from tconv.execution.worker import CASES
+from tconv.execution.position import Position
+from tconv.execution.selection import Selection
 from tconv.expectation.owed import Values, expectation
 from tconv.records.record_file import record_line
 
@@ -39,10 +55,14 @@ if TYPE_CHECKING:
     from onnx import ValueInfoProto
 
     from tconv.cases.case import Case
+    from tconv.corpus import Tier
     from tconv.dialects import Dialect
 
-CHUNK = 32
-"""Cases that follow each other, as a worker gets them: neighbours share operands."""
+CHUNK = 128
+"""Cases that follow each other, as a worker gets them in company: neighbours share operands."""
+ROUNDS = 3
+MOST = 50_000
+"""So many cases of a tier are looked at."""
 
 
 @dataclass(frozen=True)
@@ -97,66 +117,120 @@ def _declaration(info: ValueInfoProto) -> tuple[str, int, list[Any]]:
     return info.name, tensor.elem_type, sizes
 
 
-def sample(cases: Sequence[Case], count: int) -> list[Case]:
+def sample(cases: Sequence[Case], count: int) -> list[list[Case]]:
     """Return about `count` cases in whole chunks, evenly spaced."""
-    chunks = max(1, count // CHUNK)
-    starts = range(0, len(cases), max(CHUNK, len(cases) // chunks))
-    return [case for start in starts for case in cases[start : start + CHUNK]]
+    chunks = [list(cases[start : start + CHUNK]) for start in range(0, len(cases), CHUNK)]
+    return chunks[:: max(1, len(chunks) * CHUNK // count)]
 
 
-def main() -> None:
-    """Measure and print."""
+def main() -> int:
+    """Measure and print; return 1 where a ratio is above the limit three times in a row."""
     parser = argparse.ArgumentParser(description="What a case costs, as a multiple of make_model + session + run.")
-    parser.add_argument("--cases", type=int, default=2000, help="how many cases of the gate tier, about")
+    parser.add_argument("--cases", type=int, default=2048, help="how many cases, about")
+    parser.add_argument("--small", action="store_true", help="some seconds' worth, for CI")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    parser.add_argument("--most", type=float, help="fail where a case alone costs more than so many floors")
     arguments = parser.parse_args()
-    backend = OnnxRuntime()
-    dialect = dialect_named(backend.info().dialects[0])
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    evaluator = Evaluator(backend, "onnxruntime", dialect, {}, None)
-    cases = sample(list(Corpus.load().cases("gate")), arguments.cases)
-    floors, harness = measure(cases, dialect, evaluator, options)
-    ratios = [whole / floor for whole, floor in zip(harness, floors, strict=True)]
-    left_out = len(cases) - len(ratios)
-    print(f"{len(ratios)} cases of the gate tier on {dialect.name}; {left_out} without a value left out")
-    print(f"floor    median {median(floors) * 1e6:7.0f} us   p90 {quantiles(floors, n=10)[-1] * 1e6:7.0f} us")
-    print(f"harness  median {median(harness) * 1e6:7.0f} us   p90 {quantiles(harness, n=10)[-1] * 1e6:7.0f} us")
-    print(
-        f"ratio    median {median(ratios):7.2f}      p90 {quantiles(ratios, n=10)[-1]:7.2f}      "
-        f"of the sums {sum(harness) / sum(floors):.2f}"
-    )
+    count = 256 if arguments.small else arguments.cases
+    bench = Bench()
+    for _ in range(3):
+        figures = {tier: bench.ratios(tier, count) for tier in ("gate", "exhaustive")}
+        if arguments.most is None or figures["gate"]["alone"] <= arguments.most:
+            break
+    else:
+        print(f"alone: {figures['gate']['alone']:.2f} floors, and at most {arguments.most} are wanted")
+        return 1
+    if not arguments.small:
+        figures["whole processes"] = whole_processes(figures["gate"]["floor us"])
+    for name, values in figures.items():
+        print(f"{name:16} " + "   ".join(f"{key} {value:.2f}" for key, value in values.items()))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    return 0
 
 
-def measure(
-    cases: Sequence[Case], dialect: Dialect, evaluator: Evaluator, options: ort.SessionOptions
-) -> tuple[list[float], list[float]]:
-    """Return seconds of the floor and of the harness, for the cases to which the runtime gives a value."""
-    floors, harness = [], []
-    for number, case in enumerate(cases):
-        if case.breaks is not None or 0 in case.x.shape or not isinstance(expectation(case, dialect), Values):
-            continue
-        text, floor = CASES.dump_json([case]), Floor.of(case, dialect)
+class Bench:
+    """onnxruntime on one thread, asked by the harness and without it."""
 
-        def by_harness(text: bytes = text) -> None:
-            record_line(evaluator.evaluate(*CASES.validate_json(text)))
+    def __init__(self) -> None:
+        self.backend = OnnxRuntime()
+        self.dialect = dialect_named(self.backend.info().dialects[0])
+        self.options = ort.SessionOptions()
+        self.options.intra_op_num_threads = self.options.inter_op_num_threads = 1
+        self.options.log_severity_level = 4
+        position = Position(get_context())
+        evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, {"f16": "f32"}, None, 1, position)
+        self.companions = [Companion(evaluator, position, size, lambda _: None) for size in (1, WORTHWHILE)]
 
-        def by_floor(floor: Floor = floor) -> None:
-            floor.run(options)
+    def ratios(self, tier: Tier, count: int) -> dict[str, float]:
+        """Return what a case costs in company and alone, in floors: medians over chunks, and the floor in us."""
+        patterns = ("exhaustive/plane/*[strides=2x1,kernel=2x3]",) if tier == "exhaustive" else ()
+        cases = islice(Corpus.load().cases(tier, patterns), MOST)
+        asked = [case for case in cases if case.breaks is None and 0 not in case.x.shape and self.owes_value(case)]
+        alone, company, floors = [], [], []
+        for chunk in sample(asked, count):
+            answered = [case for case in chunk if self.answers(case)]
+            floor, *others = self.measured(answered)
+            floors.append(floor / len(answered))
+            for ratios, other in zip((alone, company), others, strict=True):
+                ratios.append(other / floor)
+        figures = {"alone": median(alone), "in company": median(company), "floor us": median(floors) * 1e6}
+        return figures | {"chunks": float(len(floors))}
 
+    def owes_value(self, case: Case) -> bool:
+        """Return whether the dialect owes a value, which no other reading disputes."""
+        owed = expectation(case, self.dialect)
+        return isinstance(owed, Values) and not owed.disputed and not owed.refusals
+
+    def answers(self, case: Case) -> bool:
+        """Return whether the runtime answers a case: what it refuses has no floor."""
         try:
-            if number == 0:
-                by_floor()
-            order = (by_floor, by_harness) if number % 2 else (by_harness, by_floor)
-            seconds = {function: timed(function) for function in order}
-        except Exception:  # noqa: BLE001, S112 - what the runtime does not do has no floor: it is left out, and counted
-            continue
-        floors.append(seconds[by_floor])
-        harness.append(seconds[by_harness])
-    return floors, harness
+            Floor.of(case, self.dialect).run(self.options)
+        except Exception:  # noqa: BLE001 - the runtime may raise anything
+            return False
+        return True
+
+    def measured(self, chunk: list[Case]) -> list[float]:
+        """Return the seconds of a chunk: the floor, alone, in company."""
+        message = pickle.dumps(chunk)
+        floors = [Floor.of(case, self.dialect) for case in chunk]
+
+        def floor() -> None:
+            for pieces in floors:
+                pieces.run(self.options)
+
+        def harness(companion: Companion) -> None:
+            for _, record in companion.records(pickle.loads(message)):  # noqa: S301 - it was made above
+                record_line(record)
+
+        ways = [floor, *(partial(harness, companion) for companion in self.companions)]
+        best = [inf] * len(ways)
+        for number in range(ROUNDS):
+            for place in range(len(ways)):
+                way = (place + number) % len(ways)
+                best[way] = min(best[way], timed(ways[way]))
+        return best
 
 
-def timed(function: Callable[[], None]) -> float:
+def whole_processes(floor_us: float) -> dict[str, float]:
+    """Return what a case of the gate costs as a whole process, alone and in company, in floors."""
+    alone = Selection(Corpus.load()).count
+    figures = {}
+    for name, together in (("alone", "1"), ("in company", str(WORTHWHILE))):
+        tier = seconds_of("--together", together)
+        one = seconds_of("--together", together, "examples/onnx/basic")
+        figures[name] = (tier - one) / (alone - 1) * 1e6 / floor_us
+    return figures
+
+
+def seconds_of(*arguments: str) -> float:
+    """Return how long `tconv run -j 1` takes; the fastest of three."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "tconv", "run", "-j", "1", "--output", folder, *arguments]
+        return min(timed(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(3))
+
+
+def timed(function: Callable[[], object]) -> float:
     """Return how many seconds a call of a function takes."""
     started = perf_counter()
     function()
@@ -164,4 +238,4 @@ def timed(function: Callable[[], None]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,37 +1,45 @@
-"""Peak memory of a run over the gate tier: of the parent, and of the largest worker.
+"""Peak memory of the gate tier on onnxruntime: of the parent, and of the largest worker, as Linux counts pages.
 
-Linux includes in a worker's peak what the parent had when it spawned the worker. A worker's figure that is not above
-the parent's is therefore only an upper limit.
+Pages of the process that workers are forked from count in each of them.
 
-Run `python bench/memory.py [--jobs N]`.
+Run `python bench/memory.py [--jobs N] [--small]`.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
-import sys
-import tempfile
+import multiprocessing
+import re
 from pathlib import Path
 
 from tconv.corpus import Corpus
-from tconv.execution.run import RunSettings, run
-from tconv.execution.selection import Selection
-
-UNIT = 1 if sys.platform == "darwin" else 1024
-"""Bytes of the unit in which the system counts."""
+from tconv.execution.pool import Pool
+from tconv.execution.worker import Assignment
 
 
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description="Peak memory of parent and workers over the gate tier.")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
+    parser.add_argument("--small", action="store_true", help="the smoke tier, for CI")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        settings = RunSettings("onnxruntime", None, arguments.jobs, 60.0, Path(folder))
-        run(Selection(Corpus.load()), settings, lambda _done, _total, _line: None)
-    for name, who in (("parent", resource.RUSAGE_SELF), ("largest worker", resource.RUSAGE_CHILDREN)):
-        print(f"{name:15} {resource.getrusage(who).ru_maxrss * UNIT / 2**20:6.0f} MiB")
+    workers = 0.0
+    with Pool(Assignment("onnxruntime", None, None, ""), arguments.jobs, 60.0) as pool:
+        for number, _ in enumerate(pool.run(Corpus.load().cases("smoke" if arguments.small else "gate"))):
+            if number % 100 == 0:
+                workers = max([workers, *(peak(worker.pid) for worker in multiprocessing.active_children())])
+    print(f"parent          {peak('self'):6.0f} MiB")
+    print(f"largest worker  {workers:6.0f} MiB")
+
+
+def peak(process: int | str | None) -> float:
+    """Return the most memory that a process has had, in MiB; 0 of one that has ended."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    except OSError:
+        return 0.0
+    found = re.search(r"VmHWM:\s*(\d+) kB", status)
+    return int(found[1]) / 1024 if found else 0.0
 
 
 if __name__ == "__main__":
