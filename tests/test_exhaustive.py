@@ -253,8 +253,11 @@ def test_a_cell_is_read_as_it_was_written(cell: Cell) -> None:
 
 
 def test_a_line_that_is_no_count_is_refused_at_its_place(tmp_path: Path) -> None:
-    """As a line that is no record is."""
+    """As a line that is no record is, and a record that is there twice."""
     path = tmp_path / "acme.jsonl"
+    path.write_text("\n".join([header_line(header()), CELLS[0].line(), CELLS[1].line(), CELLS[0].line(), ""]), "utf-8")
+    with pytest.raises(FileError, match=r"acme\.jsonl:4: a cell must have one count of a kind \(got 'a/b/c' again\)"):
+        read(path)
     path.write_text(
         header_line(header()) + '\n{"cell":"a","kind":"differed","cases":1,"digest":"0"}\n', encoding="utf-8"
     )
@@ -307,6 +310,9 @@ def test_a_waiver_whose_example_is_counted_as_agreeing_is_stale() -> None:
     for cells, stale in ((CELLS[:1], 1), (CELLS, 0), ([Cell("a/x", "agreed", 1, "00")], 0)):
         found.cells = cells
         assert len(assess(found, file, facts).stale) == stale
+    # With patterns, the cell may be counted without the example.
+    found.cells, found.header = CELLS[:1], found.header.model_copy(update={"patterns": ("a/b/c[s=2]",)})
+    assert assess(found, file, facts).stale == []
 
 
 # The commands.

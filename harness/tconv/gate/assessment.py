@@ -194,7 +194,7 @@ def assess(
         run,
         members,
         facts,
-        tuple(_uses(members, active, facts, facts_of, run.cells, own=own, whole=_whole(run))),
+        tuple(_uses(members, active, facts, facts_of, _whole_cells(run), own=own, whole=_whole(run))),
         tuple(_harmed(run, active, facts)),
         tuple(_incomplete(run, digest)),
         mixed,
@@ -286,6 +286,11 @@ def _deviates(example: Judged, waiver: Waiver, *, whole: bool) -> bool:
     if isinstance(example.record.verdict, ver.Disputed):
         return not whole
     return example.waiver is waiver
+
+
+def _whole_cells(run: Run) -> Sequence[Cell]:
+    """Return the cells of which a run asked every case; of a part of the corpus none is known to be so."""
+    return () if run.header.patterns else run.cells
 
 
 def _only_agreed(case_id: str, cells: Sequence[Cell], facts: Mapping[str, str]) -> bool:

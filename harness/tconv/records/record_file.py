@@ -229,16 +229,18 @@ def read(path: Path) -> Run:
     header = _header(path, next(lines, (1, b"")))
     records: list[Record] = []
     cells: list[Cell] = []
-    seen: set[str] = set()
+    seen: set[object] = set()
     for number, line in lines:
+        key: object
         if line.startswith(START):
-            cells.append(_parsed(cell_of, "the count of a cell", path, number, line))
-            continue
-        record = _parsed(record_of, "a record", path, number, line)
-        if record.case in seen:
-            raise FileError(path, f"a case must have one record (got {record.case!r} again)", number)
-        seen.add(record.case)
-        records.append(record)
+            cells.append(cell := _parsed(cell_of, "the count of a cell", path, number, line))
+            key, once = (cell.cell, cell.kind, cell.rule), f"a cell must have one count of a kind (got {cell.cell!r}"
+        else:
+            records.append(record := _parsed(record_of, "a record", path, number, line))
+            key, once = record.case, f"a case must have one record (got {record.case!r}"
+        if key in seen:
+            raise FileError(path, f"{once} again)", number)
+        seen.add(key)
     return Run(path, header, sorted(records, key=lambda record: record.case), cells)
 
 
