@@ -15,6 +15,7 @@ from tconv.errors import BackendLost, BackendMissing, DialectError, UsageError
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
+from tconv.execution.signals import prepare
 from tconv.gate.assessment import assessed
 from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
@@ -92,6 +93,7 @@ def command(
     'padding/*/grow[auto_pad=same_upper]'. Without one, the whole tier is run.
     """
     together = _company(together, tier, repeat)
+    prepare()
     if len(set(backends)) != len(backends):
         raise UsageError(f"--backend must name each backend once (got {', '.join(backends)})")
     if (everyone := _ALL in backends) and len(backends) > 1:

@@ -30,6 +30,16 @@ def start_method() -> ForkServerContext | SpawnContext:
     return context
 
 
+def prepare() -> None:
+    """Start the process that workers are forked from; it loads tconv while the caller does something else."""
+    if start_method().get_start_method() != "forkserver":
+        return
+    from multiprocessing import forkserver  # noqa: PLC0415 - not every system has it
+
+    with undisturbed():
+        forkserver.ensure_running()
+
+
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Block signals while a worker is started, and raise them afterwards.
