@@ -120,6 +120,7 @@ class Processes:
 
     Attributes:
         address: the scheduler's.
+        scheduler: its process.
         workers: the workers' processes; with a nanny, the nanny's.
     """
 
@@ -127,9 +128,9 @@ class Processes:
         self._folder, self._more = folder, more
         self._file = folder / "scheduler.json"
         self.workers: list[subprocess.Popen[bytes]] = []
-        self._scheduler = self._started("scheduler", "--host", "127.0.0.1", "--port", "0")
+        self.scheduler = self._started("scheduler", "--host", "127.0.0.1", "--port", "0")
         while not self._file.exists() or not self._file.read_text(encoding="utf-8"):
-            assert self._scheduler.poll() is None, self.log("scheduler")
+            assert self.scheduler.poll() is None, self.log("scheduler")
             sleep(0.05)
         self.address: str = json.loads(self._file.read_text(encoding="utf-8"))["address"]
 
@@ -161,7 +162,7 @@ class Processes:
 
     def close(self) -> None:
         """End all of them, the scheduler last."""
-        for process in (*self.workers, self._scheduler):
+        for process in (*self.workers, self.scheduler):
             process.terminate()
             try:
                 process.wait(timeout=10)

@@ -424,6 +424,20 @@ def test_ctrl_c_leaves_nothing_on_the_cluster_and_the_run_can_be_resumed(tmp_pat
     assert len(calls) == len(asked) - before
 
 
+def test_a_scheduler_that_is_gone_ends_the_run(tmp_path: Path) -> None:
+    """Exit code 3 and a sentence, whole records, and no process of a pool left on the worker."""
+    cases(tmp_path)
+    with processes(tmp_path / "cluster", 1, "--no-nanny") as cluster_:
+        process, path = started_on(cluster_.address, tmp_path, "Slow", 10)
+        cluster_.scheduler.kill()
+        _, err = process.communicate()
+        assert process.returncode == 3
+        assert err.splitlines()[-1].startswith(f"tconv: {cluster_.address} must be a dask scheduler with workers (got")
+        assert "Traceback" not in err
+        assert none_is_left(tmp_path)
+    assert 0 < len(read(path).records) < 96
+
+
 def test_workers_with_other_kernels_are_refused_before_the_first_case(tmp_path: Path) -> None:
     """A variable that chooses kernels is set on one of the workers: exit code 3, and no record file."""
     cases(tmp_path)

@@ -6,6 +6,7 @@ case is alone that ends the dask worker itself: its verdict is `died`.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from tconv.execution.worker import Assignment
 
     Chunk = list[Case]
+
+# Of a lost scheduler dask logs tracebacks; what there is to say is in the error that we raise.
+for _name in ("distributed", "distributed.client"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 LARGEST_CHUNK = 128
 """Cases of a task at most: what dask and the network cost is paid per task."""
