@@ -1,10 +1,15 @@
-"""What the process loads that workers are forked from; it leaves the terminal's process group first, as they do."""
+"""What the process loads that workers are forked from; it leaves the terminal's process group, as they do."""
 
 from __future__ import annotations
 
 import os
 
-import tconv.execution.worker  # noqa: F401 - loaded once, and not by each worker
+# Before numpy is loaded: there is a worker for each processor, and its products are small. The workers have the
+# environment of their parent again, so that a runtime of theirs has as many threads as the user wants.
+for _library in ("OPENBLAS", "MKL", "OMP"):
+    os.environ[f"{_library}_NUM_THREADS"] = "1"
+
+import tconv.execution.worker  # noqa: E402, F401 - loaded once, and not by each worker
 
 if hasattr(os, "setsid"):
     # It leads no group yet: it was started by its parent, in its parent's group.

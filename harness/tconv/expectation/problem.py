@@ -124,4 +124,5 @@ def truth_of(case: Case) -> Truth:
 def _operands(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, Array], Truth]:
     """Return operands and their reference. Neighbours in a sweep differ in layout alone and share them."""
     operands = make_operands(x, w, b)
-    return operands, Truth(operands, x.dtype)
+    # A backend that writes into its inputs must not reach the reference's.
+    return operands, Truth({role: array.copy() for role, array in operands.items()}, x.dtype)

@@ -26,7 +26,8 @@ class Truth:
     """The reference's answers for one set of operands, each geometry computed once.
 
     Args:
-        operands: x, w and perhaps b, in NCX and IOX and in their own types.
+        operands: x, w and perhaps b, in NCX and IOX and in their own types. Those in float64 are used as they are, and
+            must stay as they are.
         dtype: the element type of the output.
 
     Attributes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tconv.backends.machine import VARIABLES
 from tconv.comparison.porting import alike
 from tconv.dialects import DIALECTS, GEOMETRY_1
 from tconv.reports.atlas.conflicts import Contradiction, UsedWaiver, contradictions, used_waivers
@@ -67,4 +68,7 @@ def atlas(assessments: Sequence[Assessment], corpus: Corpus) -> Atlas:
 
 def _run(assessment: Assessment) -> AtlasRun:
     backend = assessment.run.header.backend
-    return AtlasRun(f"{backend.name} {backend.version}", assessment.run.dialect, assessment)
+    # Runs of one backend with other kernels are told apart by what chose these.
+    chosen = [backend.environment[name] for name in VARIABLES if name in backend.environment]
+    level = f" ({', '.join(chosen)})" if chosen else ""
+    return AtlasRun(f"{backend.name} {backend.version}{level}", assessment.run.dialect, assessment)
