@@ -227,7 +227,7 @@ def test_the_machine_is_named_and_what_it_could_not_ask_is_no_zero(porting: Corp
         [assess(here, file, porting.facts, own=False), assess(runs[OPENVINO], None, porting.facts)], porting
     )
     assert made.machines == {
-        "Acme 3000, 2 cores, avx avx2, ONEDNN_MAX_CPU_ISA=AVX2": ["acme 1.2.0"],
+        "Acme 3000, 2 cores, avx avx2, ONEDNN_MAX_CPU_ISA=AVX2": ["acme 1.2.0 (AVX2)"],
         "not recorded": ["acme 1.2.0"],
     }
     assert "| doc | not asked: for machines with amx\\_bf16 | \\>=1 |" in atlas.markdown(made)

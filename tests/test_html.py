@@ -336,6 +336,7 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
         ver.Broke("no array"),
         ver.Mistrusted(2, 9, ("negative-same-shrunk",), ("reduced-precision",)),
         ver.ExceedsSummationBound("bound", 2, 9, (0, 1), 1.0, 2.0, 3.5),
+        ver.DiffersInCompany(("a/b", "a/c"), "differed", "agreed"),
     ]
     assert {type(verdict) for verdict in verdicts} == set(ver.KINDS.values())
     written = page(_assessment([_record(f"a/{n:02}", verdict) for n, verdict in enumerate(verdicts)]))
@@ -348,6 +349,8 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
     assert figures["worst"] == "3.5 times what is allowed there"
     assert dict(written.rows()[14][6]["figures"])["untested"] == "2 of 9"
     assert dict(written.rows()[15][6]["figures"])["worst"] == figures["worst"]
+    assert dict(written.rows()[16][6]["figures"]) == {"in company": "differed", "alone": "agreed"}
+    assert ["Company, the cases of the model", "a/b\na/c"] in written.rows()[16][6]["prose"]
     assert ["Standard error, its end", "the end"] in written.rows()[10][6]["prose"]
     says, cites = written.blocks["data"]["readings"][DIALECT]["negative-same-shrunk"]
     assert says

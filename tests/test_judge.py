@@ -662,6 +662,7 @@ def test_every_kind_of_verdict_is_known_by_its_word() -> None:
         "inconsistent",
         "mistrusted",
         "differed",
+        "differs-in-company",
         "exceeds-summation-bound",
         "wrong-shape",
         "wrong-dtype",

@@ -83,12 +83,26 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
             if file.tell() == 0:
                 file.write(header_line(header) + "\n")
             counts = CellCounts(selection.corpus.cell)
-            cases = counts.awaiting(_remaining(selection, recorded))
+            cases = _Stream(counts.awaiting(_remaining(selection, recorded)), total - done)
             for number, line in enumerate(pool.run(cases), start=done + 1):
                 file.write(counts.text(line))
                 progress(number, total, line)
             file.write(counts.complete())
     return path
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """Cases of which it is known how many they are: a cluster chooses its chunks by that."""
+
+    cases: Iterator[Case]
+    count: int
+
+    def __iter__(self) -> Iterator[Case]:
+        return self.cases
+
+    def __length_hint__(self) -> int:
+        return self.count
 
 
 def _remaining(selection: Selection, recorded: Run | None) -> Iterator[Case]:

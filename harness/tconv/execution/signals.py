@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from contextlib import contextmanager
 from multiprocessing import get_all_start_methods, get_context, resource_tracker
 from threading import current_thread, main_thread
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _BLOCKED = {signal.SIGINT, signal.SIGTERM}
 """Signals that do not reach a worker before it leads its own process group."""
+_LONGEST_FOLDER = 64
 
 
 def start_method() -> ForkServerContext | SpawnContext:
@@ -23,7 +25,8 @@ def start_method() -> ForkServerContext | SpawnContext:
     That process has no runtime in it and no threads of ours, so that a worker begins as if it was started anew, a
     sixth of the time later; a runtime that dies of hundreds of cases needs hundreds of workers.
     """
-    if "forkserver" not in get_all_start_methods():
+    # That process listens at a socket in the folder of temporary files, whose path a system limits to 104 characters.
+    if "forkserver" not in get_all_start_methods() or len(os.fsencode(tempfile.gettempdir())) > _LONGEST_FOLDER:
         return get_context("spawn")
     context = get_context("forkserver")
     context.set_forkserver_preload(["tconv.execution.server"])

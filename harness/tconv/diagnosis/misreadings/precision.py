@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.cases.operands import SMALLEST
 from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
 from tconv.diagnosis.misreadings.operands import with_bits
 from tconv.expectation.bound import UNIT_ROUNDOFF, gamma
@@ -78,14 +79,14 @@ def _rounded(towards: Callable[[Array], Array]) -> PrecisionOtherwise:
     """
 
     def at_best(y: Array, dtype: DType) -> Array:
-        return with_bits(y, _BITS[dtype], towards) if dtype in _BITS else y
+        return np.copysign(_in_units(np.abs(y), dtype, towards), y) if dtype in _BITS else y
 
     def accounts(actual: Array, terms: Terms, dtype: DType) -> bool:
         if dtype not in _BITS or not np.isfinite(terms.y).all() or not np.isfinite(actual.astype(np.float64)).all():
             return False
         got, owed = np.abs(actual.astype(np.float64)), np.abs(terms.y)
         slack = _rounding(terms, UNIT_ROUNDOFF[DType.F32])
-        least, most = (with_bits(np.maximum(end, 0), _BITS[dtype], towards) for end in (owed - slack, owed + slack))
+        least, most = (_in_units(np.maximum(end, 0), dtype, towards) for end in (owed - slack, owed + slack))
         same_side = (np.sign(actual) == np.sign(terms.y)) | (got == 0)
         if not (same_side & (least <= got) & (got <= most)).all():
             return False
@@ -95,6 +96,13 @@ def _rounded(towards: Callable[[Array], Array]) -> PrecisionOtherwise:
         return bool(otherwise.sum() >= _EVIDENCE)
 
     return PrecisionOtherwise(at_best, accounts)
+
+
+def _in_units(magnitudes: Array, dtype: DType, towards: Callable[[Array], Array]) -> Array:
+    """Return magnitudes rounded by `towards` in units of the last place, which subnormal numbers share."""
+    exponents = np.maximum(np.frexp(magnitudes)[1] - _BITS[dtype], SMALLEST[dtype])
+    rounded: Array = np.ldexp(towards(np.ldexp(magnitudes, -exponents)), exponents)
+    return rounded
 
 
 def _up_from_odd(magnitude: Array) -> Array:
