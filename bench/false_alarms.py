@@ -161,7 +161,7 @@ def _code(name: str, examples: int, seed: int, jobs: int) -> int:
             for case in batch:
                 record = records[case.id]
                 verdict = record.verdict
-                status = judged(record, case.facts, waivers, pool.backend.version).status
+                status = judged(record, case.facts, waivers, pool.backend).status
                 counts[_kind(verdict, status)] += 1
                 if isinstance(verdict, ver.Agreed | ver.Disputed):
                     counts.update(f"noted {note}" for note in verdict.notes)

@@ -95,7 +95,11 @@ def test_a_difference_that_is_not_repeated_is_unstable(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("backend", "size", "words"),
-    [("RefusesLargeCompany", SIZE // 2, "too many nodes"), ("RaisesInCompany", 2, "no company")],
+    [
+        ("RefusesLargeCompany", SIZE // 2, "too many nodes"),
+        ("RaisesInCompany", 2, "no company"),
+        ("ShortInCompany", 2, "must return an outcome for each of 2 calls"),
+    ],
 )
 def test_a_company_that_is_refused_while_each_half_agrees_differs(
     tmp_path: Path, backend: str, size: int, words: str
@@ -109,11 +113,19 @@ def test_a_company_that_is_refused_while_each_half_agrees_differs(
         assert words in record.verdict.in_company
 
 
-@pytest.mark.parametrize(("backend", "what"), [("DiesInCompany", "SIGSEGV"), ("HangsInCompany", "no answer in 1 s")])
+def test_a_company_that_is_refused_once_and_then_answered_is_unstable(tmp_path: Path) -> None:
+    """Its halves agree and it is asked again: nobody can say what is wrong, and it is not hidden."""
+    asked = cases(tmp_path, PEACE)
+    found = records("RefusesOnceInCompany", asked)
+    for number, case in enumerate(asked):
+        assert found[case.id].verdict.kind == ("unstable" if number < SIZE else "agreed")
+
+
+@pytest.mark.parametrize(("backend", "what"), [("DiesInCompany", "SIGSEGV"), ("HangsInCompany", "no answer in 2 s")])
 def test_a_company_that_nobody_survives_is_told_where_each_does_alone(tmp_path: Path, backend: str, what: str) -> None:
     """All of that company differ, as nobody knows whose fault it is; other companies agree."""
     asked = cases(tmp_path, WITH_TROUBLE + INVALID)
-    found = records(backend, asked, together=4, timeout=1.0)
+    found = records(backend, asked, together=4, timeout=0.5)
     assert set(found) == {case.id for case in asked}
     for case in asked:
         verdict = found[case.id].verdict

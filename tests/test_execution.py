@@ -195,6 +195,14 @@ def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
         assert finished.header.repeat == repeat
 
 
+def test_a_death_at_a_later_call_of_a_case_is_its_verdict(tmp_path: Path) -> None:
+    """Asked twice, the case ends every worker: after the second it has died, and the run ends."""
+    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    with Pool(Assignment("wrong_backends:DiesOfTheSecondCall", None, None, "", 2), 1, TIMEOUT) as pool:
+        kinds = {line.case: line.record.verdict.kind for line in pool.run(asked)}
+    assert kinds == {case.id: "died" if case.attributes.strides == (TROUBLE,) else "agreed" for case in asked}
+
+
 def test_an_answer_that_lies_unread_is_in_time(tmp_path: Path) -> None:
     """Whoever takes the lines may be slower than the timeout; that is no silence of the other worker's."""
     asked = cases(tmp_path, MANY)[: CHUNK + 8]

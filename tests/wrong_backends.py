@@ -398,6 +398,18 @@ class Aborts(_Troubled):
         os.abort()
 
 
+class DiesOfTheSecondCall(_Troubled):
+    """The first call of a case that it cannot stand is answered, the second ends the process."""
+
+    calls = 0
+
+    def end(self) -> None:
+        """Abort the second time."""
+        self.calls += 1
+        if self.calls % 2 == 0:
+            os.abort()
+
+
 class Exits(_Troubled):
     """As a library does that ends the process for its caller."""
 
@@ -789,6 +801,29 @@ class HangsInCompany(Company):
         if any(map(troubled, calls)):
             time.sleep(FOREVER)
         return super().run_together(calls, arrays)
+
+
+class ShortInCompany(Company):
+    """One outcome is missing."""
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Leave out the last."""
+        return [self.run(call, operands) for call, operands in zip(calls, arrays, strict=True)][:-1]
+
+
+class RefusesOnceInCompany(Company):
+    """The first company is refused as a whole, and no other."""
+
+    asked = 0
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Refuse the first."""
+        self.asked += 1
+        return Refused("not now") if self.asked == 1 else super().run_together(calls, arrays)
 
 
 class RaisesInCompany(Company):

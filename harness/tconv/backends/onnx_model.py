@@ -63,7 +63,7 @@ def build_together(calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]])
         calls: as of `build`.
         arrays: the operands of each.
     """
-    together = GraphProto(name="tconv")
+    together = GraphProto()
     for place, (call, operands) in enumerate(zip(calls, arrays, strict=True)):
         part = _graph(call, operands, prefix(place))
         together.MergeFrom(part)

@@ -114,9 +114,13 @@ def outcome(core: ov.Core, model: ov.Model, call: Call, arrays: Mapping[str, Arr
 def outcomes(core: ov.Core, model: ov.Model, fed: Sequence[Array]) -> Sequence[Outcome] | Outcome:
     """Compile a model of several calls, infer, and return the outcome of each; what goes wrong is an outcome of all."""
     try:
-        return [Produced(array) for array in _inferred(core.compile_model(model, "CPU", _SETTINGS), fed)]
+        compiled = core.compile_model(model, "CPU", _SETTINGS)
     except RuntimeError as error:
         return Refused(one_line(error))
+    try:
+        return [Produced(array) for array in _inferred(compiled, fed)]
+    except RuntimeError as error:
+        return Broke(one_line(error))
 
 
 def _inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> list[Array]:

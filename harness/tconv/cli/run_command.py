@@ -93,7 +93,6 @@ def command(
     'padding/*/grow[auto_pad=same_upper]'. Without one, the whole tier is run.
     """
     together = _company(together, tier, repeat)
-    prepare()
     if len(set(backends)) != len(backends):
         raise UsageError(f"--backend must name each backend once (got {', '.join(backends)})")
     if (everyone := _ALL in backends) and len(backends) > 1:
@@ -145,6 +144,9 @@ def _company(together: int | None, tier: Tier, repeat: int) -> int:
 
 
 def _jobs(jobs: int | None, dask: str | None) -> int:
-    if dask is not None and jobs is not None:
+    """Return how many workers there are; where they are here, what they are forked from starts now."""
+    if dask is None:
+        prepare()
+    elif jobs is not None:
         raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
     return jobs or os.cpu_count() or 1

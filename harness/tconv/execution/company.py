@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.backends import outcome as out
@@ -140,8 +141,7 @@ class Companion:
         answers = self._ask(members)
         answer = answers[members.index(member)] if isinstance(answers, list) else None
         again = None if answer is None else self._evaluator.judge(member.problem, answer)
-        self._position.begin(member.place)
-        again_alone = self._evaluator.judge(member.problem, self._evaluator.ask(member.problem))
+        again_alone = self._alone(member)
         if again is not None and (again.kind, again_alone.kind) == (in_company.kind, alone.kind):
             return ver.DiffersInCompany(_ids(members), in_company.kind, alone.kind)
         then = "no answer" if again is None else again.kind
@@ -153,11 +153,20 @@ class Companion:
         half = len(members) // 2
         records = [*self._together(members[:half]), *self._together(members[half:])]
         if all(isinstance(record.verdict, _BELIEVED) for _, record in records):
-            again = self._ask(members)
-            if type(again) is type(outcome):
-                verdict = ver.DiffersInCompany(_ids(members), described(outcome), "agreed")
-                records = [(index, replace(record, verdict=verdict)) for index, record in records]
+            again, ids = self._ask(members), _ids(members)
+            for member, (place, record) in zip(members, sorted(records, key=itemgetter(0)), strict=True):
+                verdict: ver.Verdict
+                if type(again) is type(outcome):
+                    verdict = ver.DiffersInCompany(ids, described(outcome), self._alone(member).kind)
+                else:
+                    verdict = ver.Unstable(f"{described(outcome)} in company of {len(ids)} cases, and then answered")
+                yield place, replace(record, verdict=verdict)
+            return
         yield from records
+
+    def _alone(self, member: Member) -> ver.Verdict:
+        self._position.begin(member.place)
+        return self._evaluator.judge(member.problem, self._evaluator.ask(member.problem))
 
 
 def _likes(case: Case) -> tuple[object, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing import get_context
 from time import perf_counter
@@ -23,7 +22,7 @@ from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tconv.backends import Backend
@@ -116,9 +115,11 @@ class Evaluator:
             outcomes = out.Broke(f"{type(error).__name__}: {error}")
         seconds = (perf_counter() - started) / len(problems)
         self._position.answered()
-        if isinstance(outcomes, Sequence):
-            return [None if outcome is None else Answer(checked(outcome), seconds) for outcome in outcomes]
-        return checked(outcomes)
+        if not isinstance(outcomes, list | tuple):
+            return checked(outcomes)
+        if len(outcomes) != len(problems) or all(outcome is None for outcome in outcomes):
+            return out.Broke(f"must return an outcome for each of {len(problems)} calls (got {outcomes!r:.200})")
+        return [None if outcome is None else Answer(checked(outcome), seconds) for outcome in outcomes]
 
     def judge(self, problem: Problem, answer: Answer) -> ver.Verdict:
         """Return the verdict on an answer."""

@@ -15,10 +15,10 @@ from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing, TconvError
 from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.position import Position
-from tconv.execution.process import HARNESS_SECONDS, START_SECONDS, Chunk, WorkerProcess
+from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
 from tconv.execution.signals import start_method, undisturbed
-from tconv.execution.waiting import CHUNK, DeadlyCompany, Waiting
-from tconv.execution.worker import Assignment, serve
+from tconv.execution.waiting import CHUNK, DeadlyCompany, Waiting, ended
+from tconv.execution.worker import Assignment, results_file, serve
 from tconv.records.record_file import Line, Record
 from tconv.verdict import kinds as ver
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 5.0
 _COMPANIES = 4
+_SERVER_ENDED = 255
 _PROBE_SECONDS = 10.0
 
 
@@ -116,9 +117,14 @@ class Pool:
         for worker in [w for w in self._workers if w.busy and self._is_late(w) and not w.connection.poll()]:
             if not worker.introduced:
                 raise BackendLost(f"backend {self._assignment.backend!r} must start again within {START_SECONDS:g} s")
-            seconds = self._timeout if worker.position.calling else HARNESS_SECONDS
+            # It goes on until it is killed: only then is it certain at which case it is.
+            worker.kill()
+            late = self._is_late(worker)
             yield from self._confirmed(worker.lines())
-            yield from self._without_answer(worker, worker.take_asked(), ver.TimedOut(seconds), waiting)
+            if late and (asked := worker.take_asked()):
+                yield from self._without_answer(worker, asked, ver.TimedOut(worker.seconds(self._timeout)), waiting)
+            else:
+                self._replace(worker, waiting)
 
     def _is_late(self, worker: WorkerProcess) -> bool:
         return monotonic() > worker.deadline(self._timeout)
@@ -201,6 +207,9 @@ class Pool:
                 yield from self._confirmed(worker.lines())
             case ["done"]:
                 lines = worker.lines(whole=True)
+                if worker.pending:
+                    lost = ", ".join(case.id for case in worker.pending.values())
+                    raise TconvError(f"a worker must write a record of each case (got none of {lost})")
                 worker.chunk = None
                 self._feed(worker, waiting)
                 yield from self._confirmed(lines)
@@ -215,9 +224,12 @@ class Pool:
         worker.process.join(timeout=_GRACE_SECONDS)
         cause = ending(worker.process.exitcode) if worker.ended else "closed its connection and went on"
         yield from self._confirmed(worker.lines())
-        asked = worker.take_asked()
-        begun = worker.position.index is not None
-        if worker.position.fresh or (not begun and asked[0].id in self._suspected):
+        if not (asked := worker.take_asked()):
+            self._replace(worker, waiting)
+            return
+        # The end of the process that workers are forked from reads as this code for all of them.
+        certain = worker.begun and worker.position.fresh and worker.process.exitcode != _SERVER_ENDED
+        if (certain and not worker.in_company) or asked[0].id in self._suspected:
             yield from self._without_answer(worker, asked, ver.Died(cause, tail(worker.log)), waiting)
             return
         self._suspected[asked[0].id] = cause
@@ -226,14 +238,22 @@ class Pool:
     def _without_answer(
         self, worker: WorkerProcess, asked: list[Case], outcome: ver.Died | ver.TimedOut, waiting: Waiting
     ) -> Iterator[Line]:
-        """Give the verdict to the case at which a worker died or hung; ask each case of a company alone."""
-        self._suspected.pop(asked[0].id, None)
-        if len(asked) == 1:
+        """Give the verdict to the case at which a worker died or hung; ask each case of a company alone.
+
+        A company at which a worker hung is asked once more before, as one at which a worker died has been.
+        """
+        if not worker.in_company:
+            self._suspected.pop(asked[0].id, None)
             self._replace(worker, waiting)
             yield from self._confirmed([Line.of(Record(asked[0].id, self.backend.name, self.dialect.name, outcome))])
             return
-        company = DeadlyCompany(tuple(case.id for case in asked), outcome)
-        self._companies.update(dict.fromkeys(company.ids, company))
+        if asked[0].id not in self._suspected:
+            self._suspected[asked[0].id] = ended(outcome)
+            self._replace(worker, waiting, asked)
+            return
+        self._suspected.pop(asked[0].id)
+        company = DeadlyCompany(worker.company_ids, outcome, len(asked))
+        self._companies.update((case.id, company) for case in asked)
         self._replace(worker, waiting, asked, apart=True)
 
     def _replace(
@@ -243,6 +263,8 @@ class Pool:
         was_apart = worker.chunk is not None and worker.chunk.apart
         worker.kill()
         self._workers.remove(worker)
+        for file in (worker.log, results_file(str(worker.log))):
+            file.unlink(missing_ok=True)
         waiting.put_back(Chunk(list(worker.pending.values()), was_apart))
         waiting.put_back(Chunk(list(first), apart or was_apart))
         if chunk := waiting.next():

@@ -7,13 +7,14 @@ it said last can be read after it died.
 from __future__ import annotations
 
 import ctypes
+from math import inf, isfinite
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
 
-_CALLS, _FIRST, _INDEX, _COMPANY, _CALLING, _SINCE = range(6)
+_MESSAGE, _CALLS, _FIRST, _INDEX, _COMPANY, _CALLING, _SINCE = range(7)
 _NOWHERE: Final = -1
 
 
@@ -27,36 +28,53 @@ class Position:
     def __init__(self, context: BaseContext) -> None:
         # Numbers of eight bytes are stored whole on every processor that Python runs on. A clock that both processes
         # read alike is the monotonic one.
-        self._cells = context.RawArray(ctypes.c_double, 6)
-        self._cells[_INDEX] = _NOWHERE
+        self._cells = context.RawArray(ctypes.c_double, 7)
+        self._cells[_INDEX] = self._cells[_FIRST] = _NOWHERE
         self._cells[_SINCE] = monotonic()
 
-    @property
-    def index(self) -> int | None:
-        """Which case of its message it is at; of a company, which is the first; None between messages."""
-        index = int(self._cells[_INDEX])
-        return None if index == _NOWHERE else index
+    def index(self, message: int) -> int | None:
+        """Return which case it is at, of a company which is the first; None where it has not begun with any.
+
+        Args:
+            message: how many messages the worker was sent: what it says of the one before is of no use.
+        """
+        index = self._whole(_INDEX)
+        return None if index == _NOWHERE or self._whole(_MESSAGE) != message else index
 
     @property
     def company(self) -> int:
         """How many cases it asks together."""
-        return int(self._cells[_COMPANY])
+        return max(1, self._whole(_COMPANY))
 
     @property
     def fresh(self) -> bool:
-        """Whether the backend has been called for nothing else since the worker started."""
-        calls, first, index = (self._cells[cell] for cell in (_CALLS, _FIRST, _INDEX))
+        """Whether the backend has been called for nothing but what it is at since the worker started."""
+        calls, first, index = map(self._whole, (_CALLS, _FIRST, _INDEX))
         return index != _NOWHERE and (calls == 0 or (calls == 1 and first == index))
 
     @property
     def calling(self) -> bool:
         """Whether it waits for the backend."""
-        return bool(self._cells[_CALLING])
+        return self._whole(_CALLING) == 1
 
     @property
     def since(self) -> float:
         """When it came there, by the monotonic clock."""
-        return float(self._cells[_SINCE])
+        since = self._cells[_SINCE]
+        return since if since <= monotonic() else -inf
+
+    def _whole(self, cell: int) -> int:
+        """Return a number as an integer; a runtime that writes outside its own memory may have left anything."""
+        value = self._cells[cell]
+        return int(value) if isfinite(value) else _NOWHERE
+
+    def receive(self) -> None:
+        """Have a message, and be at none of its cases."""
+        self._cells[_INDEX] = _NOWHERE
+        if self._cells[_CALLS]:
+            # What is called from now on is not the first.
+            self._cells[_FIRST] = _NOWHERE
+        self._move(_MESSAGE, self._whole(_MESSAGE) + 1)
 
     def begin(self, index: int, company: int = 1) -> None:
         """Come to a case, or to a company of cases whose first it is."""
@@ -73,10 +91,6 @@ class Position:
     def answered(self) -> None:
         """Have the backend's answer."""
         self._move(_CALLING, 0)
-
-    def rest(self) -> None:
-        """Wait for the next message."""
-        self._move(_INDEX, _NOWHERE)
 
     def _move(self, cell: int, value: int) -> None:
         # The time first: whoever reads between the two stores finds the deadline too late, never too early.

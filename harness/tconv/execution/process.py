@@ -56,6 +56,7 @@ class WorkerProcess:
         introduced: whether it has said which backend it runs.
         company: the indices of the company that it asked last.
         results: where the next record begins in the file of its records.
+        messages: how many it was sent.
     """
 
     process: SpawnProcess | ForkServerProcess
@@ -68,6 +69,7 @@ class WorkerProcess:
     introduced: bool = False
     company: list[int] = field(default_factory=list)
     results: int = 0
+    messages: int = 0
 
     @property
     def busy(self) -> bool:
@@ -87,9 +89,24 @@ class WorkerProcess:
     @property
     def asked(self) -> list[int]:
         """The indices of the cases that it is at: one, or those of a company; where it has not begun, of the first."""
-        index = self.position.index
-        company = self.company if self.position.company > 1 and self.company[:1] == [index] else [index]
-        return [number for number in company if number in self.pending] or list(self.pending)[:1]
+        index = self.position.index(self.messages)
+        at = self.company if self.in_company else [index]
+        return [number for number in at if number in self.pending] or list(self.pending)[:1]
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has begun with a case of its message."""
+        return self.position.index(self.messages) is not None
+
+    @property
+    def in_company(self) -> bool:
+        """Whether it asks several cases together."""
+        return self.position.company > 1 and self.company[:1] == [self.position.index(self.messages)]
+
+    @property
+    def company_ids(self) -> tuple[str, ...]:
+        """The ids of the company that it asked last."""
+        return tuple(self.chunk.cases[index].id for index in self.company) if self.chunk else ()
 
     def lines(self, *, whole: bool = False) -> list[Line]:
         """Return the lines of the cases that have a record since it was asked last, and are not pending any more.
@@ -105,7 +122,7 @@ class WorkerProcess:
         with path.open("rb") as file:
             file.seek(self.results)
             written = file.read()
-        asked, lines = [] if whole or self.position.index is None else self.asked, []
+        asked, lines = [] if whole or not self.begun else self.asked, []
         for line in written[: written.rfind(b"\n") + 1].splitlines(keepends=True):
             index, _, text = line.decode().partition(" ")
             if int(index) in asked:
@@ -126,12 +143,23 @@ class WorkerProcess:
         """
         if not self.introduced:
             return self.started + START_SECONDS
-        return max(self.position.since, self.started) + (timeout if self.position.calling else HARNESS_SECONDS)
+        # Read first, so that a call which begins meanwhile is given its time.
+        seconds = self.seconds(timeout)
+        return max(self.position.since, self.started) + seconds
+
+    def seconds(self, timeout: float) -> float:
+        """Return how long it may take for what it is doing; a company has the time of all its cases."""
+        return timeout * self.position.company if self.position.calling else HARNESS_SECONDS
 
     def feed(self, chunk: Chunk) -> None:
         """Send it cases."""
         self.chunk, self.pending = chunk, dict(enumerate(chunk.cases))
         self.started = monotonic()
+        self.messages += 1
+        # All records so far have been read, and the file does not grow with the run.
+        with suppress(FileNotFoundError):
+            os.truncate(results_file(str(self.log)), 0)
+        self.results = 0
         # That a worker has just ended is noticed when its next message is awaited.
         with suppress(OSError):
             self.connection.send((chunk.cases, chunk.apart))
@@ -170,7 +198,9 @@ class WorkerProcess:
                 raise TconvError(f"a worker must introduce itself (got {message!r})")
 
     def kill(self) -> None:
-        """End the worker and whatever it started."""
+        """End the worker and whatever it started. What it said of its position, and its records, can still be read."""
+        if self.connection.closed:
+            return
         if hasattr(os, "killpg") and self.process.pid:
             with suppress(ProcessLookupError, PermissionError):
                 # Only a worker that leads its own group is killed by its group, never the caller's group. A worker that

@@ -1,4 +1,4 @@
-"""What the process loads that workers are forked from; it leaves the terminal's process group, as they do."""
+"""What the process loads that workers are forked from, and no other: it leaves the terminal's process group."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
 from contextlib import contextmanager
 from multiprocessing import get_all_start_methods, get_context, resource_tracker
@@ -26,7 +27,9 @@ def start_method() -> ForkServerContext | SpawnContext:
     sixth of the time later; a runtime that dies of hundreds of cases needs hundreds of workers.
     """
     # That process listens at a socket in the folder of temporary files, whose path a system limits to 104 characters.
-    if "forkserver" not in get_all_start_methods() or len(os.fsencode(tempfile.gettempdir())) > _LONGEST_FOLDER:
+    # On macOS numpy's own library must not be used before a fork.
+    too_long = len(os.fsencode(tempfile.gettempdir())) > _LONGEST_FOLDER
+    if too_long or sys.platform == "darwin" or "forkserver" not in get_all_start_methods():
         return get_context("spawn")
     context = get_context("forkserver")
     context.set_forkserver_preload(["tconv.execution.server"])

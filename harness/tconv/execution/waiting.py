@@ -53,23 +53,29 @@ class DeadlyCompany:
     Attributes:
         ids: its cases.
         outcome: how the worker ended.
-        lines: the lines of its cases, alone, as far as they are there.
+        awaited: how many of its cases have no record yet.
+        lines: the lines of these, alone, as far as they are there.
     """
 
     ids: tuple[str, ...]
     outcome: ver.Died | ver.TimedOut
+    awaited: int
     lines: list[Line] = field(default_factory=list)
 
     def judged(self, line: Line) -> Iterator[Line]:
         """Take a line, and yield all with the last; where no case ends a worker alone, each differs in company."""
         self.lines.append(line)
-        if len(self.lines) < len(self.ids):
+        if len(self.lines) < self.awaited:
             return
         records = [line.record for line in self.lines]
-        if any(isinstance(record.verdict, ver.Died | ver.TimedOut) for record in records):
-            yield from self.lines
-            return
-        ended = self.outcome.cause if isinstance(self.outcome, ver.Died) else f"no answer in {self.outcome.seconds:g} s"
+        survived = not any(isinstance(record.verdict, ver.Died | ver.TimedOut) for record in records)
         for record in records:
-            verdict = ver.DiffersInCompany(self.ids, ended, record.verdict.kind)
-            yield Line.of(replace(record, verdict=verdict))
+            # What is wrong alone too is told as that.
+            right = isinstance(record.verdict, ver.Agreed | ver.Disputed | ver.Mistrusted)
+            differs = ver.DiffersInCompany(self.ids, ended(self.outcome), record.verdict.kind)
+            yield Line.of(replace(record, verdict=differs) if survived and right else record)
+
+
+def ended(outcome: ver.Died | ver.TimedOut) -> str:
+    """Return how a worker ended, in a few words."""
+    return outcome.cause if isinstance(outcome, ver.Died) else f"no answer in {outcome.seconds:g} s"

@@ -14,6 +14,7 @@ import tempfile
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass, field
+from errno import ENOSPC
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -85,8 +86,8 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
         while True:
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
             cases, apart = connection.recv()
+            position.receive()
             _answer(companion.records(cases, apart=apart), connection, results)
-            position.rest()
 
 
 def results_file(log: str) -> Path:
@@ -99,7 +100,7 @@ def _answer(records: Iterator[tuple[int, Record]], connection: Connection, resul
     sent = monotonic()
     try:
         for index, record in records:
-            results.write(f"{index} {record_line(record)}\n".encode())
+            _write(results, f"{index} {record_line(record)}\n".encode())
             if monotonic() - sent > _SECONDS_BETWEEN_MESSAGES:
                 sent = monotonic()
                 _send(connection, ["records"])
@@ -107,6 +108,11 @@ def _answer(records: Iterator[tuple[int, Record]], connection: Connection, resul
         _send(connection, ["failed", traceback.format_exc()])
         return
     _send(connection, ["done"])
+
+
+def _write(file: BinaryIO, line: bytes) -> None:
+    if file.write(line) != len(line):
+        raise OSError(ENOSPC, "the folder of temporary files is full")
 
 
 def _start_evaluator(connection: Connection, position: Position, assignment: Assignment) -> Evaluator:
@@ -123,7 +129,9 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
     accumulators = dict(assignment.accumulates)
     for dtype in PROBED:
         if dtype not in accumulators:
+            position.call()
             accumulators[dtype] = accumulates(backend, dialect, dtype)
+            position.answered()
             _send(connection, ["accumulates", accumulators[dtype]])
     known = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
