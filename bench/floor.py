@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from math import inf
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -158,7 +157,7 @@ class Bench:
         self.options = ort.SessionOptions()
         self.options.intra_op_num_threads = self.options.inter_op_num_threads = 1
         self.options.log_severity_level = 4
-        position = Position(get_context())
+        position = Position()
         evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, {"f16": "f32"}, None, 1, position)
         self.companions = [Companion(evaluator, position, size, lambda _: None) for size in (1, WORTHWHILE)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from multiprocessing import get_context
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -65,7 +64,7 @@ class Evaluator:
         self._accumulates = accumulates
         self._folder = folder
         self._repeat = repeat
-        self._position = position or Position(get_context())
+        self._position = position or Position()
         self._artifacts = 0
 
     def evaluate(self, case: Case) -> Record:

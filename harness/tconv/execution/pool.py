@@ -157,7 +157,7 @@ class Pool:
         log = Path(self._logs.name) / f"worker-{self._started}.log"
         self._started += 1
         ours, theirs = self._context.Pipe()
-        position = Position(self._context)
+        position = Position()
         assignment = replace(self._assignment, log=str(log))
         process = self._context.Process(target=serve, args=(theirs, position, assignment), daemon=True)
         worker = WorkerProcess(process, ours, position, log, chunk)

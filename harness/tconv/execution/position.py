@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import ctypes
 from math import inf, isfinite
+from multiprocessing.sharedctypes import RawArray
 from time import monotonic
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from multiprocessing.context import BaseContext
+from typing import Final
 
 _MESSAGE, _CALLS, _FIRST, _INDEX, _COMPANY, _CALLING, _SINCE = range(7)
 _NOWHERE: Final = -1
 
 
 class Position:
-    """A worker's position. The worker writes it, its parent reads it; each number is stored at once.
+    """A worker's position, handed over while it is started. The worker writes it, its parent reads it.
 
-    Args:
-        context: of the process that is to share it; it can be handed over while that process is started.
+    Each number is stored at once.
     """
 
-    def __init__(self, context: BaseContext) -> None:
+    def __init__(self) -> None:
         # Numbers of eight bytes are stored whole on every processor that Python runs on. A clock that both processes
         # read alike is the monotonic one.
-        self._cells = context.RawArray(ctypes.c_double, 7)
+        self._cells = RawArray(ctypes.c_double, 7)
         self._cells[_INDEX] = self._cells[_FIRST] = _NOWHERE
         self._cells[_SINCE] = monotonic()
 
