@@ -69,8 +69,7 @@ class Prover:
         self._unspoken: set[str] = set()
         with Pool(Assignment(spec, None, None, ""), 1, timeout) as pool:
             self.backend: BackendHeader = pool.backend
-        # They were probed in that process; a probe would be a call before the example.
-        self._accumulates: dict[str, str | None] = {dtype: self.backend.accumulates.get(dtype) for dtype in PROBED}
+            self._accumulates = {pool.dialect.name: _known(pool)}
 
     def proofs(self, file: WaiverFile) -> Iterator[Proof]:
         """Yield whether the reason of each waiver stands, for each dialect that it names."""
@@ -99,10 +98,25 @@ class Prover:
 
     def _alone(self, case: Case, dialect: str) -> Record | None:
         """Return the record of a case that runs in a process of its own; None where the dialect is not spoken."""
-        assignment = Assignment(self._spec, dialect_named(dialect), None, "", accumulates=self._accumulates)
         try:
+            assignment = Assignment(self._spec, dialect_named(dialect), None, "", accumulates=self._probed(dialect))
             with Pool(assignment, 1, self._timeout) as pool:
                 return pool.record(case)
         except DialectError:
             self._unspoken.add(dialect)
             return None
+
+    def _probed(self, dialect: str) -> dict[str, str | None]:
+        """Return the types that sums are kept in, as a run in the dialect finds them.
+
+        They are probed in a process of its own: a probe would be a call before the example.
+        """
+        if dialect not in self._accumulates:
+            with Pool(Assignment(self._spec, dialect_named(dialect), None, ""), 1, self._timeout) as pool:
+                self._accumulates[dialect] = _known(pool)
+        return self._accumulates[dialect]
+
+
+def _known(pool: Pool) -> dict[str, str | None]:
+    """Return the types that sums are kept in, None for one that the probe did not find."""
+    return {dtype: pool.backend.accumulates.get(dtype) for dtype in PROBED}
