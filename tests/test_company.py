@@ -138,6 +138,18 @@ def test_a_company_that_nobody_survives_is_told_where_each_does_alone(tmp_path: 
     assert any(isinstance(record.verdict, ver.DiffersInCompany) for record in found.values())
 
 
+def test_a_death_of_a_case_that_found_no_company_is_its_own(tmp_path: Path) -> None:
+    """It is asked when all others of its chunk have been prepared or answered, and none of those is harmed."""
+    text = WITH_TROUBLE.replace("[1, 2, 3, 7]", "[1, 2]") + (
+        "cases:\n  - {name: alone, with: {strides: 7, dtype: f64}}\n  - {name: last, with: {shapes: symbolic}}\n"
+    )
+    asked = sorted(cases(tmp_path, text), key=lambda case: case.id != "small/alone")
+    assert asked[0].id == "small/alone"
+    found = records("DiesOfTrouble", asked)
+    assert {case for case, record in found.items() if record.verdict.kind == "died"} == {"small/alone"}
+    assert not any(record.harmed for record in found.values())
+
+
 def test_a_model_of_several_calls_gives_what_each_alone_gives() -> None:
     """Onnxruntime on groups, layouts, types, biases and filters that are fed: bit for bit, and in the calls' order."""
     runtime, dialect = OnnxRuntime(), DIALECTS["onnx/ConvTranspose-22"]

@@ -98,7 +98,10 @@ class Companion:
     def _together(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
         """Ask a company, and yield its records."""
         if len(members) < _LEAST:
-            yield from ((member.place, self._evaluator.evaluate(member.problem.case)) for member in members)
+            for member in members:
+                # Other cases have been prepared since: a death must not be blamed on the last of them.
+                self._position.begin(member.place)
+                yield member.place, self._evaluator.evaluate(member.problem.case)
             return
         self._announce([member.place for member in members])
         answers = self._ask(members)
