@@ -23,8 +23,8 @@ _LONGEST_FOLDER = 64
 def start_method() -> ForkServerContext | SpawnContext:
     """Return how workers are started: forked, where that is possible, from a process that has loaded tconv already.
 
-    That process has no runtime in it and no threads of ours, so that a worker begins as if it was started anew, a
-    sixth of the time later; a runtime that dies of hundreds of cases needs hundreds of workers.
+    That process has no runtime in it and no threads of ours, so that a worker begins as if it was started anew, in
+    a quarter to a tenth of the time; a runtime that dies of hundreds of cases needs hundreds of workers.
     """
     # That process listens at a socket in the folder of temporary files, whose path a system limits to 104 characters.
     # On macOS numpy's own library must not be used before a fork.
