@@ -43,6 +43,7 @@ PRECISION = {
     "Bf16Operands": ("operands-rounded-to-bf16", (DType.F32, DType.F16, DType.F64)),
     "Bf16Truncated": ("operands-truncated-to-bf16", (DType.F32, DType.F16, DType.F64)),
     "F16Sums": ("sums-kept-in-f16", (DType.F32, DType.F64)),
+    "StepsIn16Bits": ("steps-rounded-to-16-bits", (DType.F16, DType.BF16)),
     "ResultsTruncated": ("results-truncated", (DType.F16, DType.BF16)),
     "RoundedUpFromOdd": ("results-rounded-up-from-odd-alone", (DType.BF16,)),
 }

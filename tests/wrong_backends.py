@@ -254,6 +254,23 @@ class F16Sums(Right):
         return total
 
 
+class StepsIn16Bits(Right):
+    """Rounds the sum over the channels under each tap to the operands' type, and adds those sums in it."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Add tap by tap, as a product of matrices whose result is added to the output column by column."""
+        w, b = arrays["w"], arrays.get("b")
+        dtype = arrays["x"].dtype
+        total: Array | None = None
+        for tap in np.ndindex(*w.shape[2:]):
+            alone = np.zeros_like(w)
+            alone[(..., *tap)] = w[(..., *tap)]
+            columns = super().computed(call, words, {"x": arrays["x"], "w": alone}).astype(dtype)
+            total = columns if total is None else total + columns
+        assert total is not None
+        return total if b is None else total + b.reshape(-1, *(1,) * (w.ndim - 2))
+
+
 class ZerosForManyProducts(F16Sums):
     """Sums in float16, and zeros where there are so many products that any value is within the bound of such sums."""
 

@@ -58,6 +58,27 @@ def _sums_in(narrow: DType) -> PrecisionOtherwise:
     return PrecisionOtherwise(at_best, accounts)
 
 
+def _steps_at_best(y: Array, dtype: DType) -> Array:
+    """Return the values rounded once, as the least that rounding each step does."""
+    return _nearest(y, dtype) if dtype in _BITS else y
+
+
+def _steps_account(actual: Array, terms: Terms, dtype: DType) -> bool:
+    """Return whether steps of a sum were rounded to the output's own 16-bit type.
+
+    A single rounding, to whichever side, is at most one unit in the last place off; more than that needs several.
+    """
+    if dtype not in _BITS:
+        return False
+    got = actual.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(got - terms.y)
+        unit = np.spacing(np.abs(actual)).astype(np.float64)
+        several = error > unit + _rounding(terms, UNIT_ROUNDOFF[DType.F32])
+        near = error <= _rounding(terms, UNIT_ROUNDOFF[dtype]) + unit / 2
+    return bool(several.sum() >= _EVIDENCE and near.all())
+
+
 def _nearest(values: Array, narrow: DType) -> Array:
     with np.errstate(invalid="ignore"):
         rounded = with_bits(values, _BITS[narrow], np.rint)
@@ -115,6 +136,12 @@ def _up_from_odd(magnitude: Array) -> Array:
 MISREADINGS: tuple[Misreading, ...] = (
     Misreading("sums-kept-in-f16", "sums are kept in half precision", _sums_in(DType.F16)),
     Misreading("sums-kept-in-bf16", "sums are kept in bfloat16", _sums_in(DType.BF16)),
+    Misreading(
+        "steps-rounded-to-16-bits",
+        "a sum is rounded to the output's 16-bit type at several steps, and not once at its end",
+        PrecisionOtherwise(_steps_at_best, _steps_account),
+        "torch 2.13 where output_padding is not below the stride",
+    ),
     Misreading(
         "results-truncated",
         "a sum loses the bits that the output's 16-bit type does not have, and is not rounded",
