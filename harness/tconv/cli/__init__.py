@@ -33,6 +33,7 @@ COMMANDS = {
     "shrink": "Find the smallest case that fails as another does.",
     "fuzz": "Ask a backend what no case file asks.",
     "diagnose": "Tell which misreading explains what a backend does.",
+    "learn": "Print the formulas by which a runtime computes sizes and pads.",
     "export": "Write a case as a model with a script, or as a bug report.",
 }
 """Every command, and the line for it in `tconv --help`, which must not import them all."""

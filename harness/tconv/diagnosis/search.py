@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import thread_time
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import numpy as np
 from tconv.diagnosis.description import described
 from tconv.diagnosis.faulty_products import accounted
 from tconv.diagnosis.misreadings import apply, misreadings_of, pairs
+from tconv.diagnosis.placement import placed
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import bound, near
 from tconv.expectation.truth import Truth
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.diagnosis.misreadings import Misread, Misreading
+    from tconv.diagnosis.placement import Placement
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.problem import Problem
@@ -41,10 +43,12 @@ class Diagnosis:
     Attributes:
         explained: misreadings that give exactly this output, each by itself or a pair together.
         described: where and how it is wrong, if nothing explains it.
+        placement: where its values lie; None where not even the channels fit, or it was not looked for.
     """
 
     explained: tuple[Together, ...]
     described: str = ""
+    placement: Placement | None = None
 
 
 def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str], budget: float = BUDGET) -> Diagnosis:
@@ -62,7 +66,16 @@ def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str], bu
     if problem.values is None:
         raise ValueError(f"a problem must owe a value to be diagnosed (got {problem.case.id})")
     ends = thread_time() + budget
-    geometry, dtype = problem.values.primary.geometry, problem.case.x.dtype
+    geometry = problem.values.primary.geometry
+    named = _named(problem, geometry, actual, accumulates, ends)
+    return replace(named, placement=placed(actual, problem.truth, geometry, accumulates))
+
+
+def _named(
+    problem: Problem, geometry: Geometry, actual: Array, accumulates: Mapping[str, str], ends: float
+) -> Diagnosis:
+    """Return the misreadings that give an output, searched until this thread has used `ends` seconds."""
+    dtype = problem.case.x.dtype
     operands = problem.truth.operands
     explained: list[Together] = []
 

@@ -146,7 +146,12 @@ class Evaluator:
                 return replace(record, described=_TRANSFORM)
             # A misreading that gives the output says more than the size of its errors.
             record = replace(record, verdict=verdict.differed)
-        return replace(record, diagnosis=diagnosis.explained, described=diagnosis.described or None)
+        return replace(
+            record,
+            diagnosis=diagnosis.explained,
+            described=diagnosis.described or None,
+            placement=diagnosis.placement,
+        )
 
     def _diagnosis(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> Diagnosis | None:
         """Return why an output is wrong; None where there is no wrong output to explain."""

@@ -13,6 +13,7 @@ from tconv.corpus import Corpus
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.trust import untrusted
 from tconv.gate.waivers import active_waivers, chosen, waivers_elsewhere
+from tconv.learning import denials, lessons
 from tconv.records.record_file import read
 from tconv.records.shards import Shards, merged
 from tconv.verdict import kinds as ver
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.comparison.answers import Answers
+    from tconv.dialects.readings import Together
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
+    from tconv.learning import Lesson
     from tconv.records.cells import Cell
     from tconv.records.record_file import Record, Run
 
@@ -75,6 +78,8 @@ class Assessment:
         incomplete: why the records are not all that there should be.
         mixed: questions to which the backend gives no single answer, where they were looked for.
         elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
+        learnt: the rules that the failures follow, learnt from all answers.
+        denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
     """
 
     run: Run
@@ -85,6 +90,8 @@ class Assessment:
     incomplete: tuple[str, ...] = ()
     mixed: tuple[Answers, ...] = ()
     elsewhere: tuple[Waiver, ...] = ()
+    learnt: tuple[Lesson, ...] = ()
+    denied: Mapping[Together, int] = field(default_factory=dict)
 
     @property
     def stale(self) -> list[Waiver]:
@@ -190,6 +197,8 @@ def assess(
     if find is not None:
         members = with_better_causes(members)
     active = active_waivers(waivers, dialect, backend)
+    failed = [member.record for member in members if member.status is Status.FAILED]
+    learnt, denied = ((), {}) if find is None or not failed else _explained(run, failed, find)
     return Assessment(
         run,
         members,
@@ -199,7 +208,18 @@ def assess(
         tuple(_incomplete(run, digest)),
         mixed,
         tuple(waivers_elsewhere(waivers, dialect, backend)),
+        learnt,
+        denied,
     )
+
+
+def _explained(
+    run: Run, failed: Sequence[Record], find: Callable[[str], Case | None]
+) -> tuple[tuple[Lesson, ...], Mapping[Together, int]]:
+    """Return the rules that failures follow, and which names of those that follow none are denied."""
+    learnt = lessons(run.records, find, run.dialect, frozenset(record.case for record in failed))
+    known = {case for lesson in learnt for case in lesson.cases}
+    return learnt, denials(run.records, [record for record in failed if record.case not in known], find, run.dialect)
 
 
 def assessed(run: Run, waivers: WaiverFile | None, corpus: Corpus, *, strict: bool, own: bool) -> Assessment:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tconv.backends.outcome import Recorded
+from tconv.diagnosis.placement import Placement
 from tconv.dialects import dialect_named
 from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary reads the annotations
     MisreadingNames,
@@ -116,6 +117,7 @@ class Record(Recorded):
         tolerance: how the allowed distance is derived, where values were compared and differ.
         diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
         described: where and how the output is wrong, where no misreading gives it.
+        placement: where the values of a wrong output lie, as far as they tell.
         harmed: how a process died at this case, which does not die alone: an earlier case has harmed the process.
     """
 
@@ -129,6 +131,7 @@ class Record(Recorded):
     tolerance: str | None = None
     diagnosis: tuple[MisreadingNames, ...] = ()
     described: str | None = None
+    placement: Placement | None = None
     harmed: str | None = None
 
 
@@ -198,7 +201,7 @@ def record_of(line: str | bytes) -> Record:
     return _RECORD.validate_json(line)
 
 
-def _plain(part: Record | Verdict | CallSummary) -> dict[str, Any]:
+def _plain(part: Record | Verdict | CallSummary | Placement) -> dict[str, Any]:
     """Return a part of a record as JSON values by key, without the keys that are left out."""
     values = ((name, getattr(part, name)) for name in part.__slots__)
     return {name: _value(value) for name, value in values if value is not None and (value != () or name in _SHAPES)}
@@ -210,7 +213,7 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
     if isinstance(value, str):
         # A lone surrogate, as in text that a runtime did not decode, would make the line unreadable.
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, CallSummary):
+    if isinstance(value, CallSummary | Placement):
         return _plain(value)
     if isinstance(value, tuple):
         return [str(item) if isinstance(item, Together) else item for item in value]

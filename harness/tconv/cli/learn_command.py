@@ -1,0 +1,81 @@
+"""`tconv learn`: the formulas by which a runtime computes sizes and pads, beside the text's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from tconv.cli import options
+from tconv.cli.progress import showing
+from tconv.corpus import Corpus
+from tconv.errors import UsageError
+from tconv.execution.run import RunSettings, run
+from tconv.execution.selection import Selection
+from tconv.execution.signals import prepare
+from tconv.learning import sheet
+from tconv.learning.axis_terms import LEGEND
+from tconv.records.record_file import read
+from tconv.records.shards import merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.corpus import Tier
+    from tconv.records.record_file import Run
+
+
+@click.command(name="learn")
+@click.argument("records", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--backend", "backends", multiple=True, help="Instead of RECORDS: whom to ask.")
+@click.option("--dialect", "dialect_name", default=None, help="With --backend: the dialect to speak.")
+@options.tier_to_full
+@options.cases
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), default=None, help="Worker processes; default: one for each core."
+)
+def command(
+    records: tuple[Path, ...],
+    backends: tuple[str, ...],
+    dialect_name: str | None,
+    tier: Tier,
+    cases: Path | None,
+    jobs: int | None,
+) -> None:
+    """Print the rule sheet of a runtime, learnt from RECORDS or from a run of the tier.
+
+    For each padding mode, with output_shape and without: the simplest formula for the size of an axis, and for where
+    the output begins in all that the taps reach, that gives the runtime's answers; the text's own formula; how many of
+    the answers fit. A star marks what is not the text's.
+    """
+    if bool(records) == bool(backends):
+        raise UsageError("RECORDS must be given, or --backend, and not both")
+    corpus = Corpus.load(cases)
+    runs = merged([*map(read, records)]) if records else _asked(backends, dialect_name, tier, corpus, jobs)
+    for learnt in runs:
+        _print(learnt, corpus)
+
+
+def _asked(
+    backends: tuple[str, ...], dialect_name: str | None, tier: Tier, corpus: Corpus, jobs: int | None
+) -> Iterator[Run]:
+    """Yield a run of each backend, whose records are not kept."""
+    prepare()
+    for backend in backends:
+        with TemporaryDirectory(prefix="tconv-learn-") as folder, showing(backend) as progress:
+            settings = RunSettings(
+                backend, options.dialect(dialect_name), jobs or os.cpu_count() or 1, timeout=60.0, output=Path(folder)
+            )
+            yield read(run(Selection(corpus, tier), settings, progress))
+
+
+def _print(learnt: Run, corpus: Corpus) -> None:
+    header = learnt.header
+    lines = sheet(learnt.records, corpus.find, learnt.dialect)
+    click.echo(f"{header.backend.name} {header.backend.version}  {header.dialect}  {len(learnt.records):,} records")
+    for line in lines:
+        click.echo(f"{'*' if line.deviates else ' '} {line}")
+    click.echo(f"  {LEGEND}" if lines else "  no answer tells a size")

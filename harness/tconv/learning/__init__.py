@@ -1,0 +1,9 @@
+"""A runtime's own rules, learnt from its answers: formulas for sizes and places, and what cases of a cause share."""
+
+from tconv.learning.denials import denials
+from tconv.learning.lesson import Lesson, Rule
+from tconv.learning.lessons import lessons
+from tconv.learning.shared_facts import Shared, shared_facts
+from tconv.learning.sheet import SheetLine, sheet
+
+__all__ = ["Lesson", "Rule", "Shared", "SheetLine", "denials", "lessons", "shared_facts", "sheet"]

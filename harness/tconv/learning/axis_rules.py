@@ -1,0 +1,166 @@
+"""The formulas that the axes of one situation follow: one for all of them, or several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.learning.axis_terms import FULL, LENGTHS, OTHER_AXES, SPACING
+from tconv.learning.formulas import HALVES, SUMS, Form, Formula, Terms, covering, simplest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tconv.learning.answers import Row
+    from tconv.vocabulary import Array
+
+_WITNESSES = 3
+"""Different axes that a formula must fit, and one more than it has terms: fewer are a coincidence."""
+_MOST_FORMULAS = 3
+"""Formulas that a quantity may follow in one situation beside the text's own."""
+MOST = 0.95
+"""The part of all axes that a formula must give to be the formula of all: a few answers may have another reason."""
+_FORMS = {"stride": (Form.PLAIN,), "dilation": (Form.PLAIN,), "size": SUMS, "pads_begin": HALVES}
+_TERMS: Mapping[str, tuple[Mapping[str, int], ...]] = {
+    "stride": ({**SPACING, "1": 1},),
+    "dilation": ({**SPACING, "1": 1},),
+    "size": (LENGTHS, {**LENGTHS, **OTHER_AXES}, {**LENGTHS, **SPACING}),
+    "pads_begin": (LENGTHS, {**LENGTHS, **OTHER_AXES}, {**LENGTHS, **SPACING}),
+}
+"""The terms that are tried one after the other."""
+_PADS = ((-1, "pads_begin"), (-1, "pads_end"))
+_REACHED = ((1, FULL), (1, "op"))
+_TOTAL = (*_REACHED, (-1, "size"))
+_USUAL: Mapping[str, tuple[Formula, ...]] = {
+    "stride": (Formula(((1, "strides[i]"),)),),
+    "dilation": (Formula(((1, "dilations[i]"),)),),
+    "size": tuple(
+        Formula(terms)
+        for terms in (
+            (*_REACHED, *_PADS), _REACHED, ((1, "output_shape"),), ((1, "X*s"),), ((1, "X*s"), (1, "op")), ((1, "X"),),
+        )
+    ),
+    "pads_begin": (
+        Formula(()),
+        Formula(((1, "pads_begin"),)),
+        *(
+            Formula(_TOTAL, form)
+            for form in (Form.HALF_DOWN, Form.HALF_UP, Form.HALF_DOWN_AT_LEAST_0, Form.HALF_UP_AT_LEAST_0)
+        ),
+    ),
+}  # fmt: skip
+"""The formulas of the texts: `full + op - pads`, and half of what exceeds the size."""
+
+
+def owed(rows: Sequence[Row], quantity: str) -> Formula | None:
+    """Return the text's own formula for a quantity, learnt from what it owes to these axes."""
+    return _single(rows, quantity, "owed")
+
+
+def followed(rows: Sequence[Row], quantity: str) -> tuple[Formula, ...]:
+    """Return the formulas that answers follow: one for all axes, or those of the axes that deviate from the text.
+
+    Args:
+        rows: the axes of a situation.
+        quantity: `stride`, `dilation`, `size` or `pads_begin`.
+    """
+    rows = [row for row in rows if quantity in row.got]
+    deviating = [row for row in rows if row.got[quantity] != row.owed[quantity]]
+    if not deviating:
+        return ()
+    one = _nearly(rows, deviating, quantity) or _single(rows, quantity, "got")
+    # The text's own formula may give another number where another quantity deviates, as the size does.
+    if one and _witnessed(one, rows) and (one == owed(rows, quantity) or not _is_of_text(one, deviating, quantity)):
+        return (one,)
+    found: list[Formula] = []
+    while deviating and len(found) < _MOST_FORMULAS:
+        formula = _single(deviating, quantity, "got") or _covering(deviating, quantity)
+        if formula is None:
+            break
+        given = formula.values(_columns(deviating, "got")) == _target(deviating, quantity, "got")
+        claimed = [row for row, fitting in zip(deviating, given, strict=True) if fitting]
+        if not _witnessed(formula, claimed):
+            break
+        if _part(formula, rows, quantity) >= MOST:
+            return (formula,)
+        found.append(formula)
+        deviating = [row for row, fitting in zip(deviating, given, strict=True) if not fitting]
+    return tuple(found)
+
+
+def _nearly(rows: Sequence[Row], deviating: Sequence[Row], quantity: str) -> Formula | None:
+    """Return a text's formula that gives nearly all of the axes, those that deviate too."""
+    for formula in _usual(quantity, _columns(rows, "got")):
+        if (formula.values(_columns(rows, "got")) == _target(rows, quantity, "got")).all():
+            return formula
+        if all(_part(formula, some, quantity) >= MOST for some in (deviating, rows)):
+            return formula
+    return None
+
+
+def _is_of_text(formula: Formula, rows: Sequence[Row], quantity: str) -> bool:
+    """Return whether the text's numbers obey a formula too: what holds for both tells nothing of the runtime."""
+    return bool((formula.values(_columns(rows, "owed")) == _target(rows, quantity, "owed")).all())
+
+
+def _part(formula: Formula, rows: Sequence[Row], quantity: str) -> float:
+    """Return the part of the axes of which a formula gives the quantity."""
+    return float((formula.values(_columns(rows, "got")) == _target(rows, quantity, "got")).mean())
+
+
+def _single(rows: Iterable[Row], quantity: str, whose: str) -> Formula | None:
+    """Return the simplest formula for all rows, of what is owed or of what was got."""
+    distinct = _distinct(row for row in rows if quantity in getattr(row, whose))
+    if not distinct:
+        return None
+    target = _target(distinct, quantity, whose)
+    columns = _columns(distinct, whose)
+    choices = _TERMS[quantity] if whose == "got" else _TERMS[quantity][:1]
+    for usual in _usual(quantity, columns):
+        if (usual.values(columns) == target).all():
+            return usual
+    found = (simplest(target, _terms(columns, lengths, quantity), _FORMS[quantity]) for lengths in choices)
+    return next(filter(None, found), None)
+
+
+def _usual(quantity: str, columns: Mapping[str, Array]) -> Iterator[Formula]:
+    """Yield the texts' formulas for a quantity that have no term that is 0 on every axis."""
+    for formula in _USUAL[quantity]:
+        if all(columns[name].any() for _, name in formula.terms):
+            yield formula
+
+
+def _covering(rows: Sequence[Row], quantity: str) -> Formula | None:
+    """Return the formula that gives most of the rows."""
+    distinct = _distinct(rows)
+    target, columns = _target(distinct, quantity, "got"), _columns(distinct, "got")
+    found = [covering(target, _terms(columns, lengths, quantity), _FORMS[quantity]) for lengths in _TERMS[quantity]]
+    return max(filter(None, found), key=lambda formula: int((formula.values(columns) == target).sum()), default=None)
+
+
+def _terms(columns: Mapping[str, Array], lengths: Mapping[str, int], quantity: str) -> Terms:
+    # The size is no term of itself.
+    names = [name for name in lengths if name != "size" or quantity == "pads_begin"]
+    return Terms({name: columns[name] for name in names}, lengths)
+
+
+def _target(rows: Sequence[Row], quantity: str, whose: str) -> Array:
+    return np.array([getattr(row, whose)[quantity] for row in rows], dtype=np.int64)
+
+
+def _columns(rows: Sequence[Row], whose: str) -> dict[str, Array]:
+    """Return every term's numbers, those of the text or those of the answer."""
+    numbers = [row.of_answer if whose == "got" else row.of_text for row in rows]
+    return {name: np.array([each[name] for each in numbers], dtype=np.int64) for name in numbers[0]}
+
+
+def _distinct(rows: Iterable[Row]) -> list[Row]:
+    """Return rows that say something different, one of each."""
+    return list({(*row.of_answer.values(), *row.owed.values(), *row.got.items()): row for row in rows}.values())
+
+
+def _witnessed(formula: Formula, rows: Sequence[Row]) -> bool:
+    """Return whether rows are enough to believe a formula that fits them, and of more than one case."""
+    enough = max(_WITNESSES, len(formula.terms) + 1)
+    return len({row.case for row in rows}) > 1 and len(_distinct(rows)) >= enough

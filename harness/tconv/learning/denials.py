@@ -1,0 +1,87 @@
+"""Names that other cases deny: the misreading that explains a failure would also change cases that agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.diagnosis import shared
+from tconv.diagnosis.misreadings import apply, misreadings_of
+from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
+from tconv.expectation.problem import Problem
+from tconv.expectation.truth import Truth
+from tconv.learning.situations import situation_of
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.diagnosis.misreadings import Misreading
+    from tconv.dialects import Dialect
+    from tconv.dialects.readings import Together
+    from tconv.records.record_file import Record
+
+_SIBLINGS = 40
+"""Cases that agree with the text and are looked at for each name."""
+
+
+def denials(
+    records: Sequence[Record], failed: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect
+) -> Mapping[Together, int]:
+    """Return how many cases that agree deny each name of a failure, where they are more than those that it explains.
+
+    Args:
+        records: the records of a run.
+        failed: those that failed.
+        find: returns a case by its id; None where the corpus has no such case.
+        dialect: the dialect of the run.
+    """
+    explained: dict[Together, list[str]] = {}
+    for case, name in shared({record.case: record.diagnosis for record in failed}).items():
+        explained.setdefault(name, []).append(case)
+    catalogue = {misreading.name: misreading for misreading in misreadings_of(dialect)}
+    counts = {}
+    for name, cases in explained.items():
+        misreadings = [catalogue[each] for each in name.names if each in catalogue]
+        example = find(min(cases, key=len))
+        if example is None or any(isinstance(each.change, PrecisionOtherwise) for each in misreadings):
+            continue
+        siblings = list(_siblings(example, records, find))
+        count = sum(_changes(misreadings, Problem(case, dialect)) for case in siblings)
+        if count > len(cases):
+            counts[name] = count
+    return counts
+
+
+def _siblings(example: Case, records: Sequence[Record], find: Callable[[str], Case | None]) -> Iterator[Case]:
+    """Yield cases of the example's situation and type that agree: those of its own sweep first."""
+    sweep = example.id.partition("[")[0]
+    agreeing = [record.case for record in records if isinstance(record.verdict, ver.Agreed) and _by_value(record)]
+    count = 0
+    for case_id in sorted(agreeing, key=lambda case_id: case_id.partition("[")[0] != sweep):
+        case = find(case_id)
+        if case is not None and (situation_of(case), case.x.dtype) == (situation_of(example), example.x.dtype):
+            yield case
+            count += 1
+        if count == _SIBLINGS:
+            return
+
+
+def _by_value(record: Record) -> bool:
+    return isinstance(record.verdict, ver.Agreed) and record.verdict.rule in {"exact", "bound"}
+
+
+def _changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
+    """Return whether misreadings together change what is owed beyond all rounding."""
+    if problem.values is None:
+        return False
+    misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
+    if misread is None:
+        return False
+    owed = problem.truth.values(problem.values.primary.geometry)
+    otherwise = Truth(misread.operands, problem.case.x.dtype).values(misread.geometry)
+    changed = misread.finish(otherwise) if misread.finish else otherwise
+    with np.errstate(invalid="ignore"):
+        return changed.shape != owed.shape or not np.allclose(changed, owed, rtol=0.1, atol=0, equal_nan=True)

@@ -1,0 +1,229 @@
+"""The simplest integer formula that gives some numbers, by exhaustive search in the order of length.
+
+A formula is a sum of terms, each added or subtracted, perhaps halved, and perhaps not below 0. It is found on some of
+the rows, held against all of them, and exact on each: nothing is fitted by least squares here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property, lru_cache
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tconv.vocabulary import Array
+
+_MOST_TERMS = 4
+"""Terms of the sums that are tried with every form; longer ones are put together of two halves."""
+_TRIED = 20
+"""Rows on which all sums are tried; those that fit are held against all rows."""
+_MOST_TIES = 2000
+_SAMPLES = 6
+"""Samples of rows that are tried where no formula gives all of them."""
+_SAMPLE = 10
+"""Rows of a sample."""
+
+
+class Form(Enum):
+    """What is done with a sum: how it is written, its cost in length, how it is computed, and beside which term."""
+
+    PLAIN = "{}", 0, lambda sums, _: sums
+    AT_LEAST_0 = "max(0, {})", 3, lambda sums, _: np.maximum(sums, 0)
+    AT_MOST_SHAPE = "min(output_shape, {})", 3, np.minimum, "output_shape"
+    AT_LEAST_SHAPE = "max(output_shape, {})", 3, np.maximum, "output_shape"
+    AT_MOST_INPUT = "min(X*s, {})", 3, np.minimum, "X*s"
+    AT_LEAST_INPUT = "max(X*s, {})", 3, np.maximum, "X*s"
+    AT_MOST_ADDED = "min(X*s + op, {})", 3, np.minimum, "X*s + op"
+    HALF_DOWN = "floor(({}) / 2)", 2, lambda sums, _: sums // 2
+    HALF_UP = "ceil(({}) / 2)", 2, lambda sums, _: -(-sums // 2)
+    HALF_TO_0 = "trunc(({}) / 2)", 3, lambda sums, _: np.sign(sums) * (np.abs(sums) // 2)
+    HALF_FROM_0 = "sign * ceil(|{}| / 2)", 4, lambda sums, _: np.sign(sums) * -(-np.abs(sums) // 2)
+    HALF_DOWN_AT_LEAST_0 = "max(0, floor(({}) / 2))", 5, lambda sums, _: np.maximum(sums // 2, 0)
+    HALF_UP_AT_LEAST_0 = "max(0, ceil(({}) / 2))", 5, lambda sums, _: np.maximum(-(-sums // 2), 0)
+
+    def __init__(self, pattern: str, length: int, compute: Callable[[Array, Array], Array], beside: str = "") -> None:
+        self.pattern = pattern
+        self.length = length
+        self._compute = compute
+        self.beside = beside
+
+    def of(self, sums: Array, columns: Mapping[str, Array]) -> Array:
+        """Return what becomes of sums, the last axis of which are the rows of the columns."""
+        return self._compute(sums, columns[self.beside] if self.beside else sums)
+
+
+SUMS = tuple(form for form in Form if "/" not in form.pattern)
+"""What a size may be: a half is for pads."""
+HALVES = tuple(form for form in Form if not form.beside)
+"""What a pad may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A sum of terms in a form.
+
+    Attributes:
+        terms: each with its sign, 1 or -1.
+        form: what is done with their sum.
+    """
+
+    terms: tuple[tuple[int, str], ...]
+    form: Form = Form.PLAIN
+
+    def __str__(self) -> str:
+        # What is added first, and of that the longest.
+        ordered = sorted(self.terms, key=lambda term: (-term[0], -len(term[1])))
+        text = "".join(f"{' + ' if sign > 0 else ' - '}{name}" for sign, name in ordered) or " + 0"
+        text = text[3:] if text.startswith(" + ") else f"-{text[3:]}"
+        return self.form.pattern.format(text)
+
+    def values(self, columns: Mapping[str, Array]) -> Array:
+        """Return the formula's numbers, one for each row of the columns."""
+        start = np.zeros_like(next(iter(columns.values())))
+        return self.form.of(sum((sign * columns[name] for sign, name in self.terms), start=start), columns)
+
+    def value(self, numbers: Mapping[str, int]) -> int:
+        """Return the formula's number for the numbers of one row."""
+        beside = {self.form.beside: np.array(numbers[self.form.beside])} if self.form.beside else {}
+        return int(self.form.of(np.array(sum(sign * numbers[name] for sign, name in self.terms)), beside))
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Columns of numbers by the names of terms, with the length of each; those that say the same are left out.
+
+    Args:
+        columns: a number for each row, by name.
+        lengths: what each name costs in a formula.
+    """
+
+    columns: Mapping[str, Array]
+    lengths: Mapping[str, int]
+
+    @cached_property
+    def distinct(self) -> tuple[str, ...]:
+        """The names, the shortest first, without columns of zeros, and without those equal to a shorter one."""
+        seen: dict[bytes, str] = {}
+        for name in sorted(self.columns, key=lambda name: self.lengths[name]):
+            if self.columns[name].any():
+                seen.setdefault(self.columns[name].tobytes(), name)
+        return tuple(seen.values())
+
+
+def simplest(target: Array, terms: Terms, forms: Sequence[Form] = SUMS) -> Formula | None:
+    """Return the shortest formula that gives every number of `target`; None where none of at most seven terms does.
+
+    Args:
+        target: the numbers, one for each row.
+        terms: the columns.
+        forms: the forms that are tried.
+    """
+    return _short(target, terms, forms) or _long(target, terms)
+
+
+def covering(target: Array, terms: Terms, forms: Sequence[Form] = SUMS) -> Formula | None:
+    """Return a formula that gives as many of the numbers as possible, where none gives all of them.
+
+    Each of a few samples is small enough to have no exception among its rows, if exceptions are rare; what gives a
+    sample is held against all rows.
+
+    Args:
+        target: the numbers.
+        terms: the columns.
+        forms: the forms that are tried.
+    """
+    random = np.random.default_rng(0)
+    best: tuple[int, Formula] | None = None
+    for _ in range(_SAMPLES):
+        rows = random.permutation(len(target))[:_SAMPLE]
+        sample = Terms({name: column[rows] for name, column in terms.columns.items()}, terms.lengths)
+        found = _short(target[rows], sample, forms)
+        if found is not None:
+            given = int((found.values(terms.columns) == target).sum())
+            if best is None or given > best[0]:
+                best = given, found
+    return best[1] if best else None
+
+
+def _short(target: Array, terms: Terms, forms: Sequence[Form]) -> Formula | None:
+    names = terms.distinct
+    if not names:
+        return None if target.any() else Formula(())
+    signs = _signs(len(names), _MOST_TERMS)
+    tried = _telling(target)
+    columns = np.stack([terms.columns[name] for name in names])
+    sums, lengths = signs @ columns[:, tried], _lengths(signs, names, terms)
+    possible = [form for form in forms if not form.beside or form.beside in names]
+    some = {form.beside: terms.columns[form.beside][tried] for form in possible if form.beside}
+    fitting = [
+        (int(lengths[at]) + form.length, at, form)
+        for form in possible
+        for at in np.flatnonzero((form.of(sums, some) == target[tried]).all(axis=1))
+    ]
+    for _, at, form in sorted(fitting, key=lambda found: found[:2]):
+        formula = _formula(signs[at], names, form)
+        if (formula.values(terms.columns) == target).all():
+            return formula
+    return None
+
+
+def _long(target: Array, terms: Terms) -> Formula | None:
+    """Return a longer sum, found as two shorter ones whose numbers add up: a look-up in place of a product."""
+    names = terms.distinct
+    if not names:
+        return None
+    columns = np.stack([terms.columns[name] for name in names])
+    # Equal lists of numbers have equal hashes, and the hash of a sum is the sum of the hashes.
+    key = np.random.default_rng(0).integers(-(2**62), 2**62, len(target), dtype=np.int64)
+    with np.errstate(over="ignore"):
+        first, second = _signs(len(names), _MOST_TERMS - 1), _signs(len(names), _MOST_TERMS)
+        wanted = (target * key).sum() - first @ (columns * key).sum(axis=1)
+        hashes = second @ (columns * key).sum(axis=1)
+    order = np.argsort(hashes, kind="stable")
+    starts = np.searchsorted(hashes[order], wanted, "left")
+    ends = np.searchsorted(hashes[order], wanted, "right")
+    found: list[tuple[int, Any]] = []
+    for at in np.flatnonzero(ends > starts)[:_MOST_TIES]:
+        for other in order[starts[at] : ends[at]][:10]:
+            signs = first[at] + second[other]
+            if np.abs(signs).max(initial=0) <= 1:
+                found.append((int(_lengths(signs[None], names, terms)[0]), tuple(signs)))
+    for _, signs in sorted(set(found)):
+        if (np.array(signs) @ columns == target).all():
+            return _formula(signs, names, Form.PLAIN)
+    return None
+
+
+def _telling(target: Array) -> Array:
+    """Return the rows on which sums are tried: spread over all of them, in an order that does not follow the corpus."""
+    return np.random.default_rng(0).permutation(len(target))[:_TRIED]
+
+
+@lru_cache(maxsize=32)
+def _signs(count: int, most: int) -> Array:
+    """Return every choice of at most `most` of `count` terms with their signs, 0 where a term is left out."""
+
+    def choices() -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        for size in range(most + 1):
+            yield from product(combinations(range(count), size), product((1, -1), repeat=size))
+
+    made = list(choices())
+    signs = np.zeros((len(made), count), dtype=np.int64)
+    for row, (places, chosen) in enumerate(made):
+        signs[row, list(places)] = chosen
+    return signs
+
+
+def _lengths(signs: Array, names: Sequence[str], terms: Terms) -> Array:
+    lengths: Array = np.abs(signs) @ np.array([terms.lengths[name] for name in names])
+    return lengths
+
+
+def _formula(signs: Sequence[int] | Array, names: Sequence[str], form: Form) -> Formula:
+    return Formula(tuple((int(sign), name) for sign, name in zip(signs, names, strict=True) if sign), form)

@@ -1,0 +1,148 @@
+"""What is learnt of one situation: the formulas that its answers follow, and which answers follow them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tconv.learning.answers import QUANTITIES, SPACINGS
+from tconv.learning.axis_rules import MOST, followed, owed
+from tconv.learning.lesson import Lesson, Rule
+from tconv.learning.shared_facts import shared_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tconv.dialects import Dialect
+    from tconv.learning.answers import Answer, Row
+    from tconv.learning.formulas import Formula
+    from tconv.learning.situations import Situation
+
+
+@dataclass
+class Learner:
+    """The answers of one situation, and what is learnt of them.
+
+    Attributes:
+        situation: the situation.
+        answers: its answers, those that agree with the text too.
+        dialect: the text.
+    """
+
+    situation: Situation
+    answers: Sequence[Answer]
+    dialect: Dialect
+
+    @cached_property
+    def spacing(self) -> dict[str, tuple[Formula, ...]]:
+        """The formulas that strides and dilations follow, where some deviate."""
+        rows = [row for answer in self.answers for row in answer.rows({})]
+        return {quantity: followed(rows, quantity) for quantity in SPACINGS}
+
+    @cached_property
+    def rows(self) -> dict[str, list[Row]]:
+        """The axes of each answer, by the case's id."""
+        single = {quantity: formulas[0] for quantity, formulas in self.spacing.items() if len(formulas) == 1}
+        return {answer.case.id: list(answer.rows(single)) for answer in self.answers}
+
+    @cached_property
+    def all_rows(self) -> list[Row]:
+        """The axes of all answers."""
+        return [row for rows in self.rows.values() for row in rows]
+
+    @cached_property
+    def owed(self) -> dict[str, Formula | None]:
+        """The text's own formulas, by quantity."""
+        return {quantity: owed(self.all_rows, quantity) for quantity in QUANTITIES}
+
+    @cached_property
+    def followed(self) -> dict[str, tuple[Formula, ...]]:
+        """The formulas that the answers follow, by quantity, where some deviate."""
+        rest = [quantity for quantity in QUANTITIES if quantity not in SPACINGS]
+        return {**self.spacing, **{quantity: followed(self.all_rows, quantity) for quantity in rest}}
+
+    def lessons(self) -> Iterator[Lesson]:
+        """Yield a lesson for each set of rules that deviating answers follow."""
+        members: dict[tuple[Rule, ...], list[Answer]] = defaultdict(list)
+        for answer in self.answers:
+            if answer.deviates and (rules := self._rules(answer)):
+                members[rules].append(answer)
+        for rules, answers in members.items():
+            if len(answers) > 1:
+                yield self._lesson(rules, answers)
+
+    def _rules(self, answer: Answer) -> tuple[Rule, ...]:
+        """Return the rules of an answer that are not the text's; none where no rules give all of it."""
+        rules = []
+        for quantity in QUANTITIES:
+            formulas, rows = self.followed[quantity], self.rows[answer.case.id]
+            of_text = answer.gives(quantity, [row.owed[quantity] for row in rows])
+            fitting = next((formula for formula in formulas if self.gives(answer, quantity, (formula,))), None)
+            if not of_text and fitting is None:
+                return ()
+            # A rule for all answers is the rule of this one too, where it gives what the text gives.
+            if fitting is not None and (not of_text or len(formulas) == 1):
+                rules.append(Rule(quantity, fitting, self.owed[quantity]))
+        return tuple(rule for rule in rules if str(rule.formula) != str(rule.owed))
+
+    def _lesson(self, rules: tuple[Rule, ...], members: Sequence[Answer]) -> Lesson:
+        following = {
+            answer.case.id
+            for answer in self.answers
+            if all(self.gives(answer, rule.quantity, (rule.formula,)) for rule in rules)
+        }
+        where = None
+        if len(following) < MOST * len(self.answers):
+            rest = [_facts(answer) for answer in self.answers if answer.case.id not in following]
+            where = shared_facts([_facts(answer) for answer in members], rest)
+        asked = [answer for answer in self.answers if where is None or where.holds(_facts(answer))]
+        return Lesson(
+            (self.situation,),
+            rules,
+            where,
+            tuple(sorted(answer.case.id for answer in members)),
+            sum(answer.case.id in following for answer in asked),
+            len(asked),
+            min((answer.case for answer in members), key=lambda case: case.simplicity),
+            self._clause(rules),
+        )
+
+    def gives(self, answer: Answer, quantity: str, formulas: Sequence[Formula]) -> bool:
+        """Return whether one of these formulas gives a quantity of an answer on all axes, as far as its values tell."""
+        rows = self.rows[answer.case.id]
+        return any(answer.gives(quantity, [formula.value(row.of_answer) for row in rows]) for formula in formulas)
+
+    def gives_most(self, quantity: str, formula: Formula) -> bool:
+        """Return whether a formula gives a quantity of nearly all answers."""
+        return sum(self.gives(answer, quantity, (formula,)) for answer in self.answers) >= MOST * len(self.answers)
+
+    def _clause(self, rules: Sequence[Rule]) -> str:
+        """Return the text's words on the first question that these rules answer otherwise."""
+        mode, sized = self.situation.auto_pad, self.situation.output_shape
+        same = mode.startswith("same")
+        if rules[0].quantity == "size" and same and not sized:
+            question = "same"
+        elif sized:
+            question = {"explicit": "sized_explicit", "valid": "sized_valid"}.get(mode, f"odd_sized{mode[4:]}")
+        elif same:
+            question = f"odd{mode[4:]}"
+        else:
+            return ""
+        return self.dialect.cites.get(question, "")
+
+
+def _facts(answer: Answer) -> dict[str, str]:
+    """Return the facts of a case, and what follows from the sizes of all its axes."""
+    given, owed = answer.placement, answer.owed
+    total = [
+        full + op - size
+        for full, op, size in zip(owed.full, answer.signature.per_axis("output_padding"), given.output, strict=True)
+    ]
+    return {
+        **answer.case.facts,
+        "total_padding_odd": str(any(padding % 2 for padding in total)).lower(),
+        "total_padding_negative": str(any(padding < 0 for padding in total)).lower(),
+        "kernel_below_stride": str(any(k < s for k, s in zip(owed.kernel, owed.strides, strict=True))).lower(),
+    }

@@ -1,0 +1,61 @@
+"""A lesson: rules that a runtime follows where a text says something else, and the evidence for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tconv.learning.situations import named
+
+if TYPE_CHECKING:
+    from tconv.cases.case import Case
+    from tconv.learning.formulas import Formula
+    from tconv.learning.shared_facts import Shared
+    from tconv.learning.situations import Situation
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a runtime computes otherwise than the text says.
+
+    Attributes:
+        quantity: `stride`, `dilation`, `size` or `pads_begin` of an axis.
+        formula: what the runtime computes.
+        owed: what the text says, as a formula of the same terms; None where none was found.
+    """
+
+    quantity: str
+    formula: Formula
+    owed: Formula | None
+
+    def __str__(self) -> str:
+        return f"{self.quantity} is {self.formula}" + (f", the text says {self.owed}" if self.owed else "")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Rules that explain failures of one kind of call.
+
+    Attributes:
+        situations: where they apply.
+        rules: what is computed otherwise there.
+        where: the facts that tell the cases apart that follow these rules; None where all of the situation do.
+        cases: the ids of the answers that deviate, and are exactly these rules'.
+        fits, of: how many answers of `of` asked there are these rules', those that agree with the text too included.
+        example: the smallest case that tells the rules from the text's.
+        clause: the text's words on the question, where it has one.
+    """
+
+    situations: tuple[Situation, ...]
+    rules: tuple[Rule, ...]
+    where: Shared | None
+    cases: tuple[str, ...]
+    fits: int
+    of: int
+    example: Case
+    clause: str = ""
+
+    def __str__(self) -> str:
+        where = f" where {self.where}" if self.where else ""
+        rules = "; ".join(map(str, self.rules))
+        return f"under {named(self.situations)}{where}: {rules}; {self.fits} of {self.of} answers fit"

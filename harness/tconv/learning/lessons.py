@@ -1,0 +1,95 @@
+"""Rules learnt from a run: which formulas a runtime uses where, what the text says, and how many answers fit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tconv.learning.answers import SHOWING, answers_of
+from tconv.learning.learner import Learner
+from tconv.learning.situations import situation_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+    from tconv.learning.answers import Answer
+    from tconv.learning.lesson import Lesson, Rule
+    from tconv.learning.situations import Situation
+    from tconv.records.record_file import Record
+
+
+def lessons(
+    records: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect, wanted: frozenset[str]
+) -> tuple[Lesson, ...]:
+    """Return what can be learnt of failures, those that explain most first.
+
+    Nothing is computed for situations of which no wanted case deviates.
+
+    Args:
+        records: the records of a run, those that passed too.
+        find: returns a case by its id; None where the corpus has no such case.
+        dialect: the dialect of the run.
+        wanted: the ids of the cases to explain.
+    """
+    cases = {record.case: find(record.case) for record in records if record.case in wanted and _of_geometry(record)}
+    situations = {situation_of(case) for case in cases.values() if case is not None}
+    if not situations:
+        return ()
+    found = [
+        lesson
+        for learner in learners(records, find, dialect, situations)
+        if any(answer.deviates and answer.case.id in wanted for answer in learner.answers)
+        for lesson in learner.lessons()
+    ]
+    return tuple(sorted(_merged(found), key=lambda lesson: (-len(lesson.cases), str(lesson))))
+
+
+def learners(
+    records: Sequence[Record],
+    find: Callable[[str], Case | None],
+    dialect: Dialect,
+    situations: Container[Situation] | None = None,
+) -> Iterator[Learner]:
+    """Yield a learner for each situation of a run.
+
+    Args:
+        records: the records of a run.
+        find: returns a case by its id; None where the corpus has no such case.
+        dialect: the dialect of the run.
+        situations: those that are wanted; None for all.
+    """
+
+    def wanted() -> Iterator[tuple[Record, Case]]:
+        for record in records:
+            case = find(record.case) if isinstance(record.verdict, SHOWING) else None
+            if case is not None and (situations is None or situation_of(case) in situations):
+                yield record, case
+
+    by_situation: dict[Situation, list[Answer]] = defaultdict(list)
+    for answer in answers_of(wanted(), dialect):
+        by_situation[answer.situation].append(answer)
+    for situation, answers in sorted(by_situation.items()):
+        yield Learner(situation, answers, dialect)
+
+
+def _of_geometry(record: Record) -> bool:
+    return record.placement is not None or record.verdict.kind in {"wrong-shape", "inconsistent", "disputed"}
+
+
+def _merged(found: Sequence[Lesson]) -> Iterator[Lesson]:
+    """Yield lessons with those of the same rules in several situations made one."""
+    groups: dict[tuple[tuple[Rule, ...], str], list[Lesson]] = defaultdict(list)
+    for lesson in found:
+        groups[lesson.rules, str(lesson.where or "")].append(lesson)
+    for lessons_of_rules in groups.values():
+        first = min(lessons_of_rules, key=lambda lesson: lesson.example.simplicity)
+        yield replace(
+            first,
+            situations=tuple(situation for lesson in lessons_of_rules for situation in lesson.situations),
+            cases=tuple(sorted(case for lesson in lessons_of_rules for case in lesson.cases)),
+            fits=sum(lesson.fits for lesson in lessons_of_rules),
+            of=sum(lesson.of for lesson in lessons_of_rules),
+        )

@@ -1,0 +1,87 @@
+"""The rule sheet of a runtime: for every situation, the formulas that its answers follow, beside the text's."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tconv.learning.answers import QUANTITIES, SPACINGS
+from tconv.learning.lessons import learners
+from tconv.learning.situations import named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+    from tconv.learning.formulas import Formula
+    from tconv.learning.learner import Learner
+    from tconv.learning.situations import Situation
+    from tconv.records.record_file import Record
+
+
+@dataclass(frozen=True, slots=True)
+class SheetLine:
+    """A quantity in one or more situations.
+
+    Attributes:
+        situations: where.
+        quantity: `stride`, `dilation`, `size` or `pads_begin`.
+        formulas: what the runtime computes, the formula of most answers first; none where no formula was found.
+        owed: what the text says; None where no formula of the same terms says it.
+        fits, of: how many answers one of the formulas gives, of how many.
+    """
+
+    situations: tuple[Situation, ...]
+    quantity: str
+    formulas: tuple[Formula, ...]
+    owed: Formula | None
+    fits: int
+    of: int
+
+    @property
+    def deviates(self) -> bool:
+        """Whether the runtime computes something else than the text says."""
+        return tuple(map(str, self.formulas)) != (str(self.owed),)
+
+    def __str__(self) -> str:
+        computes = " or ".join(map(str, self.formulas)) or "no formula that was found"
+        text = f"the text says {self.owed}" if self.deviates and self.owed else "as the text says"
+        return f"{named(self.situations)}: {self.quantity} is {computes}, {text}; {self.fits} of {self.of} answers fit"
+
+
+def sheet(records: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect) -> tuple[SheetLine, ...]:
+    """Return a runtime's rules in every situation that it answered, the same rules of several situations in one line.
+
+    Strides and dilations have a line only where they are not the text's.
+
+    Args:
+        records: the records of a run.
+        find: returns a case by its id; None where the corpus has no such case.
+        dialect: the dialect of the run.
+    """
+    groups: dict[tuple[str, ...], list[SheetLine]] = defaultdict(list)
+    for learner in learners(records, find, dialect):
+        for line in _lines(learner):
+            groups[line.quantity, *map(str, line.formulas), str(line.owed)].append(line)
+    merged = [_merged(lines) for lines in groups.values()]
+    return tuple(sorted(merged, key=lambda line: (QUANTITIES.index(line.quantity), line.situations)))
+
+
+def _lines(learner: Learner) -> Iterator[SheetLine]:
+    for quantity in QUANTITIES:
+        followed, owed = learner.followed[quantity], learner.owed[quantity]
+        if quantity in SPACINGS and not followed:
+            continue
+        whole = len(followed) == 1 and learner.gives_most(quantity, followed[0])
+        formulas = followed if whole or owed is None else (owed, *followed)
+        fits = sum(learner.gives(answer, quantity, formulas) for answer in learner.answers)
+        yield SheetLine((learner.situation,), quantity, formulas, owed, fits, len(learner.answers))
+
+
+def _merged(lines: Sequence[SheetLine]) -> SheetLine:
+    first = lines[0]
+    situations = tuple(situation for line in lines for situation in line.situations)
+    fits, of = sum(line.fits for line in lines), sum(line.of for line in lines)
+    return SheetLine(situations, first.quantity, first.formulas, first.owed, fits, of)

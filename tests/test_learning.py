@@ -1,0 +1,275 @@
+"""What is learnt of answers: where values lie, formulas, rules, what cases share, and names that are denied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tconv.cases.layouts import from_ncx
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.diagnosis import Diagnosis
+from tconv.diagnosis.misreadings import apply, misreadings_of
+from tconv.diagnosis.placement import placed
+from tconv.dialects import dialect_named
+from tconv.dialects.geometry import Geometry
+from tconv.execution import evaluation
+from tconv.execution.evaluation import Evaluator
+from tconv.expectation.problem import Problem
+from tconv.expectation.truth import Truth
+from tconv.learning import denials, lessons, shared_facts, sheet
+from tconv.learning.formulas import HALVES, SUMS, Formula, Terms, simplest
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from small_corpus import Command
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.diagnosis.misreadings import Misreading
+    from tconv.records.record_file import Record
+    from tconv.vocabulary import Array
+
+ONNX = dialect_named("onnx/ConvTranspose-22")
+ACCUMULATES = {"f16": "f32", "bf16": "f32"}
+CATALOGUE = {misreading.name: misreading for misreading in misreadings_of(ONNX)}
+
+
+class Misreads:
+    """Computes what a misreading of the catalogue gives, or what is owed where it changes nothing."""
+
+    def __init__(self, misreading: Misreading) -> None:
+        self.misreading = misreading
+
+    def answer(self, problem: Problem) -> Array:
+        """Return the output in the call's layout and type."""
+        assert problem.values is not None
+        misread = apply((self.misreading,), problem.signature, ONNX, problem.truth.operands)
+        truth = problem.truth if misread is None else Truth(misread.operands, problem.case.x.dtype)
+        y = truth.values(problem.values.primary.geometry if misread is None else misread.geometry)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+
+
+def records_of(answer: Callable[[Problem], Array], cases: Sequence[Case]) -> list[Record]:
+    """Return the records of a runtime that answers each valid case so."""
+    from tconv.backends import Produced, Refused  # noqa: PLC0415 - beside the class that uses them
+
+    class Backend:
+        problem: Problem
+
+        def run(self, call: Any, arrays: Any) -> Any:  # noqa: ANN401, ARG002 - a backend's interface
+            return Produced(answer(self.problem)) if self.problem.values else Refused("invalid")
+
+    backend = Backend()
+    evaluator = Evaluator(backend, "made-up", ONNX, ACCUMULATES, None)  # type: ignore[arg-type]
+    made = []
+    for case in cases:
+        backend.problem = Problem(case, ONNX)
+        made.append(evaluator.evaluate(case))
+    return made
+
+
+@pytest.fixture
+def _no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong outputs are placed, and no misreading is looked for."""
+
+    def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str]) -> Diagnosis:
+        assert problem.values is not None
+        geometry = problem.values.primary.geometry
+        return Diagnosis((), "", placed(actual, problem.truth, geometry, accumulates))
+
+    monkeypatch.setattr(evaluation, "diagnose", diagnose)
+
+
+@pytest.fixture(scope="module")
+def valid(gate_cases: tuple[Case, ...]) -> list[Case]:
+    """Return valid cases of the gate tier, few enough for a test."""
+    return [case for case in gate_cases if case.breaks is None][::7]
+
+
+def failed(records: Sequence[Record]) -> frozenset[str]:
+    """Return the cases of wrong values and shapes."""
+    return frozenset(record.case for record in records if record.verdict.kind in {"differed", "wrong-shape"})
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_values_say_where_they_lie(data: st.DataObject) -> None:
+    """Whatever shift and size an output has, the search finds that shift."""
+    rank = data.draw(st.integers(1, 2))
+    draw: Callable[[int, int], tuple[int, ...]] = lambda low, high: tuple(  # noqa: E731 - a word for a strategy
+        data.draw(st.integers(low, high)) for _ in range(rank)
+    )
+    spatial, kernel, strides, dilations = draw(2, 4), draw(1, 3), draw(1, 3), draw(1, 2)
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    operands = {
+        "x": random.integers(1, 50, (1, 2, *spatial)).astype(np.float32),
+        "w": random.integers(1, 50, (2, 3, *kernel)).astype(np.float32),
+    }
+    owed = Geometry(spatial, kernel, strides, dilations, (0,) * rank, (1,) * rank, 1)
+    begin = tuple(data.draw(st.integers(-2, most - 1)) for most in owed.full)
+    given_size = draw(2, 9)
+    truth = Truth(operands, DType.F32)
+    actual = truth.values(replace(owed, pads_begin=begin, output=given_size))
+    assume(np.unique(actual).size > 2)
+    found = placed(actual.astype(np.float32), truth, owed, {})
+    assert found is not None
+    assert found.output == given_size
+    assert begin in found.pads_begin or not found.pads_begin
+    assert (found.strides, found.dilations) == (strides, dilations) or not found.pads_begin
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_the_formula_that_made_numbers_is_found(data: st.DataObject) -> None:
+    """Or one that is as short, and that gives the same numbers."""
+    names = ("1", "a", "b", "c", "d", "e")
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    columns = {name: random.integers(0, 30, 40) for name in names} | {"1": np.ones(40, dtype=np.int64)}
+    chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True))
+    signs = [data.draw(st.sampled_from((1, -1))) for _ in chosen]
+    plain = tuple(form for form in {*SUMS, *HALVES} if not form.beside)
+    made = Formula(tuple(zip(signs, chosen, strict=True)), data.draw(st.sampled_from(plain)))
+    lengths = dict.fromkeys(names, 1)
+    found = simplest(made.values(columns), Terms(columns, lengths), plain)
+    assert found is not None
+    assert (found.values(columns) == made.values(columns)).all()
+    assert len(found.terms) + found.form.length <= len(made.terms) + made.form.length
+
+
+def test_seven_terms_are_found() -> None:
+    """A sum that is too long to be tried is put together of two halves."""
+    random = np.random.default_rng(0)
+    columns = {name: random.integers(0, 99, 60) for name in "abcdefghij"}
+    made = Formula(tuple(zip((1, 1, -1, 1, -1, 1, -1), "abcdefg", strict=True)))
+    found = simplest(made.values(columns), Terms(columns, dict.fromkeys(columns, 1)))
+    assert found is not None
+    assert set(found.terms) == set(made.terms)
+
+
+def test_noise_has_no_formula() -> None:
+    """Random numbers are explained by nothing."""
+    random = np.random.default_rng(0)
+    columns = {name: random.integers(0, 9, 60) for name in "abcdef"}
+    assert simplest(random.integers(0, 99, 60), Terms(columns, dict.fromkeys(columns, 1)), HALVES) is None
+
+
+LEARNT = {
+    "same=input-size": "under same_*: size is X, the text says X*s",
+    "sized_explicit=kept": "under output_shape beside explicit: pads_begin is pads_begin, the text says",
+    "negative_sized=shrink": "size is min(output_shape, (X-1)*s + (K-1)*d + 1 + op), the text says output_shape",
+    "pads-symmetric": "size is (X-1)*s + (K-1)*d + 1 + op - 2*pads_begin",
+    "pads-interleaved": "pads_begin is pads[2*i]",
+    "strides-axes-reversed": "stride is strides[-1-i], the text says strides[i]",
+    "strides-for-dilations": "dilation is strides[i], the text says dilations[i]",
+    "one-too-late": "under explicit: pads_begin is pads_begin + 1, the text says pads_begin",
+}
+
+
+@pytest.mark.parametrize("name", LEARNT)
+@pytest.mark.usefixtures("_no_catalogue")
+def test_a_rule_is_learnt_without_the_catalogue(name: str, valid: list[Case], corpus: Corpus) -> None:
+    """At least 95 of 100 failures of a misreading of the geometry are explained by a rule that nobody wrote down."""
+    records = records_of(Misreads(CATALOGUE[name]).answer, valid)
+    wanted = failed(records)
+    learnt = lessons(records, corpus.find, ONNX, wanted)
+    explained = {case for lesson in learnt for case in lesson.cases}
+    assert len(wanted) > 20
+    assert len(explained & wanted) >= 0.95 * len(wanted), [*map(str, learnt)]
+    assert any(LEARNT[name] in str(lesson) for lesson in learnt), [*map(str, learnt)]
+
+
+@pytest.mark.usefixtures("_no_catalogue")
+def test_a_learnt_rule_fits_every_member_it_claims(valid: list[Case], corpus: Corpus) -> None:
+    """Also where each answer has been shifted at random, so that there is no rule at all."""
+    random = np.random.default_rng(0)
+
+    def shifted(problem: Problem) -> Array:
+        assert problem.values is not None
+        geometry = problem.values.primary.geometry
+        begin = tuple(int(pad) + int(random.integers(-2, 3)) for pad in geometry.pads_begin)
+        y = problem.truth.values(replace(geometry, pads_begin=begin))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+
+    records = records_of(shifted, valid[::2])
+    wanted = failed(records)
+    explained = {case for lesson in lessons(records, corpus.find, ONNX, wanted) for case in lesson.cases}
+    assert len(wanted) > 80
+    assert len(explained) < 0.4 * len(wanted)
+
+
+def test_nothing_is_learnt_where_everything_passes(valid: list[Case], corpus: Corpus) -> None:
+    """And the sheet says, situation by situation, what the text says."""
+    records = records_of(lambda problem: problem.output, valid)  # type: ignore[arg-type, return-value]
+    assert failed(records) == frozenset()
+    assert lessons(records, corpus.find, ONNX, frozenset()) == ()
+    lines = sheet(records, corpus.find, ONNX)
+    assert not any(line.deviates for line in lines)
+    said = [*map(str, lines)]
+    assert any(line.startswith("same_*: size is X*s, as the text says;") for line in said), said
+    assert any(line.startswith("valid: pads_begin is 0, as the text says;") for line in said), said
+
+
+def test_cases_share_the_shortest_conjunction() -> None:
+    """A fact that all members have and others have not; two where one does not do; alternatives where none does."""
+    others = [{"dtype": dtype, "groups": groups} for dtype in ("f32", "f16") for groups in "123"]
+    of_type = [facts for facts in others if facts["dtype"] == "f16"]
+    assert str(shared_facts(of_type, [facts for facts in others if facts not in of_type])) == "dtype=f16"
+    member = [{"dtype": "f16", "groups": "2"}] * 4
+    both = shared_facts(member, [facts for facts in others if facts not in member])
+    assert both is not None
+    assert dict(both.where) == {"dtype": ("f16",), "groups": ("2",)}
+    assert both.holds({"dtype": "f16", "groups": "2"})
+    assert not both.holds({"dtype": "f16", "groups": "1"})
+    either = [facts for facts in others if "f16" in facts.values() or "3" in facts.values()]
+    found = shared_facts(either, [facts for facts in others if facts not in either])
+    assert found is not None
+    assert not found.all_of
+    assert set(str(found).split(" or ")) == {"dtype=f16", "groups=3"}
+    assert shared_facts(of_type, of_type) is None
+
+
+def test_a_name_that_siblings_deny_is_doubted(valid: list[Case], corpus: Corpus) -> None:
+    """A single output that is one element off agrees with a misreading that other cases show not to be made."""
+    chosen = next(case for case in valid if case.id.startswith("padding/pads"))
+    one_off = Misreads(CATALOGUE["one-too-late"])
+
+    def answer(problem: Problem) -> Array:
+        return one_off.answer(problem) if problem.case is chosen else problem.output  # type: ignore[return-value]
+
+    records = records_of(answer, valid)
+    wrong = [record for record in records if record.case in failed(records)]
+    assert [record.case for record in wrong] == [chosen.id]
+    assert "one-too-late" in map(str, wrong[0].diagnosis)
+    counts = denials(records, wrong, corpus.find, ONNX)
+    assert min(counts.values()) > 30
+
+
+def test_the_command_prints_a_rule_sheet(command: Command) -> None:
+    """Of a runtime that is asked, with a star where it computes something else than the text says."""
+    done = command("learn", "--backend", "onnxruntime", "--tier", "smoke", "-j", "1")
+    assert done.returncode == 0
+    assert "* same_*: size is min(X*s, (X-1)*s + (K-1)*d + 1 + op), the text says X*s;" in done.stdout
+    assert "  valid: pads_begin is 0, as the text says;" in done.stdout
+
+
+def test_the_command_wants_records_or_a_backend(command: Command) -> None:
+    """One of the two, and says so in one line."""
+    done = command("learn")
+    assert done.returncode == 2
+    assert "RECORDS must be given, or --backend" in done.stderr
+
+
+def test_a_run_tells_the_rule(command: Command) -> None:
+    """In the line of the cause: what is computed, what the text says, how many answers fit, and the known name."""
+    done = command("run", "padding/pads", "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
+    (line,) = (line for line in done.stdout.splitlines() if "under explicit: pads_begin is pads_end" in line)
+    assert "the text says pads_begin;" in line
+    assert "answers fit (known as pads-exchanged)" in line
