@@ -1,9 +1,8 @@
 """How much of what goes wrong is learnt without the catalogue of misreadings, and what learning costs.
 
-Each misreading of the geometry is played as a runtime, with the catalogue switched off: the share of its failures that a
-learnt rule explains, in how many rules, and whether each rule gives every answer that it claims. Then one of them is
-played over as many cases as the gate tier has, and the processor time of learning is shown beside that of reading the
-records, of which it is a part.
+Each misreading of the geometry is played as a runtime, with the catalogue switched off: the share of its failures that
+a learnt rule explains, in how many rules, and whether each rule gives every answer that it claims. Then one of them is
+played over as many cases as the gate tier has, and the processor time of learning from it is shown.
 
 Run `python bench/learning.py [--small] [--json FILE] [NAME...]`. It ends with 1 where less than 95 of 100 failures of a
 misreading are explained, or a rule claims an answer that it does not give.
@@ -142,9 +141,8 @@ def _cost(misreading: Misreading, valid: Sequence[Case], corpus: Corpus, *, smal
     started = process_time()
     lessons(records, corpus.find, DIALECT, frozenset())
     nothing = process_time() - started
-    print(
-        f"{misreading.name}: {len(records):,} records, {len(failed):,} failed: {seconds:.2f} s; no failure: {nothing:.3f} s"
-    )
+    count = f"{len(records):,} records, {len(failed):,} failed"
+    print(f"{misreading.name}: {count}: {seconds:.2f} s of processor; nothing failed: {nothing:.3f} s")
     return {"records": len(records), "failed": len(failed), "seconds": seconds, "seconds without failures": nothing}
 
 
