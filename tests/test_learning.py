@@ -27,6 +27,7 @@ from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from small_corpus import Command
     from tconv.cases.case import Case
@@ -273,3 +274,30 @@ def test_a_run_tells_the_rule(command: Command) -> None:
     (line,) = (line for line in done.stdout.splitlines() if "under explicit: pads_begin is pads_end" in line)
     assert "the text says pads_begin;" in line
     assert "answers fit (known as pads-exchanged)" in line
+
+
+def test_waivers_are_proposed_and_a_person_completes_them(command: Command, tmp_path: Path) -> None:
+    """Every failure is waived by what is proposed; an open reason is refused, with its line."""
+    command("run", "padding/pads", "groups", "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
+    (records,) = map(str, (tmp_path / "out").glob("*.jsonl"))
+    assert command("gate", records, "--propose-waivers", "known.yaml").returncode == 1
+    text = (tmp_path / "known.yaml").read_text()
+    assert "diagnosis: [pads-exchanged]" in text
+    assert "output_shape_given: 'false'" in text
+    refused = command("gate", records, "--waivers", "known.yaml")
+    assert refused.returncode == 2
+    assert "known.yaml:" in refused.stderr
+    assert "must be written by a person who knows (got 'TODO'" in refused.stderr
+    (tmp_path / "known.yaml").write_text(text.replace("TODO", "the pads are exchanged"))
+    green = command("gate", records, "--waivers", "known.yaml")
+    assert "green: every deviation is known" in green.stdout
+    assert command("gate", records, "--propose-waivers", "known.yaml").returncode == 2
+
+
+def test_no_file_is_proposed_over_another(command: Command, tmp_path: Path) -> None:
+    """And where nothing fails, the proposal has no waiver."""
+    command("run", "padding/pads", "--backend", "wrong_backends:Right", "--output", "out", "-j", "1")
+    (records,) = map(str, (tmp_path / "out").glob("*.jsonl"))
+    assert command("gate", records, "--propose-waivers", "none.yaml").returncode == 0
+    assert "waivers: []" in (tmp_path / "none.yaml").read_text()
+    assert command("gate", records, "--waivers", "none.yaml").returncode == 0

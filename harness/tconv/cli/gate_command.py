@@ -11,13 +11,15 @@ import click
 from tconv.backends import names
 from tconv.cli import options
 from tconv.corpus import Corpus
-from tconv.errors import BackendLost, BackendMissing, UsageError
+from tconv.errors import BackendLost, BackendMissing, UsageError, writing
 from tconv.gate.assessment import assessed_files
 from tconv.gate.proof import Prover, Standing
-from tconv.gate.waivers import chosen, load
+from tconv.gate.waivers import OPEN, chosen, load
 from tconv.reports import junit, phrases, terminal
+from tconv.reports.proposed_waivers import proposed
 
 if TYPE_CHECKING:
+    from tconv.gate.assessment import Assessment
     from tconv.gate.proof import Proof
 
 _WIDTH = max(map(len, Standing))
@@ -29,6 +31,13 @@ _WIDTH = max(map(len, Standing))
 @options.waivers
 @options.strict
 @options.junit
+@click.option(
+    "--propose-waivers",
+    "proposal",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="Write a waiver for each cause of failures, for a person to complete.",
+)
 @click.option(
     "--prove-waivers",
     "proving",
@@ -53,6 +62,7 @@ def command(
     cases: Path | None,
     waivers: str | None,
     junit_file: Path | None,
+    proposal: Path | None,
     backends: tuple[str, ...],
     timeout: float,
     *,
@@ -67,8 +77,9 @@ def command(
     longer.
     """
     if proving:
-        if records or junit_file or strict:
-            raise UsageError("--prove-waivers must go without RECORDS, --junit and --strict, which are for records")
+        if records or junit_file or strict or proposal:
+            must = "--prove-waivers must go without RECORDS, --junit, --strict and --propose-waivers"
+            raise UsageError(f"{must}, which are for records")
         return _prove(backends, cases, waivers, timeout)
     if not records or backends:
         raise UsageError("RECORDS must be given, and no --backend; or --prove-waivers, which runs the examples")
@@ -77,7 +88,17 @@ def command(
         junit.write(assessments, junit_file)
     for assessment in assessments:
         terminal.show(assessment, None)
+    if proposal is not None:
+        _propose(assessments, proposal)
     return int(any(assessment.red for assessment in assessments))
+
+
+def _propose(assessments: list[Assessment], path: Path) -> None:
+    if len(assessments) != 1:
+        raise UsageError(f"--propose-waivers must have the records of one run (got {len(assessments)})")
+    with writing(path), path.open("x", encoding="utf-8") as file:
+        file.write(proposed(assessments[0]))
+    click.echo(f"proposed waivers {path}: complete what says {OPEN}")
 
 
 def _prove(backends: tuple[str, ...], cases: Path | None, waivers: str | None, timeout: float) -> int:

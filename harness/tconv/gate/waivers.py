@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Scalar = str | int | bool | None
 NonEmpty = Annotated[str, Field(min_length=1)]
+OPEN = "TODO"
+"""What a clause or a reason begins with that nobody has written yet, as in a proposed file."""
 _NOT_EMPTY = Field(json_schema_extra={"minLength": 1})
 _DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
@@ -61,6 +63,12 @@ def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
         if key not in known:
             raise ValueError(f"must have only keys of the verdict {kind!r} (got {key!r}){nearest(key, known)}")
     return verdict
+
+
+def _is_written(text: str) -> str:
+    if text.startswith(OPEN):
+        raise ValueError(f"must be written by a person who knows (got {text!r}, which a proposal leaves open)")
+    return text
 
 
 def _is_date(value: object) -> str:
@@ -116,8 +124,8 @@ class Waiver(Scope):
     verdict: Annotated[dict[str, Any], AfterValidator(_is_verdict)]
     diagnosis: Annotated[Texts[Annotated[MisreadingNames, _NOT_EMPTY]], Field(min_length=1)] | None = None
     versions: Annotated[str, AfterValidator(_is_specifier)]
-    clause: NonEmpty
-    because: NonEmpty
+    clause: Annotated[NonEmpty, AfterValidator(_is_written)]
+    because: Annotated[NonEmpty, AfterValidator(_is_written)]
     example: NonEmpty
     harms: bool = False
     link: str | None = None

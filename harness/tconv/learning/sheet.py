@@ -45,10 +45,19 @@ class SheetLine:
         """Whether the runtime computes something else than the text says."""
         return tuple(map(str, self.formulas)) != (str(self.owed),)
 
+    @property
+    def where(self) -> str:
+        """The situations, named."""
+        return named(self.situations)
+
+    @property
+    def computes(self) -> str:
+        """What the runtime computes, in one line."""
+        return " or ".join(map(str, self.formulas)) or "no formula that was found"
+
     def __str__(self) -> str:
-        computes = " or ".join(map(str, self.formulas)) or "no formula that was found"
         text = f"the text says {self.owed}" if self.deviates and self.owed else "as the text says"
-        return f"{named(self.situations)}: {self.quantity} is {computes}, {text}; {self.fits} of {self.of} answers fit"
+        return f"{self.where}: {self.quantity} is {self.computes}, {text}; {self.fits} of {self.of} answers fit"
 
 
 def sheet(records: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect) -> tuple[SheetLine, ...]:

@@ -12,10 +12,15 @@ from tconv.gate.status import Status
 from tconv.learning import shared_facts
 from tconv.records.failure import failure
 from tconv.reports.phrases import headline, phrase
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
+    from tconv.learning import Lesson, Shared
+    from tconv.records.record_file import Record
 
 _LONGEST = 160
 """Characters of a phrase in a cause; a longer one is cut."""
@@ -29,14 +34,23 @@ class Cause:
     """Records with a common cause.
 
     Attributes:
-        what: the waiver, the reading, or the failure with the phrase of its example.
-        count: the number of records.
+        what: the waiver, the reading, the learnt rule, or the failure with the phrase of its example.
         example: the shortest of the cases' ids.
+        members: the records, judged.
+        common: of failures that have neither a rule nor a name, what their cases share.
+        lesson: the rule that they follow, where one was learnt.
     """
 
     what: str
-    count: int
     example: str
+    members: tuple[Judged, ...]
+    common: Shared | None = None
+    lesson: Lesson | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of records."""
+        return len(self.members)
 
 
 def causes(assessment: Assessment, status: Status) -> list[Cause]:
@@ -49,20 +63,29 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     for judged in members:
         lesson = learnt.get(judged.record.case)
         groups[("learnt", str(lesson)) if lesson else _group(judged, explained.get(judged.record.case))].append(judged)
-    result = []
-    for group, members in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
-        example = min(members, key=lambda member: len(member.record.case))
-        match status:
-            case Status.FAILED:
-                what = _failed(group, members, example) + _doubt(group, assessment)
-            case Status.DISPUTED:
-                what = _cut(phrase(example.record.verdict))
-            case _:
-                what = group[0]
-        if status is Status.FAILED and group[0] not in {"learnt", "explained"}:
-            what += _common(members, assessment)
-        result.append(Cause(what, len(members), example.record.case))
-    return result
+    largest_first = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [_cause(group, members, assessment, learnt) for group, members in largest_first]
+
+
+def _cause(
+    group: tuple[str, ...], members: list[Judged], assessment: Assessment, learnt: Mapping[str, Lesson]
+) -> Cause:
+    example = min(members, key=lambda member: len(member.record.case))
+    case = example.record.case
+    match example.status:
+        case Status.FAILED if group[0] == "learnt":
+            return Cause(_learnt(learnt[case], members), case, tuple(members), lesson=learnt[case])
+        case Status.FAILED if group[0] == "explained":
+            return Cause(_failed(group, members, example) + _doubt(group, assessment), case, tuple(members))
+        case Status.FAILED:
+            common = _common(members, assessment)
+            agreeing = f"{common.others} that agree" if common and common.others else "none that agrees"
+            shares = f"; all {len(members)} are {common}, and {agreeing}" if common else ""
+            return Cause(_failed(group, members, example) + shares, case, tuple(members), common)
+        case Status.DISPUTED:
+            return Cause(_cut(phrase(example.record.verdict)), case, tuple(members))
+        case _:
+            return Cause(group[0], case, tuple(members))
 
 
 def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:
@@ -89,30 +112,39 @@ def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
     return f"; {denied} cases that agree deny it, so it only fits these" if denied else ""
 
 
-def _common(members: list[Judged], assessment: Assessment) -> str:
+def _common(members: list[Judged], assessment: Assessment) -> Shared | None:
     """Return what the cases of a group have in common, and cases that agree have not."""
-    ids = [member.record.case for member in members]
-    others = [assessment.facts[other.record.case] for other in assessment.judged if other.status in _AGREEING]
-    common = shared_facts([assessment.facts[case] for case in ids], others) if len(ids) > 1 else None
-    if common is None:
-        return ""
-    agreeing = f"{common.others} that agree" if common.others else "none that agrees"
-    return f"; all {len(ids)} are {common}, and {agreeing}"
+    refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
+    agreeing = [other.record for other in assessment.judged if other.status in _AGREEING]
+    # Who is owed a refusal, and refuses, says nothing of why others are refused.
+    others = [assessment.facts[record.case] for record in agreeing if not (refused and _is_refusal(record))]
+    facts = [assessment.facts[member.record.case] for member in members]
+    return shared_facts(facts, others) if len(members) > 1 else None
+
+
+def _is_refusal(record: Record) -> bool:
+    return isinstance(record.verdict, ver.Agreed | ver.Disputed) and record.verdict.rule == "refusal"
+
+
+def _learnt(lesson: Lesson, members: list[Judged]) -> str:
+    """Return the line of failures that follow a rule: their kinds, the rule, and the name that all of them have."""
+    names = shared({member.record.case: member.record.diagnosis for member in members})
+    usual = Counter(map(str, names.values())).most_common(1)
+    known = f" (known as {usual[0][0]})" if usual and usual[0][1] == len(members) else ""
+    return f"{_kinds(members)}: {lesson}{known}"
 
 
 def _failed(group: tuple[str, ...], members: list[Judged], example: Judged) -> str:
     """Return the line of a group of failures: their kinds, what they have in common, and the phrase of the example."""
-    kinds = " or ".join(sorted({member.record.verdict.kind for member in members}))
-    if group[0] == "learnt":
-        names = shared({member.record.case: member.record.diagnosis for member in members})
-        usual = Counter(map(str, names.values())).most_common(1)
-        known = f" (known as {usual[0][0]})" if usual and usual[0][1] == len(members) else ""
-        return f"{kinds}: {group[1]}{known}"
     what = {"explained": f" as if {group[-1]}", "in": f" in {group[-1]}"}.get(group[-2], "")
     record = example.record
     # The phrase of a wrong shape already has both shapes.
     described = f"; {record.described}" if record.described and record.verdict.kind != "wrong-shape" else ""
-    return f"{kinds}{what}: {_cut(example.reason or phrase(record.verdict))}{described}"
+    return f"{_kinds(members)}{what}: {_cut(example.reason or phrase(record.verdict))}{described}"
+
+
+def _kinds(members: list[Judged]) -> str:
+    return " or ".join(sorted({member.record.verdict.kind for member in members}))
 
 
 def _cut(text: str) -> str:

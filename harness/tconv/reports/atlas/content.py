@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tconv.backends.machine import VARIABLES
 from tconv.comparison.porting import alike
 from tconv.dialects import DIALECTS, GEOMETRY_1
+from tconv.learning import sheet
 from tconv.reports.atlas.conflicts import Contradiction, UsedWaiver, contradictions, used_waivers
 from tconv.reports.atlas.matrix import Question, questions
 from tconv.reports.atlas.porting import Pair, pairs
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
     from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
+    from tconv.learning import SheetLine
 
 
 @dataclass(frozen=True, slots=True)
 class Atlas:
-    """The content of the atlas; `same` are the dialects that another one stands for."""
+    """The content of the atlas.
+
+    `same` are the dialects that another one stands for; `rules` are what runtimes compute otherwise than their texts.
+    """
 
     runs: tuple[AtlasRun, ...]
     questions: tuple[Question, ...]
@@ -31,6 +36,7 @@ class Atlas:
     same: Mapping[Dialect, Sequence[Dialect]]
     contradictions: tuple[Contradiction, ...]
     deviations: tuple[UsedWaiver, ...]
+    rules: tuple[tuple[AtlasRun, SheetLine], ...]
 
     @property
     def red(self) -> tuple[AtlasRun, ...]:
@@ -63,7 +69,12 @@ def atlas(assessments: Sequence[Assessment], corpus: Corpus) -> Atlas:
         same,
         tuple(contradictions(dialects)),
         tuple(used_waivers(runs)),
+        tuple((run, line) for run in runs for line in _sheet(run, corpus) if line.deviates),
     )
+
+
+def _sheet(run: AtlasRun, corpus: Corpus) -> tuple[SheetLine, ...]:
+    return sheet(run.assessment.run.records, corpus.find, run.dialect)
 
 
 def _run(assessment: Assessment) -> AtlasRun:

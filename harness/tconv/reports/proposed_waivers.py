@@ -1,0 +1,153 @@
+"""A waiver file for the failures of a run, for a person to complete: everything but the reason and the clause."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from packaging.version import InvalidVersion, Version
+
+from tconv.cases.patterns import label
+from tconv.gate.status import Status
+from tconv.gate.waivers import OPEN, Waiver
+from tconv.records.failure import without_numbers
+from tconv.reports.causes import causes
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Judged
+    from tconv.reports.causes import Cause
+
+_LONGEST_MESSAGE = 120
+
+
+def proposed(assessment: Assessment) -> str:
+    """Return the waiver file, in YAML, with a comment on each waiver: what it is for, and what else it covers.
+
+    A cause whose cases share facts has a waiver with these facts; any other has one for each sweep of its cases. What
+    only a person knows is left open: why, and which clause is broken. A file with an open reason is refused.
+    """
+    header = assessment.run.header
+    parts = [
+        f"# Proposed from a run of {header.backend.name} {header.backend.version} in {header.dialect}.",
+        f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.",
+        "format: 1",
+        f"backend: {_line(header.backend.name)}",
+        "waivers:",
+    ]
+    number = 0
+    for cause in causes(assessment, Status.FAILED):
+        for waiver in _waivers(cause, assessment):
+            number += 1
+            waiver["name"] = f"cause-{number}-{waiver['verdict']['kind']}"
+            parts += [*_comments(cause, waiver, assessment), *_entry(waiver)]
+    if not number:
+        parts[-1] = "waivers: []"
+    return "\n".join(parts) + "\n"
+
+
+def _waivers(cause: Cause, assessment: Assessment) -> Iterator[dict[str, Any]]:
+    """Yield a waiver for each kind of verdict of a cause, and each sweep where the cases share no facts."""
+    for kind in sorted({member.record.verdict.kind for member in cause.members}):
+        members = [member for member in cause.members if member.record.verdict.kind == kind]
+        scopes = [where for where in _where(cause, members, assessment) if where]
+        for where in scopes:
+            covered = [member for member in members if _has(where, _facts(member, assessment))]
+            if covered:
+                yield _waiver({"where": where}, covered, cause, assessment)
+        if scopes:
+            continue
+        for sweep in sorted({member.record.case.partition("[")[0] for member in members}):
+            of_sweep = [member for member in members if member.record.case.partition("[")[0] == sweep]
+            yield _waiver({"cases": sweep}, of_sweep, cause, assessment)
+
+
+def _has(where: Mapping[str, Any], facts: Mapping[str, str]) -> bool:
+    allowed = {name: value if isinstance(value, list) else [value] for name, value in where.items()}
+    return all(facts.get(name, label(None)) in values for name, values in allowed.items())
+
+
+def _where(cause: Cause, members: Sequence[Judged], assessment: Assessment) -> Iterator[dict[str, Any]]:
+    """Yield the facts that waivers ask for, all of them or one or another; none where members share none."""
+    if cause.lesson is not None:
+        facts = [assessment.facts[member.record.case] for member in members]
+        names = ("auto_pad", "output_shape_given")
+        where = {name: sorted({each.get(name, label(None)) for each in facts}) for name in names}
+        yield {name: values if len(values) > 1 else values[0] for name, values in where.items()}
+    elif cause.common is not None:
+        common = {name: list(values) if len(values) > 1 else values[0] for name, values in cause.common.where.items()}
+        yield from [common] if cause.common.all_of else ({name: value} for name, value in common.items())
+
+
+def _waiver(
+    scope: Mapping[str, Any], members: Sequence[Judged], cause: Cause, assessment: Assessment
+) -> dict[str, Any]:
+    header, first = assessment.run.header, members[0].record
+    verdict: dict[str, Any] = {"kind": first.verdict.kind}
+    if isinstance(first.verdict, ver.RefusedValid | ver.Broke) and (words := _words(members)):
+        verdict["message"] = words
+    waiver = {"name": "", "dialects": [header.dialect], **scope, "verdict": verdict}
+    names = {str(name) for member in members for name in member.record.diagnosis}
+    common = [name for name in sorted(names) if all(name in map(str, each.record.diagnosis) for each in members)]
+    if common:
+        waiver["diagnosis"] = common
+    return waiver | {
+        "versions": f">={_public(header.backend.version)}",
+        "clause": cause.lesson.clause if cause.lesson and cause.lesson.clause else OPEN,
+        "because": OPEN,
+        "example": min((member.record.case for member in members), key=lambda case: (len(case), case)),
+        "link": None,
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def _words(members: Iterable[Judged]) -> str:
+    """Return the words that the messages of members share, with a star for every number; empty where they differ."""
+    texts = {without_numbers(_message(member)) for member in members}
+    if len(texts) != 1:
+        return ""
+    words = re.sub(r"[\s*]*#[\s*]*", "*", texts.pop().replace("*", "?"))[:_LONGEST_MESSAGE]
+    return f"{words.rstrip('*')}*" if words.strip("* ") else ""
+
+
+def _message(member: Judged) -> str:
+    verdict = member.record.verdict
+    return verdict.message if isinstance(verdict, ver.RefusedValid | ver.Broke) else ""
+
+
+def _public(version: str) -> str:
+    try:
+        return Version(version).public
+    except InvalidVersion:
+        return "0"
+
+
+def _comments(cause: Cause, waiver: Mapping[str, Any], assessment: Assessment) -> Iterator[str]:
+    made = Waiver.model_validate({**waiver, "clause": "?", "because": "?"})
+    covered = [member for member in assessment.judged if made.covers(member.record.case, _facts(member, assessment))]
+    waived = sum(made.waives(member.record, _facts(member, assessment)) for member in covered)
+    agreeing = sum(member.status in {Status.PASSED, Status.DISPUTED} for member in covered)
+    what = " ".join(cause.what.split())
+    yield f"  # {waived} of {cause.count} cases; {agreeing} cases that agree are covered too. {what}"
+    backend = assessment.run.header.backend
+    yield f"  # Smaller still: tconv shrink '{waiver['example']}' --backend {backend.spec or backend.name}"
+
+
+def _facts(member: Judged, assessment: Assessment) -> Mapping[str, str]:
+    return assessment.facts[member.record.case]
+
+
+def _entry(waiver: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a waiver, a line for each key."""
+    for at, (key, value) in enumerate(waiver.items()):
+        yield f"{'  - ' if at == 0 else '    '}{key}: {_line(value)}"
+
+
+def _line(value: object) -> str:
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=True)
+    return text.removesuffix("\n").removesuffix("\n...")
