@@ -153,6 +153,11 @@ class Exec:
         return {
             "dialect": call.dialect.name,
             "attributes": dict(call.attributes),
+            # Arrays come in these layouts also where the dialect has no attribute that says so.
+            "data_format": call.data_format,
+            "filter_format": call.filter_format,
+            "groups": call.groups,
+            "dtype": call.dtype,
             "inputs": {name: self._saved(name, array) for name, array in call.operands(arrays).items()},
             "constants": [tensor.name for tensor in call.inputs if tensor.constant],
             "shapes": call.shapes,
@@ -160,7 +165,9 @@ class Exec:
 
     def _saved(self, name: str, array: Array) -> str:
         path = self._files / f"{name}.npy"
-        np.save(path, array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array, allow_pickle=False)
+        bits = array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
+        # In Fortran's order every child would need a second way to read it.
+        np.save(path, np.asarray(bits, order="C"), allow_pickle=False)
         return str(path)
 
     def _send(self, message: dict[str, Any]) -> None:
