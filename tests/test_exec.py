@@ -165,7 +165,7 @@ def test_a_child_is_sent_the_whole_call(dtype: str, tmp_path: Path, corpus: Corp
 
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no node; Debian: apt-get install nodejs")
 def test_the_runner_of_the_docs_in_another_language_is_right(tmp_path: Path, corpus: Corpus) -> None:
-    """With the waiver file beside it, which says what it does not implement, it is green: in its layouts, and on faults.
+    """With the waiver file beside it, of what it does not implement, it is green: in every layout, and on faults.
 
     Negative pads and an output_padding beyond the stride are in `padding`.
     """
