@@ -59,15 +59,17 @@ def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str], bu
     Raises:
         ValueError: the problem owes no value.
     """
-    if problem.values is None:
+    candidate = problem.held_against(actual.shape)
+    if candidate is None:
         raise ValueError(f"a problem must owe a value to be diagnosed (got {problem.case.id})")
     ends = thread_time() + budget
-    geometry, dtype = problem.values.primary.geometry, problem.case.x.dtype
+    geometry, dtype = candidate.geometry, problem.case.x.dtype
     operands = problem.truth.operands
     explained: list[Together] = []
 
     def where() -> str:
-        return _where(actual, problem.truth, geometry, accumulates)
+        what = f"held against {Together(candidate.readings)}, which gives this shape: " if candidate.readings else ""
+        return what + _where(actual, problem.truth, geometry, accumulates)
 
     for misreadings in _candidates(problem.dialect):
         # Pairs are tried only where no single misreading explains the output.

@@ -176,12 +176,14 @@ class Evaluator:
         wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype)
         if self._folder is None or not wrong or self._artifacts >= MOST_ARTIFACTS:
             return None
-        if not isinstance(outcome, out.Produced) or problem.values is None:
+        if not isinstance(outcome, out.Produced):
             return None
         # An output of another rank has no layout; it is written as it is.
         has_layout = outcome.array.ndim == problem.call.rank + 2
         actual = to_ncx(outcome.array, problem.call.data_format) if has_layout else outcome.array
-        expected = problem.truth.values(problem.values.primary.geometry)
+        if (candidate := problem.held_against(actual.shape)) is None:
+            return None
+        expected = problem.truth.values(candidate.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": actual}
         path = artifacts.write(self._folder, (self._name, self.dialect.name, problem.case.id), arrays)
         self._artifacts += path is not None
