@@ -414,6 +414,18 @@ class Aborts(_Troubled):
         os.abort()
 
 
+class Panics(_Troubled):
+    """As a runtime in Rust does: the reason first, below it a backtrace that is longer than what is kept."""
+
+    def end(self) -> None:
+        """Panic, in a thread of some number, at some address."""
+        sys.stderr.write(f"thread 'worker-{os.getpid()}' panicked at /build/{os.getpid()}/src/deconv.rs:41:9:\n")
+        sys.stderr.write("attempt to subtract with overflow\nstack backtrace:\n")
+        sys.stderr.writelines(f"  {frame}: {id(object()):#x} - tract_core::ops::cnn::deconv\n" for frame in range(200))
+        sys.stderr.flush()
+        os.abort()
+
+
 class DiesOfTheSecondCall(_Troubled):
     """The first call of a case that it cannot stand is answered, the second ends the process."""
 

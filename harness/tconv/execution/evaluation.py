@@ -10,7 +10,7 @@ from tconv.backends import KeepsCompany
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
-from tconv.execution.answer import Answer, alike, checked, described
+from tconv.execution.answer import Answer, alike, changed, checked
 from tconv.execution.position import Position
 from tconv.expectation.bound import derivation
 from tconv.expectation.owed import Inexpressible
@@ -123,7 +123,7 @@ class Evaluator:
     def judge(self, problem: Problem, answer: Answer) -> ver.Verdict:
         """Return the verdict on an answer."""
         if answer.other is not None:
-            return ver.Unstable(f"{described(answer.outcome)}, and then {described(answer.other)}")
+            return ver.Unstable(changed(answer.outcome, answer.other))
         return judge(problem, answer.outcome, self._accumulates)
 
     def record(self, problem: Problem, answer: Answer, verdict: ver.Verdict) -> Record:
