@@ -37,14 +37,14 @@ class WaiverUse:
 
     Attributes:
         waiver: the waiver.
-        state: void where it does not cover its example; stale where the example ran and does not deviate; wide where it
-            also covers cases that agree.
+        state: void where it does not cover its example; stale where the example ran and does not deviate, or unneeded
+            where the waivers were written for another backend; wide where it also covers cases that agree.
         waived: how many records it waives.
         agreeing: the ids of the cases that it covers and that agree.
     """
 
     waiver: Waiver
-    state: Literal["void", "stale", "wide", "fitting"]
+    state: Literal["void", "stale", "unneeded", "wide", "fitting"]
     waived: int = 0
     agreeing: tuple[str, ...] = ()
 
@@ -75,6 +75,7 @@ class Assessment:
         incomplete: why the records are not all that there should be.
         mixed: questions to which the backend gives no single answer, where they were looked for.
         elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
+        relative: the backend that the waivers were written for, where it is another.
     """
 
     run: Run
@@ -85,11 +86,17 @@ class Assessment:
     incomplete: tuple[str, ...] = ()
     mixed: tuple[Answers, ...] = ()
     elsewhere: tuple[Waiver, ...] = ()
+    relative: str = ""
 
     @property
     def stale(self) -> list[Waiver]:
         """The waivers whose example ran and does not deviate any more."""
         return [use.waiver for use in self.uses if use.state == "stale"]
+
+    @property
+    def unneeded(self) -> list[Waiver]:
+        """The waivers, written for another backend, whose example ran and does not deviate here."""
+        return [use.waiver for use in self.uses if use.state == "unneeded"]
 
     @property
     def void(self) -> list[Waiver]:
@@ -190,15 +197,18 @@ def assess(
     if find is not None:
         members = with_better_causes(members)
     active = active_waivers(waivers, dialect, backend)
+    relative = waivers.backend if waivers and waivers.backend != backend.name else ""
+    uses = _uses(members, active, facts, facts_of, _whole_cells(run), own=own, whole=_whole(run))
     return Assessment(
         run,
         members,
         facts,
-        tuple(_uses(members, active, facts, facts_of, _whole_cells(run), own=own, whole=_whole(run))),
+        tuple(replace(use, state="unneeded") if relative and use.state == "stale" else use for use in uses),
         tuple(_harmed(run, active, facts)),
         tuple(_incomplete(run, digest)),
         mixed,
         tuple(waivers_elsewhere(waivers, dialect, backend)),
+        relative,
     )
 
 
