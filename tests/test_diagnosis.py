@@ -102,6 +102,27 @@ def test_a_pair_is_looked_for_where_no_single_one_explains(corpus: Corpus) -> No
     assert Together.parse("output-padding-ignored + filter-flipped") in diagnose(problem, array, {}, budget=5).explained
 
 
+def test_what_has_the_shape_of_a_disputed_reading_is_held_against_that(corpus: Corpus) -> None:
+    """The shape is allowed, the values are not: the reading that gives it is named, and where it is wrong beside that.
+
+    The values that its artifact has are those of the reading too, so that a page can show both.
+    """
+    case = corpus.case("padding/auto-pad/negative-total-by-hand")
+    problem = Problem(case, ONNX)
+    assert problem.values is not None
+    (other,) = (one for one in problem.values.disputed if one.geometry.output != problem.values.primary.geometry.output)
+    array = problem.truth.values(other.geometry).astype(np.float32)
+    assert isinstance(judge(problem, out.Produced(array), {}), ver.Disputed)
+    array[..., -1] += 64
+    verdict = judge(problem, out.Produced(array), {})
+    assert isinstance(verdict, ver.Differed)
+    assert verdict.wrong == 1
+    found = asked(case, array)
+    assert found.explained == ()
+    assert found.described.startswith(f"held against {Together(other.readings)}, which gives this shape: 1 of ")
+    assert problem.held_against(array.shape) == other
+
+
 def test_a_search_has_a_budget(corpus: Corpus) -> None:
     """Without time it says that it had none, and names nothing."""
     problem = Problem(corpus.case("padding/auto-pad/same-upper-by-hand"), ONNX)

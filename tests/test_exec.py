@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +14,17 @@ import pytest
 from small_corpus import NAMES, TIMEOUT, written
 from tconv.backends import create
 from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing
+from tconv.execution.accumulation import PROBED
+from tconv.execution.pool import Pool
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
+from tconv.execution.worker import Assignment
+from tconv.expectation.problem import Problem
+from tconv.gate.assessment import assess
+from tconv.gate.status import Status
+from tconv.gate.waivers import load
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 
@@ -22,6 +32,18 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Run
 
 RUNNER = Path(__file__).with_name("runner.py")
+DOCS = Path(__file__).parent.parent / "docs"
+LISTENER = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "run" in message:
+        open(sys.argv[1], "w").write(line)
+        print(json.dumps({"id": message["run"]["id"], "refused": "heard"}), flush=True)
+    else:
+        print(json.dumps({"name": "listener", "version": "1", "dialect": "geometry/1"}), flush=True)
+"""
+"""A child that writes down what it is asked."""
 
 BROKEN = {
     "other-id": "must answer for",
@@ -112,3 +134,47 @@ def test_a_runner_that_does_not_start_is_missing(spec: str, message: str) -> Non
     """A command that does not start, or that does not reply to the hello, is a missing backend."""
     with pytest.raises(BackendMissing, match=message):
         create(spec)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_a_child_is_sent_the_whole_call(dtype: str, tmp_path: Path, corpus: Corpus) -> None:
+    """Where the dialect is none of ONNX's: the layouts, which none of its attributes says, groups, type and shapes."""
+    heard = tmp_path / "heard.json"
+    case = next(
+        case
+        for case in corpus.cases("full", ["dtypes/**"])
+        if case.attributes.data_format == "NXC"
+        and case.attributes.filter_format == "XOI"
+        and case.attributes.groups == 2
+        and case.x.dtype == dtype
+    )
+    problem = Problem(case, DIALECTS["geometry/1"])
+    spec = f"exec:{shlex.join([sys.executable, '-c', LISTENER, str(heard)])}"
+    with Pool(Assignment(spec, problem.dialect, None, "", accumulates=dict.fromkeys(PROBED)), 1, TIMEOUT) as pool:
+        assert pool.record(case).verdict == ver.RefusedValid("heard")
+    asked = json.loads(heard.read_text())["run"]
+    assert {name: asked[name] for name in ("dialect", "data_format", "filter_format", "groups", "dtype", "shapes")} == {
+        "dialect": "geometry/1",
+        "data_format": "NXC",
+        "filter_format": "XOI",
+        "groups": 2,
+        "dtype": dtype,
+        "shapes": "static",
+    }
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="there is no node; Debian: apt-get install nodejs")
+def test_the_runner_of_the_docs_in_another_language_is_right(tmp_path: Path, corpus: Corpus) -> None:
+    """With the waiver file beside it, of what it does not implement, it is green: in every layout, and on faults.
+
+    Negative pads and an output_padding beyond the stride are in `padding`.
+    """
+    selection = Selection(corpus, patterns=("layouts/**", "padding/**", "groups/**", "invalid/**"), tier="smoke")
+    spec = f"exec:{shlex.join(['node', str(DOCS / 'runner_geometry.mjs')])}"
+    recorded_run = read(run(selection, RunSettings(spec, None, 1, 60.0, tmp_path), lambda *_: None))
+    assessment = assess(recorded_run, load(DOCS / "runner_geometry.yaml"), corpus.facts, strict=True)
+    assert assessment.red == []
+    agreed = [record.case for record in recorded_run.records if record.verdict.kind == "agreed"]
+    laid = {(corpus.case(name).attributes.data_format, corpus.case(name).attributes.filter_format) for name in agreed}
+    assert laid > {(data, taps) for data in ("NCX", "NXC") for taps in ("IOX", "XOI")}
+    assert assessment.counts[Status.PASSED] > 200

@@ -15,19 +15,24 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from small_corpus import BARE_HEAD, HEAD, TIMEOUT, environment, records, settings, tconv, written
+from tconv.backends import outcome as out
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
+from tconv.execution.answer import changed
 from tconv.execution.pool import Pool
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.execution.waiting import CHUNK
 from tconv.execution.worker import Assignment
 from tconv.records.record_file import read
+from tconv.reports.phrases import phrase
+from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN, TROUBLE
 
 if TYPE_CHECKING:
@@ -183,6 +188,15 @@ def test_a_worker_that_never_comes_to_its_case_is_that_cases_verdict(tmp_path: P
         ]
 
 
+def test_a_death_keeps_the_lines_that_say_why(tmp_path: Path) -> None:
+    """A panic is told by its own lines, though the backtrace below them is longer than what a record keeps."""
+    (died,) = [r for r in read(records("Panics", tmp_path)).records if r.verdict.kind == "died"]
+    assert isinstance(died.verdict, ver.Died)
+    assert len(died.verdict.stderr) < 2500
+    assert "panicked at" in died.verdict.stderr
+    assert phrase(died.verdict).endswith("deconv.rs:41:9: attempt to subtract with overflow")
+
+
 def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
     """Each case is asked so often as is wanted; once, a wavering backend is merely wrong."""
     path = written(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
@@ -193,6 +207,19 @@ def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
         assert set(kinds.values()) == {"agreed", kind}
         assert {case for case, one in kinds.items() if one == kind} == {case for case in kinds if "strides=7" in case}
         assert finished.header.repeat == repeat
+
+
+def test_an_unstable_answer_is_told_by_where_it_changes() -> None:
+    """Arrays of many elements that begin alike: the first element that does not stay, both values, and how many."""
+    before = np.arange(60.0, dtype=np.float32).reshape(1, 3, 20)
+    after = before.copy()
+    after[0, 2, 5:7] += 0.5
+    assert changed(out.Produced(before), out.Produced(after)) == (
+        "2 of 60 elements of float32 [1, 3, 20] change; as they came, [0, 2, 5] is 45, and then 45.5"
+    )
+    assert changed(out.Produced(before), out.Refused("no")) == (
+        "float32 [1, 3, 20] beginning with [0.0, 1.0, 2.0, 3.0], and then refused: Refused(message='no')"
+    )
 
 
 def test_a_death_at_a_later_call_of_a_case_is_its_verdict(tmp_path: Path) -> None:

@@ -364,14 +364,16 @@ def test_the_clauses_are_those_of_the_questions_that_the_case_puts(tmp_path: Pat
 
 
 def test_a_call_is_told_in_the_dialect_s_own_words(tmp_path: Path) -> None:
-    """Sizes that are an input are shown as one; and there is no Python for what is no model of ONNX."""
+    """Sizes that are an input are shown as one; the Python for what is no model of ONNX says what is to be asked."""
     text = f"{HEAD}cases:\n  - {{name: sized, with: {{strides: 2, groups: 1, bias: false, output_shape: [9]}}}}\n"
     problem = expressed(small(tmp_path, "sized", text), DIALECTS["openvino/ConvolutionBackpropData-1"])
     lines = list(_call(problem))
     assert lines[0] == "`openvino/ConvolutionBackpropData-1` with"
     assert "- constant `output_shape integers [1]`" in lines
     assert lines[lines.index("output_shape =") + 2] == "```\n[9]\n```"
-    assert snippet(problem) is None
+    source = snippet(problem)
+    assert source is not None
+    assert "ask the runtime here: y must be the output, in NCX, for data, filter, output_shape" in source
 
 
 def test_large_arrays_are_told_by_shape_and_first_difference(tmp_path: Path) -> None:
@@ -410,8 +412,8 @@ def test_a_case_that_the_dialect_cannot_say_is_an_error(tmp_path: Path) -> None:
     [
         ((), "there must be either DIR or --issue (got neither)"),
         (("out", "--issue", "--backend", "a"), "there must be either DIR or --issue (got both)"),
-        (("--issue",), "--issue and --backend must go together (got --issue alone)"),
-        (("out", "--backend", "a"), "--issue and --backend must go together (got --backend alone)"),
+        (("--issue",), "--issue must come with --backend (got it alone)"),
+        (("--backend", "a"), "there must be either DIR or --issue (got neither)"),
         (("out", "--dialect", "nope"), "dialect must be one of onnx/ConvTranspose-1, "),
         (("small.yaml/x",), "must be a folder that can be written (Not a directory)"),
     ],

@@ -277,6 +277,22 @@ def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:
         assert [one.name for one in assessment.stale] == ["known"]
 
 
+def test_waivers_of_a_relative_waive_and_those_that_are_not_needed_are_no_fault(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A relative need not have all deviations of the backend that the file is of; a note says whose they are."""
+    used, unneeded = waiver(), waiver(name="gone", cases="a/d/e", example=OTHER)
+    file = waiver_file(used, unneeded).model_copy(update={"backend": "acme-original"}).of_relative("acme")
+    assessment = judged({FIRST: DIFFERED, OTHER: AGREED}, file)
+    assert (assessment.red, assessment.stale) == ([], [])
+    assert [one.name for one in assessment.unneeded] == ["gone"]
+    assert assessment.waived == {FIRST}
+    terminal.show(assessment, None)
+    note = "the waivers are those of 'acme-original', for whatever version: 1 cases are waived, and 1 waivers are not"
+    assert note in capsys.readouterr().out
+    assert "is stale" in " ".join(judged({FIRST: DIFFERED, OTHER: AGREED}, waiver_file(used, unneeded)).red)
+
+
 @pytest.mark.parametrize("verdicts", [{}, {SECOND: AGREED}], ids=["none of its cases", "some of them"])
 def test_a_waiver_whose_example_did_not_run_is_left_alone(verdicts: dict[str, ver.Verdict]) -> None:
     """A run of some cases says nothing of the others."""

@@ -42,6 +42,24 @@ def test_every_verdict_has_a_phrase(verdict: ver.Verdict) -> None:
         (ver.Died("SIGKILL", ""), "SIGKILL"),
         (ver.Died("exit code 3", "one\ntwo\n"), "exit code 3: two"),
         (ver.Died("SIGABRT", MESSAGE), r"SIGABRT: second \x1b[31mred\x1b[0m\x07"),
+        (
+            ver.Died("SIGABRT", "loading\nthread 'main' panicked at src/a.rs:1:2:\nno kernel\nnote: run with ...\n"),
+            "SIGABRT: thread 'main' panicked at src/a.rs:1:2: no kernel",
+        ),
+        (
+            ver.Died("SIGABRT", "terminate called after throwing an instance of 'E'\n  what():  no kernel\nAborted\n"),
+            "SIGABRT: terminate called after throwing an instance of 'E' what(): no kernel",
+        ),
+        (
+            ver.Died("SIGABRT", "a: b.c:7: f: Assertion `s < 7' failed.\nbye\n"),
+            "SIGABRT: a: b.c:7: f: Assertion `s < 7' failed.",
+        ),
+        (
+            ver.Died(
+                "SIGABRT", "=====\n==7==ERROR: AddressSanitizer: SEGV on address 0x1\n    #0 0x2 in f\nABORTING\n"
+            ),
+            "SIGABRT: ==7==ERROR: AddressSanitizer: SEGV on address 0x1",
+        ),
         (ver.RefusedValid(MESSAGE), ESCAPED),
         (ver.Broke(MESSAGE), ESCAPED),
         (ver.Unstable(MESSAGE), ESCAPED),

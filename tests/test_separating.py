@@ -30,6 +30,17 @@ def test_two_candidates_are_told_apart_by_a_case_on_which_they_part(corpus: Corp
     assert reasoning.further[0].record.case != case.id
 
 
+def test_what_fails_for_another_reason_is_no_evidence(corpus: Corpus) -> None:
+    """A further case that dies, is refused or is wrong in another way leaves all candidates, and others are asked."""
+    case, others = corpus.case(TWO_WAYS), list(corpus.cases("gate", ["padding/**", "examples/**"]))
+    reasoning = separate(case, others, ONNX, "wrong_backends:PadsSwappedAndMore", 10.0)
+    assert reasoning.left == ("pads-exchanged",)
+    silent = {further.record.verdict.kind for further in reasoning.further if not further.tells}
+    assert silent >= {"died", "refused-valid"}
+    (telling,) = (further for further in reasoning.further if further.tells)
+    assert telling.record.case == reasoning.further[-1].record.case
+
+
 def test_cases_that_say_nothing_are_not_asked(corpus: Corpus) -> None:
     """An empty output is the same under every candidate: with such cases alone they stay undecided."""
     case, others = corpus.case(TWO_WAYS), list(corpus.cases("gate", ["empty/empty/batch"]))

@@ -240,6 +240,19 @@ def test_failures_are_one_by_diagnosis_or_words() -> None:
     assert not refused.alike(failure(record(ver.RefusedValid("no memory for [4, 5] in node 12"))))
 
 
+def test_deaths_are_alike_by_their_reason_and_not_by_what_varies() -> None:
+    """Two panics of one line of code are alike whatever thread and address; two of one signal are not."""
+
+    def died(text: str) -> Failure | None:
+        return failure(record(ver.Died("SIGABRT", text)))
+
+    one = died("progress 3\nthread 'worker-7' panicked at /a/x.rs:1:2:\nno axis 3\n 0: 0x7f12")
+    assert one is not None
+    assert one.alike(died("progress 4\nthread 'worker-12' panicked at /b/c/x.rs:1:2:\nno axis 5\n 0: 0x7e99"))
+    assert not one.alike(died("thread 'worker-7' panicked at /a/x.rs:1:2:\nno kernel"))
+    assert died("progress 3") == died("progress of another kind")
+
+
 @pytest.mark.parametrize("verdict", [ver.Agreed("exact"), ver.Inexpressible("no word for it")])
 def test_what_passes_is_no_failure(verdict: ver.Verdict) -> None:
     """Nor is what was never asked."""
@@ -256,6 +269,10 @@ def test_what_passes_is_no_failure(verdict: ver.Verdict) -> None:
         ("got 3x4 (5), 6", "got #"),
         ("Input channels C is not equal", "Input channels C is not equal"),
         ("node ConvolutionBackpropData_517504 of type", "node ConvolutionBackpropData_# of type"),
+        ("var v_ax0_1 at 0x7F3A", "var v_ax0_# at #"),
+        ("/var/tconv-exec-k3j/model.onnx of conv", "#model.onnx of conv"),
+        ("lib tmpx81_ab2.so, build 6f17d22bba15001f", "lib #.so, build #"),
+        ("deadbeef, a decade of effaced facades", "deadbeef, a decade of effaced facades"),
     ],
 )
 def test_numbers_are_no_words(text: str, left: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from following import TELLING, run_of
@@ -11,6 +12,8 @@ from made_records import waiver, waiver_file
 from tconv.backends import outcome as out
 from tconv.comparison.siblings import settled
 from tconv.dialects import DIALECTS
+from tconv.dialects.geometry import resolution
+from tconv.expectation.problem import Problem
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.verdict import kinds as ver
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Run
 
 ONNX = "onnx/ConvTranspose-22"
+RULES = DIALECTS[ONNX].rules
 OUT_OF_MEMORY = out.Refused("out of memory: 4096 bytes")
 NEGATIVE = "padding/auto-pad/negative-total-by-hand"
 
@@ -63,6 +67,39 @@ def test_a_refusal_that_siblings_deny_is_no_reading(corpus: Corpus, telling: lis
     assert mixed == ()
     assessment = assess(run, None, corpus.facts, find=corpus.find)
     assert assessment.red == ["1 case failed without a waiver"]
+
+
+def test_a_wrong_answer_denies_a_refusing_reading_too(corpus: Corpus, telling: list[Case]) -> None:
+    """Who answers every negative total but one, with a shape that no reading gives, refuses none for being negative."""
+    refusing_readings = {"negative-same-refused", "negative-sized-refused"}
+
+    def instead(case: Case) -> out.Outcome | None:
+        expected = Problem(case, DIALECTS[ONNX]).values
+        if case.id == NEGATIVE:
+            return OUT_OF_MEMORY
+        if expected and refusing_readings & set(map(str, expected.refusals)):
+            return out.Produced(np.zeros((1, 1, 99), np.float32))
+        return None
+
+    run = run_of(telling, ONNX, always(), instead)
+    assert {verdict.kind for verdict in verdicts(run).values()} == {"agreed", "disputed", "wrong-shape"}
+    after, _ = settled(run, corpus.find)
+    assert verdicts(after)[NEGATIVE] == ver.RefusedValid(OUT_OF_MEMORY.message)
+
+
+def test_a_refusal_with_which_no_sibling_agrees_is_only_perhaps_a_reading(corpus: Corpus, telling: list[Case]) -> None:
+    """The only negative total of a run is refused: it may be for that, and nothing shows it."""
+    negatives = {"negative_same", "negative_sized"}
+    others = [
+        case
+        for case in telling
+        if case.id == NEGATIVE
+        or negatives.isdisjoint(resolution(Problem(case, DIALECTS[ONNX]).signature, RULES).questions)
+    ]
+    after, _ = settled(run_of(others, ONNX, always(), refusing(NEGATIVE)), corpus.find)
+    assert verdicts(after)[NEGATIVE] == ver.Disputed(
+        ("negative-same-refused",), "refusal", ("ambiguous",), OUT_OF_MEMORY.message
+    )
 
 
 def test_a_refusal_follows_a_reading_where_all_siblings_refuse(corpus: Corpus, telling: list[Case]) -> None:

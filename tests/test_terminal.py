@@ -14,6 +14,7 @@ from made_records import AGREED, CASES, DIFFERED, EVERY_VERDICT, facts, run_of, 
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Status
 from tconv.reports import terminal
+from tconv.reports.causes import causes
 from tconv.reports.phrases import phrase
 from tconv.reports.statuses import STATUSES
 from tconv.verdict import kinds as ver
@@ -138,6 +139,19 @@ def test_the_same_words_are_one_line_wherever_they_are_said(capsys: pytest.Captu
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "30 broke: no node for axis 0 a/b0/c" in lines
     assert "note: tconv diagnose CASE --backend acme tells why one fails" in lines
+
+
+def test_messages_that_begin_alike_are_cut_where_they_do_not_differ() -> None:
+    """What tells them apart is shown; a long message that begins as no other loses its end."""
+    begin = "[ONNXRuntimeError] : 1 : FAIL : Node (ConvTranspose) Op (ConvTranspose) " + "of a model " * 20
+    words = [begin + "has no kernel " + "x" * 300, begin + "has no memory", "z " * 200]
+    assessment = assess(run_of({f"a/b/c{n}": ver.Broke(text) for n, text in enumerate(words)}), None, facts)
+    kernel, memory, other = sorted(cause.what for cause in causes(assessment, Status.FAILED))
+    assert kernel.startswith("broke: [ONNXRuntimeError] : 1 : FAIL : Node (Co ... ")
+    assert "has no kernel xxx" in kernel
+    assert memory.endswith("has no memory")
+    assert other.startswith("broke: z z z ")
+    assert max(map(len, (kernel, memory, other))) < 230
 
 
 def test_many_causes_are_cut_and_counted(capsys: pytest.CaptureFixture[str]) -> None:

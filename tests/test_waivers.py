@@ -210,10 +210,24 @@ def test_which_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         file = chosen(option, backend)
         assert file is not None
         assert file.waivers[0].name == "rounds-up"
-    with pytest.raises(FileError, match=r"acme\.yaml: backend must be 'other', which is judged \(got 'acme'\)"):
-        chosen(str(path), "other")
     with pytest.raises(FileError, match=r"nowhere\.yaml: must be a file that can be read"):
         chosen(str(tmp_path / "nowhere.yaml"), "acme")
+
+
+def test_a_file_that_is_named_is_for_a_relative_too(tmp_path: Path) -> None:
+    """Whatever backend is judged; versions of another are none of its own, so that they do not count."""
+    path = tmp_path / "acme.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    own, relative = chosen(str(path), "acme"), chosen(str(path), "acme-web")
+    assert own is not None
+    assert relative is not None
+    assert own.backend == relative.backend == "acme"
+    (waiver,) = own.waivers
+    (same,) = relative.waivers
+    assert waiver.of_version(waiver.dialects[0], "0.0.1") is False
+    assert same.of_version(same.dialects[0], "0.0.1") is True
+    assert same.of_version("geometry/1", "0.0.1") is False
+    assert same.model_copy(update={"versions": waiver.versions}) == waiver
 
 
 @pytest.mark.parametrize("path", sorted(data_folder("waivers").glob("*.yaml")), ids=lambda path: path.stem)

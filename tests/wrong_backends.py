@@ -115,6 +115,22 @@ class PadsSwapped(Right):
         return words | {"pads_begin": words["pads_end"], "pads_end": words["pads_begin"]}
 
 
+class PadsSwappedAndMore(PadsSwapped):
+    """The same, and much else that is no business of pads: it dies of one element, refuses two, spoils three."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or do what belongs to the size along the last axis."""
+        match arrays["x"].shape[-1]:
+            case 1:
+                os.abort()
+            case 2:
+                return Refused("no kernel for two elements")
+            case 3:
+                return Produced(super().run(call, arrays).array + 1)  # type: ignore[union-attr] # it is valid
+            case _:
+                return super().run(call, arrays)
+
+
 class GroupsReversed(Right):
     """The groups' outputs in reverse order."""
 
@@ -411,6 +427,18 @@ class Aborts(_Troubled):
     def end(self) -> None:
         """Abort."""
         sys.stderr.write("assertion failed: stride < 7\n")
+        sys.stderr.flush()
+        os.abort()
+
+
+class Panics(_Troubled):
+    """As a runtime in Rust does: the reason first, below it a backtrace that is longer than what is kept."""
+
+    def end(self) -> None:
+        """Panic, in a thread of some number, at some address."""
+        sys.stderr.write(f"thread 'worker-{os.getpid()}' panicked at /build/{os.getpid()}/src/deconv.rs:41:9:\n")
+        sys.stderr.write("attempt to subtract with overflow\nstack backtrace:\n")
+        sys.stderr.writelines(f"  {frame}: {id(object()):#x} - tract_core::ops::cnn::deconv\n" for frame in range(200))
         sys.stderr.flush()
         os.abort()
 

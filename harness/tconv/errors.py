@@ -132,6 +132,17 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
 
 
+def shortened(text: str, width: int) -> str:
+    """Return a text of at most `width` characters; a longer one loses its middle, where messages say least."""
+    if len(text) <= width:
+        return text
+    half = (width - len(_LEFT_OUT)) // 2
+    return f"{text[: width - len(_LEFT_OUT) - half]}{_LEFT_OUT}{text[-half:]}"
+
+
+_LEFT_OUT = " ... "
+
+
 def shown(value: object, width: int = 60) -> str:
     """Return how a message shows a value: its repr, which escapes control characters, cut to `width`."""
     text = repr(value)

@@ -23,7 +23,7 @@ import numpy as np
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import build
 from tconv.backends.outcome import Broke, Died, Produced, Refused, Unsupported
-from tconv.backends.process_end import ending, tail
+from tconv.backends.process_end import ending, last_words
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing
 from tconv.vocabulary import DType
@@ -66,6 +66,7 @@ class Exec:
         self._files = Path(tempfile.mkdtemp(prefix="tconv-exec-"))
         self._errors = self._files / "stderr"
         self._count = 0
+        self._printed = 0
         self._child: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         try:
@@ -104,7 +105,7 @@ class Exec:
             self._send({"hello": {"protocol": _PROTOCOL}})
             hello = self._receive(_HELLO_SECONDS)
         except (BrokenPipeError, EOFError, _Unusable) as error:
-            reason = tail(self._errors).rpartition("\n")[2] or str(error) or "it ended"
+            reason = last_words(self._errors).rpartition("\n")[2] or str(error) or "it ended"
             self._end()
             raise BackendMissing(f"backend {self._command[0]!r} must say hello (got: {reason})") from None
         return self._backend_info(hello)
@@ -124,6 +125,7 @@ class Exec:
         output = self._files / "output_0.npy"
         output.unlink(missing_ok=True)
         request = {"id": self._next_id(), "output": str(output)} | self._written(call, arrays)
+        self._printed = self._errors.stat().st_size
         self._send({"run": request})
         reply = self._receive(None)
         if reply.get("id") != request["id"]:
@@ -153,6 +155,11 @@ class Exec:
         return {
             "dialect": call.dialect.name,
             "attributes": dict(call.attributes),
+            # Arrays come in these layouts also where the dialect has no attribute that says so.
+            "data_format": call.data_format,
+            "filter_format": call.filter_format,
+            "groups": call.groups,
+            "dtype": call.dtype,
             "inputs": {name: self._saved(name, array) for name, array in call.operands(arrays).items()},
             "constants": [tensor.name for tensor in call.inputs if tensor.constant],
             "shapes": call.shapes,
@@ -160,7 +167,9 @@ class Exec:
 
     def _saved(self, name: str, array: Array) -> str:
         path = self._files / f"{name}.npy"
-        np.save(path, array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array, allow_pickle=False)
+        bits = array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
+        # In Fortran's order every child would need a second way to read it.
+        np.save(path, np.asarray(bits, order="C"), allow_pickle=False)
         return str(path)
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -199,7 +208,8 @@ class Exec:
         assert self._child is not None  # noqa: S101
         code = self._child.wait()
         self._end()
-        return Died(ending(code), tail(self._errors))
+        # What it printed for earlier calls is no reason, unless it printed nothing since.
+        return Died(ending(code), last_words(self._errors, self._printed) or last_words(self._errors))
 
     def _end(self) -> None:
         child, self._child = self._child, None

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.vocabulary import Array, Ints, Signature
 
-_DATA_TYPES = {DType.F16: 1, DType.BF16: 2, DType.F32: 3, DType.F64: 7}
+DATA_TYPES = {DType.F16: 1, DType.BF16: 2, DType.F32: 3, DType.F64: 7}
+"""dnnl_data_type_t, by our name for the type."""
 
 
 class OneDnn:
@@ -59,7 +60,7 @@ class OneDnn:
                 if not tensor.constant:
                     return Unsupported("the Graph API has the output's shape as an attribute, and no input for it")
                 continue
-            data_type = _DATA_TYPES.get(tensor.dtype or DType.F32)
+            data_type = DATA_TYPES.get(tensor.dtype or DType.F32)
             if data_type is None:
                 return Unsupported(f"the Graph API has no type for {tensor.dtype}")
             inputs.append(Tensor(np.ascontiguousarray(arrays[tensor.role]), data_type, tensor.constant, call.shapes))
@@ -69,7 +70,8 @@ class OneDnn:
         except Refusal as refusal:
             return (Unsupported if refusal.status == "unimplemented" else Refused)(str(refusal))
 
-    def attributes(self, call: Call) -> dict[str, str | int | Ints]:
+    @classmethod
+    def attributes(cls, call: Call) -> dict[str, str | int | Ints]:
         """Return the operation's attributes."""
         return dict(call.attributes)
 
@@ -88,7 +90,8 @@ class OneDnnBackwardData(OneDnn):
     kind = 14
     supplied = ("same",)
 
-    def attributes(self, call: Call) -> dict[str, str | int | Ints]:
+    @classmethod
+    def attributes(cls, call: Call) -> dict[str, str | int | Ints]:
         """Return the operation's attributes; the whole shape of the output is one of them."""
         output_shape = next((tensor.values for tensor in call.inputs if tensor.role == "output_shape"), None)
         if output_shape is None:

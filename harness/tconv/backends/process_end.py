@@ -1,15 +1,34 @@
-"""How a child process ended: its signal or exit code, and the end of its output."""
+"""How a child process ended: its signal or exit code, and what it printed that says why."""
 
 from __future__ import annotations
 
+import re
 import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from tconv.errors import shortened
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _TAIL = 2000
+_SEARCHED = 2**22
+_MOST_REASONS = 3
+_LONGEST_REASON = 400
+_REASON = re.compile(
+    r"""
+    ^thread\ .*panicked\ at | ^fatal\ runtime\ error:                 # Rust
+    | ^terminate\ called | ^libc\+\+abi: | ^\s*what\(\):              # C++
+    | \bassertion\b.*\bfailed | \bassertion\ failed | \bcheck\ failed: # assert of C, of LLVM, of ATen; glog
+    | ^={2,}\d+={2,}\s*(ERROR|WARNING): | :\ runtime\ error:          # sanitizers
+    | ^\*\*\*.*detected\ \*\*\* | ^(double\ )?free\b.*: | ^malloc.*: | ^munmap_chunk | ^corrupted\   # glibc
+    | ^Fatal\ Python\ error: | ^panic: | ^fatal\ error:               # Python, Go
+    | ^FATAL\ ERROR: | ^Uncaught\b | ^Exception\ in\ thread           # node, Java
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The first words of runtimes' last words; they stand before a backtrace that may be longer than what is kept."""
 
 
 def ending(code: int | None) -> str:
@@ -22,10 +41,40 @@ def ending(code: int | None) -> str:
     return f"signal {-code}"
 
 
-def tail(log: Path) -> str:
-    """Return the end of what a process printed into a file."""
+def last_words(log: Path, start: int = 0) -> str:
+    """Return the end of what a process printed into a file, below the lines before it that say why it ended.
+
+    Args:
+        log: the file.
+        start: where in it to begin, in bytes.
+    """
     with suppress(OSError), log.open("rb") as file:
         # A runtime may have printed more than fits into memory.
-        file.seek(max(0, log.stat().st_size - _TAIL))
-        return file.read().decode("utf-8", "replace").strip()
+        file.seek(max(start, log.stat().st_size - _SEARCHED))
+        text = file.read().decode("utf-8", "replace").strip()
+        if len(text) <= _TAIL:
+            return text
+        end = text[-_TAIL:].lstrip()
+        before = [shortened(reason, _LONGEST_REASON) for reason in reasons(text[:-_TAIL])[:_MOST_REASONS]]
+        return "\n".join([*before, "...", end]) if before else end
     return ""
+
+
+def reasons(text: str) -> list[str]:
+    """Return the lines of a text that say why a process ended: panics, exceptions, assertions, errors of sanitizers.
+
+    What follows such a line and belongs to it is in the same line of the result.
+    """
+    lines = text.splitlines()
+    found: list[str] = []
+    for number, line in enumerate(lines):
+        if not _REASON.search(line):
+            continue
+        if line.lstrip().startswith("what():") and found:
+            found[-1] += f" {line.strip()}"
+        elif line.rstrip().endswith(":") and number + 1 < len(lines):
+            # Rust prints the message below the place.
+            found.append(f"{line.strip()} {lines[number + 1].strip()}")
+        else:
+            found.append(line.strip())
+    return found

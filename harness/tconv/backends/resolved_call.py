@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tconv.backends.outcome import Refused, Unsupported
 from tconv.dialects import DIALECTS
+from tconv.dialects.geometry import reach
 from tconv.expectation.owed import Values, owed
 
 if TYPE_CHECKING:
@@ -31,3 +32,14 @@ def geometry_of(call: Call, *readings: str) -> Geometry | Refused:
     if isinstance(expected, Values):
         return expected.geometry(readings) or expected.primary.geometry
     return Refused(str(expected.violation))
+
+
+def own_padding(geometry: Geometry) -> tuple[int, ...] | None:
+    """Return torch's output_padding for which its padding, the same on both sides, gives the geometry; else None."""
+    axes = zip(geometry.spatial, geometry.kernel, geometry.strides, geometry.dilations, strict=True)
+    full = [reach(*axis) for axis in axes]
+    pads = geometry.pads_begin
+    added = tuple(size - (most - 2 * pad) for size, most, pad in zip(geometry.output, full, pads, strict=True))
+    larger = map(max, geometry.strides, geometry.dilations)
+    sayable = min(pads) >= 0 and all(0 <= op < top for op, top in zip(added, larger, strict=True))
+    return added if sayable else None

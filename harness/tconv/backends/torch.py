@@ -16,14 +16,13 @@ from torch.nn import functional
 
 from tconv.backends import BackendInfo
 from tconv.backends.outcome import Produced, Refused, Unsupported
-from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of
+from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of, own_padding
 from tconv.cases.layouts import permutation
-from tconv.dialects.geometry import reach
 from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -67,7 +66,7 @@ class Torch:
         w = _iox(_tensor(arrays["w"]), call)
         b = _tensor(arrays["b"]) if "b" in arrays else None
         run = partial(_OPERATORS[call.rank], x, w, stride=geometry.strides, dilation=geometry.dilations)
-        added = _output_padding(geometry, x.shape[2:])
+        added = own_padding(geometry)
         try:
             if added is not None:
                 y = run(b, padding=geometry.pads_begin, output_padding=added, groups=geometry.groups)
@@ -77,17 +76,6 @@ class Torch:
             return Refused(str(error).partition("\n")[0])
         y = y if b is None else y + b.reshape(-1, *(1,) * call.rank)
         return Produced(_answer(y, call), ("cropped",))
-
-
-def _output_padding(geometry: Geometry, spatial: Sequence[int]) -> tuple[int, ...] | None:
-    """Return torch's output_padding for which its padding, the same on both sides, gives the geometry; else None."""
-    axes = zip(spatial, geometry.kernel, geometry.strides, geometry.dilations, strict=True)
-    full = [reach(*axis) for axis in axes]
-    pads = geometry.pads_begin
-    added = tuple(size - (most - 2 * pad) for size, most, pad in zip(geometry.output, full, pads, strict=True))
-    larger = map(max, geometry.strides, geometry.dilations)
-    sayable = min(pads) >= 0 and all(0 <= op < top for op, top in zip(added, larger, strict=True))
-    return added if sayable else None
 
 
 def _answer(y: torch.Tensor, call: Call) -> Array:

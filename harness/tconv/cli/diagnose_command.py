@@ -56,8 +56,9 @@ def _print(reasoning: Reasoning, says: dict[str, str]) -> None:
     for misreadings in record.diagnosis:
         click.echo(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
     for further in reasoning.further:
-        left = ", ".join(further.left) or "none"
-        click.echo(f"{further.record.case}\n  {further.record.verdict.kind}, which leaves {left}")
+        left = f"which leaves {', '.join(further.left) or 'none'}"
+        what = left if further.tells else "which has another reason, and says nothing of these"
+        click.echo(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
     if len(reasoning.left) == 1:
         click.echo(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     else:

@@ -15,6 +15,7 @@ from tconv.errors import UsageError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import expressed
+from tconv.export.asking import DEFAULT, FIRST_DIALECT
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
 from tconv.records import artifacts
@@ -34,12 +35,12 @@ _DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 @click.argument("case_id", metavar="CASE")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--issue", is_flag=True, help="Run CASE on a backend, and print a bug report in Markdown.")
-@click.option("--backend", default=None, help="With --issue: whom the report is about.")
+@click.option("--backend", default=None, help="Whom repro.py asks, or with --issue the report is about.")
 @click.option(
     "--dialect",
     "dialect_name",
     default=None,
-    help=f"Default: {_DEFAULT_DIALECT}; with --issue the backend's first.",
+    help=f"Default: {_DEFAULT_DIALECT}, or what the backend speaks; with --issue the backend's first.",
 )
 @click.option(
     "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="With --issue: seconds."
@@ -55,20 +56,22 @@ def command(
     *,
     issue: bool,
 ) -> int:
-    """Write CASE into a folder of its own below DIR: an ONNX model, its data, and a script that runs it.
+    """Write CASE into a folder of its own below DIR: its data, in ONNX a model, and a script that asks a runtime.
 
     With --issue there is no DIR: CASE is run on the backend. Exits with 1 where there is nothing to report.
     """
-    if issue != (backend is not None):
-        raise UsageError(f"--issue and --backend must go together (got {'--issue' if issue else '--backend'} alone)")
+    if issue and backend is None:
+        raise UsageError("--issue must come with --backend (got it alone)")
     if issue == (folder is not None):
         raise UsageError(f"there must be either DIR or --issue (got {'both' if issue else 'neither'})")
     dialect = options.dialect(dialect_name)
     case = Corpus.load(cases).case(case_id)
-    if backend is not None:
+    if folder is None:
+        assert backend is not None  # noqa: S101 - it comes with --issue
         return _report(case, backend, dialect, timeout, str(cases or ""))
-    assert folder is not None  # noqa: S101 - there is no --issue
-    click.echo(f"case {export(case, dialect or dialect_named(_DEFAULT_DIALECT), folder)}")
+    whom = backend or DEFAULT
+    dialect = dialect or dialect_named(FIRST_DIALECT.get(whom, _DEFAULT_DIALECT))
+    click.echo(f"case {export(case, dialect, folder, whom)}")
     return 0
 
 

@@ -18,7 +18,7 @@ from tconv.records.record_file import Run
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.comparison.answers import Answers
@@ -31,7 +31,8 @@ def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[An
     """Return a run with the verdicts that its own cases settle, and the questions that it answers in several ways.
 
     A refusal of which other cases deny every reading becomes `refused-valid`; of several readings those that are denied
-    are left out. Where several are left, or its words are unusual, it is noted as ambiguous. A value that follows a
+    are left out. Where several are left, its words are unusual, or no other case is refused by one of its readings, it
+    is noted as ambiguous. A value that follows a
     disputed reading, of a question that other cases answer otherwise, becomes `inconsistent`.
 
     Args:
@@ -44,21 +45,26 @@ def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[An
     shown = {answered.question: answered for answered in answers(Run(run.path, run.header, values), find)}
     mixed = tuple(answered for answered in shown.values() if answered.inconsistent)
     elsewhere = dict(pair for answered in mixed for pair in _minority(answered, run.dialect))
-    records = [_settled(record, find, shown, elsewhere, run.dialect) for record in run.records]
+    answered = _answered(run, find)
+    records = [_settled(record, find, shown, elsewhere, answered, run.dialect) for record in run.records]
     return replace(run, records=_with_ambiguities(records)), mixed
 
 
 def _with_ambiguities(records: Sequence[Record]) -> list[Record]:
     """Return records with a note on each refusal that may have another cause than the readings that may explain it.
 
-    It may where several readings explain it, or where its words are not those of most refusals with the same readings.
+    It may where several readings explain it, where its words are not those of most refusals with the same readings, or
+    where no other case agrees with any of its readings.
     """
     words: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    refused: Counter[str] = Counter()
     for explained in filter(None, map(_refusal, records)):
         words[explained.readings][_words(explained)] += 1
+        refused.update(explained.readings)
     return [
         replace(record, verdict=replace(refusal, notes=("ambiguous",)))
-        if (refusal := _refusal(record)) and _ambiguous(refusal, words[refusal.readings])
+        if (refusal := _refusal(record))
+        and (_ambiguous(refusal, words[refusal.readings]) or all(refused[name] == 1 for name in refusal.readings))
         else record
         for record in records
     ]
@@ -78,6 +84,22 @@ def _refusal(record: Record) -> ver.Disputed | None:
     return verdict if isinstance(verdict, ver.Disputed) and verdict.rule == "refusal" else None
 
 
+def _answered(run: Run, find: Callable[[str], Case | None]) -> set[Refusal]:
+    """Return what would have refused cases that were answered, if only with a wrong value.
+
+    A value that is right is a reading's, and shows the answers of that; a wrong one shows at least that it is there.
+    """
+    wrong = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype | ver.Mistrusted
+    found: set[Refusal] = set()
+    if not any(map(_refusal, run.records)):
+        return found
+    for record in run.records:
+        if isinstance(record.verdict, wrong) and (case := find(record.case)) is not None:
+            expected = Problem(case, run.dialect).expectation
+            found.update(expected.refusals if isinstance(expected, Values) else ())
+    return found
+
+
 def _minority(answered: Answers, dialect: Dialect) -> list[tuple[str, tuple[str, str]]]:
     """Return the cases that answer a question otherwise than the text does, each with the question and that answer.
 
@@ -94,6 +116,7 @@ def _settled(
     find: Callable[[str], Case | None],
     shown: Mapping[str, Answers],
     elsewhere: Mapping[str, tuple[str, str]],
+    answered: Container[Refusal],
     dialect: Dialect,
 ) -> Record:
     verdict = record.verdict
@@ -107,7 +130,11 @@ def _settled(
     expected = None if case is None else Problem(case, dialect).expectation
     if not isinstance(expected, Values):
         return record
-    left = tuple(str(refusal) for refusal in expected.refusals if not _denied(refusal, shown, dialect))
+    left = tuple(
+        str(refusal)
+        for refusal in expected.refusals
+        if refusal not in answered and not _denied(refusal, shown, dialect)
+    )
     message = verdict.message or ""
     return replace(record, verdict=replace(verdict, readings=left) if left else ver.RefusedValid(message))
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tconv.diagnosis.placement import Placement
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
+    from tconv.expectation.owed import Candidate
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array, DType
 
@@ -63,24 +64,25 @@ def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str], bu
     Raises:
         ValueError: the problem owes no value.
     """
-    if problem.values is None:
+    candidate = problem.held_against(actual.shape)
+    if candidate is None:
         raise ValueError(f"a problem must owe a value to be diagnosed (got {problem.case.id})")
     ends = thread_time() + budget
-    geometry = problem.values.primary.geometry
-    named = _named(problem, geometry, actual, accumulates, ends)
-    return replace(named, placement=placed(actual, problem.truth, geometry, accumulates))
+    named = _named(problem, candidate, actual, accumulates, ends)
+    return replace(named, placement=placed(actual, problem.truth, candidate.geometry, accumulates))
 
 
 def _named(
-    problem: Problem, geometry: Geometry, actual: Array, accumulates: Mapping[str, str], ends: float
+    problem: Problem, candidate: Candidate, actual: Array, accumulates: Mapping[str, str], ends: float
 ) -> Diagnosis:
     """Return the misreadings that give an output, searched until this thread has used `ends` seconds."""
-    dtype = problem.case.x.dtype
+    geometry, dtype = candidate.geometry, problem.case.x.dtype
     operands = problem.truth.operands
     explained: list[Together] = []
 
     def where() -> str:
-        return _where(actual, problem.truth, geometry, accumulates)
+        what = f"held against {Together(candidate.readings)}, which gives this shape: " if candidate.readings else ""
+        return what + _where(actual, problem.truth, geometry, accumulates)
 
     for misreadings in _candidates(problem.dialect):
         # Pairs are tried only where no single misreading explains the output.

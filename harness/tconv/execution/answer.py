@@ -76,6 +76,23 @@ def described(outcome: out.Outcome) -> str:
     return f"{outcome.array.dtype} {list(outcome.array.shape)} beginning with {first}"
 
 
+def changed(outcome: out.Outcome, other: out.Outcome) -> str:
+    """Return two outcomes of one call that are not the same in words: of arrays of one shape, where they differ."""
+    if not (
+        isinstance(outcome, out.Produced)
+        and isinstance(other, out.Produced)
+        and (outcome.array.dtype, outcome.array.shape) == (other.array.dtype, other.array.shape)
+    ):
+        return f"{described(outcome)}, and then {described(other)}"
+    before, after = _values(outcome.array), _values(other.array)
+    places = np.argwhere((before != after) & ~(np.isnan(before) & np.isnan(after)))
+    first = tuple(places[0].tolist())
+    return (
+        f"{len(places)} of {before.size} elements of {outcome.array.dtype} {list(before.shape)} change; "
+        f"as they came, {list(first)} is {before[first]:.9g}, and then {after[first]:.9g}"
+    )
+
+
 _FIRST = 4
 _LONGEST_OUTCOME = 200
 

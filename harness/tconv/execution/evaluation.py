@@ -10,7 +10,7 @@ from tconv.backends import KeepsCompany
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
-from tconv.execution.answer import Answer, alike, checked, described
+from tconv.execution.answer import Answer, alike, changed, checked
 from tconv.execution.position import Position
 from tconv.expectation.bound import derivation
 from tconv.expectation.owed import Inexpressible
@@ -123,7 +123,7 @@ class Evaluator:
     def judge(self, problem: Problem, answer: Answer) -> ver.Verdict:
         """Return the verdict on an answer."""
         if answer.other is not None:
-            return ver.Unstable(f"{described(answer.outcome)}, and then {described(answer.other)}")
+            return ver.Unstable(changed(answer.outcome, answer.other))
         return judge(problem, answer.outcome, self._accumulates)
 
     def record(self, problem: Problem, answer: Answer, verdict: ver.Verdict) -> Record:
@@ -181,12 +181,14 @@ class Evaluator:
         wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype)
         if self._folder is None or not wrong or self._artifacts >= MOST_ARTIFACTS:
             return None
-        if not isinstance(outcome, out.Produced) or problem.values is None:
+        if not isinstance(outcome, out.Produced):
             return None
         # An output of another rank has no layout; it is written as it is.
         has_layout = outcome.array.ndim == problem.call.rank + 2
         actual = to_ncx(outcome.array, problem.call.data_format) if has_layout else outcome.array
-        expected = problem.truth.values(problem.values.primary.geometry)
+        if (candidate := problem.held_against(actual.shape)) is None:
+            return None
+        expected = problem.truth.values(candidate.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": actual}
         path = artifacts.write(self._folder, (self._name, self.dialect.name, problem.case.id), arrays)
         self._artifacts += path is not None

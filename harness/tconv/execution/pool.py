@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
-from tconv.backends.process_end import ending, tail
+from tconv.backends.process_end import ending, last_words
 from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing, TconvError
 from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
@@ -230,7 +230,7 @@ class Pool:
         # The end of the process that workers are forked from reads as this code for all of them.
         certain = worker.begun and worker.position.fresh and worker.process.exitcode != _SERVER_ENDED
         if (certain and not worker.in_company) or asked[0].id in self._suspected:
-            yield from self._without_answer(worker, asked, ver.Died(cause, tail(worker.log)), waiting)
+            yield from self._without_answer(worker, asked, ver.Died(cause, last_words(worker.log)), waiting)
             return
         self._suspected[asked[0].id] = cause
         self._replace(worker, waiting, asked)

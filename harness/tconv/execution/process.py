@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tconv.backends.process_end import tail
+from tconv.backends.process_end import last_words
 from tconv.errors import BackendMissing, DialectError, TconvError, one_line
 from tconv.execution.worker import results_file
 from tconv.records.record_file import BackendHeader, Line
@@ -184,7 +184,7 @@ class WorkerProcess:
         """
         match self.receive(max(0.0, self.deadline(0) - monotonic())):
             case None:
-                output = tail(self.log)
+                output = last_words(self.log)
                 printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""
                 raise BackendMissing(f"backend {spec!r} must start (it ended before it answered){printed}")
             case ["info", dialect_name, header]:

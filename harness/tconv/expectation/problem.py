@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case, Operand
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Reading
-    from tconv.expectation.owed import Expectation
-    from tconv.vocabulary import Array, Signature
+    from tconv.expectation.owed import Candidate, Expectation
+    from tconv.vocabulary import Array, Ints, Signature
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,20 @@ class Problem:
         exact = self.truth.values(self.values.primary.geometry)
         with np.errstate(over="ignore", invalid="ignore"):
             return from_ncx(exact.astype(NUMPY_TYPES[self.call.dtype]), self.call.data_format)
+
+    def held_against(self, shape: Ints) -> Candidate | None:
+        """Return which allowed output one of this shape is held against: the first that has it, or else the primary.
+
+        Args:
+            shape: (N, O, Y...).
+
+        Returns:
+            The output; None where no value is owed.
+        """
+        if self.values is None:
+            return None
+        fits = (candidate for candidate in self.values.candidates if self.truth.shape(candidate.geometry) == shape)
+        return next(fits, self.values.primary)
 
     @property
     def fed(self) -> dict[str, Array]:

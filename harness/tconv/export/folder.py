@@ -16,6 +16,7 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.errors import FileError, UsageError, writing
 from tconv.expectation.bound import bound, is_subnormal
 from tconv.expectation.problem import Problem, expressed
+from tconv.export.asking import DEFAULT
 from tconv.export.repro import script
 
 if TYPE_CHECKING:
@@ -32,24 +33,27 @@ TOLERANCE = "tolerance.npz"
 _WORDS = 100
 
 
-def export(case: Case, dialect: Dialect, folder: Path) -> Path:
-    """Write a case as a test of ONNX's backends, with a script that does not need tconv, and return the folder.
+def export(case: Case, dialect: Dialect, folder: Path, backend: str = DEFAULT) -> Path:
+    """Write a case as a test of ONNX's backends, with a script that asks a runtime, and return the folder.
+
+    In a dialect other than ONNX's there is no model, and constants are inputs like the others.
 
     Args:
         case: the case.
-        dialect: a dialect of ONNX.
+        dialect: the dialect.
         folder: where the case gets a folder of its own, named by `folder_name`.
+        backend: whom the script asks, see `asking`.
 
     Raises:
-        UsageError: the dialect is not one of ONNX's, or cannot express the case.
+        UsageError: the dialect cannot express the case, or the backend cannot be given it.
         FileError: the folder cannot be written.
     """
-    if dialect.opset is None:
+    if dialect.opset is None and backend == DEFAULT:
         known = ", ".join(reversed(ONNX_DIALECT_NAMES))
         raise UsageError(f"--dialect must be one of {known} to be written as a model (got {dialect.name!r})")
     problem = expressed(case, dialect)
     target = folder / folder_name(case, dialect)
-    files = dict(_files(problem))
+    files = dict(_files(problem, backend))
     with writing(target, "folder"):
         _clear(target)
         for name, content in files.items():
@@ -76,10 +80,13 @@ def _clear(target: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _files(problem: Problem) -> Iterator[tuple[str, bytes]]:
+def _files(problem: Problem, backend: str) -> Iterator[tuple[str, bytes]]:
     """Yield each file's path below the case's folder, and its content."""
-    yield "model.onnx", build(problem.call, problem.arrays).SerializeToString()
-    for number, (name, array) in enumerate(problem.fed.items()):
+    inputs = problem.call.operands(problem.arrays)
+    if problem.dialect.opset is not None:
+        yield "model.onnx", build(problem.call, problem.arrays).SerializeToString()
+        inputs = problem.fed
+    for number, (name, array) in enumerate(inputs.items()):
         yield f"{DATA_SET}/input_{number}.pb", _tensor(name, array).SerializeToString()
     if (expected := problem.output) is not None:
         yield f"{DATA_SET}/output_0.pb", _tensor(OUTPUT, expected).SerializeToString()
@@ -87,14 +94,15 @@ def _files(problem: Problem) -> Iterator[tuple[str, bytes]]:
         content = BytesIO()
         np.savez_compressed(content, allow_pickle=False, **tolerance)
         yield TOLERANCE, content.getvalue()
-    yield "repro.py", script(problem).encode()
+    yield "repro.py", script(problem, backend).encode()
 
 
 _DTYPES = {numpy_type: dtype for dtype, numpy_type in NUMPY_TYPES.items()}
 
 
 def _tensor(name: str, array: Array) -> TensorProto:
-    element_type = ELEMENT_TYPES[_DTYPES[array.dtype]]
+    # The only array without an element type of ours is output_shape.
+    element_type = ELEMENT_TYPES[_DTYPES[array.dtype]] if array.dtype in _DTYPES else TensorProto.INT64
     return TensorProto(name=name, data_type=element_type, dims=array.shape, raw_data=array.tobytes())
 
 

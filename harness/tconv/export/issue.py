@@ -14,9 +14,10 @@ from tconv import __version__
 from tconv.cases.layouts import from_ncx
 from tconv.diagnosis import UNDIAGNOSED
 from tconv.diagnosis.misreadings import misreadings_of
-from tconv.dialects.readings import branches
 from tconv.errors import one_line
 from tconv.expectation.owed import Refuse
+from tconv.export.asking import asking
+from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet
 from tconv.reports.phrases import explanation, phrase, reproduce
 from tconv.verdict import kinds as ver
@@ -149,32 +150,17 @@ def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[
 
 
 def _clauses(problem: Problem) -> Iterator[str]:
-    """Yield the clauses of the text that decide the case: those it cites, and those of its constraint or its rules."""
     yield f"Text: {_code(problem.dialect.text)}"
     yield ""
-    family = problem.dialect.name.partition("/")[0]
-    cites = [cite for cite in problem.case.cites if cite.dialect == problem.dialect.name]
-    # The clauses of another version of the operator apply too, unless a rule below says otherwise.
-    cites = cites or [cite for cite in problem.case.cites if cite.dialect.startswith(f"{family}/")]
-    clauses = [f"cited by the case, of {cite.dialect}: {cite.clause}" for cite in cites]
-    if isinstance(problem.expectation, Refuse):
-        broken = problem.expectation.violation
-        clauses.append(f"{broken.constraint}: {broken.clause}; {broken.attribute} {broken.must} (got {broken.got})")
-    else:
-        if problem.case.breaks:
-            clauses.append(f"{problem.case.breaks}: {problem.dialect.constraints[problem.case.breaks].clause}")
-        readings = problem.dialect.every_reading()
-        answers = next(branches(problem.signature, problem.dialect.rules, readings)).answers
-        cited = problem.dialect.cites
-        clauses += [f"{question} is {answer}: {cited[question]}" for question, answer in answers.items()]
-    yield from (f"- {one_line(clause)}" for clause in clauses)
+    yield from (f"- {one_line(clause)}" for clause in clauses(problem))
 
 
 def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: str) -> Iterator[str]:
     yield from ("With tconv:", "", _fenced(command, "sh"), "")
-    if (source := snippet(problem)) is not None:
-        hint = "" if header.name == "onnxruntime" else f"; it asks onnxruntime, put {_code(header.name)} in its place"
-        yield from (f"Without it{hint}:", "", _fenced(source, "python"))
+    backend = header.spec or header.name
+    if (source := snippet(problem, backend)) is not None:
+        hint = asking(problem, backend).hint
+        yield from (f"Without it{hint and f'; {hint}'}:", "", _fenced(source, "python"))
     elif problem.dialect.opset is not None:
         words = ["tconv", "export", problem.case.id, ".", "--dialect", problem.dialect.name]
         words += ["--cases", cases] if cases else []

@@ -2,28 +2,72 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.owed import Refuse
+from tconv.export.asking import DEFAULT, asking
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from tconv.expectation.problem import Problem
+    from tconv.export.asking import Asking
 
 
-def script(problem: Problem) -> str:
-    """Return the source of repro.py. Every value from the case is a literal in it, so that no id can be code."""
+def script(problem: Problem, backend: str = DEFAULT) -> str:
+    """Return the source of repro.py. Every value from the case is a literal in it, so that no id can be code.
+
+    Args:
+        problem: the case in the dialect.
+        backend: whom it asks, see `asking`.
+
+    Raises:
+        UsageError: the backend cannot be given the call.
+    """
+    ask = asking(problem, backend)
     constants = {
         "CASE": problem.case.id,
         "DIALECT": problem.dialect.name,
         "REFUSAL": _refusal(problem),
         "ALLOWED": tuple(problem.also_allowed()),
         "SMALLEST_NORMAL": _smallest_normal(problem.call.dtype),
+        "REFUSALS": ask.refusals,
+        "SHAPE_ONLY": ask.shape_only,
     }
-    return _HEAD + "".join(f"{name} = {value!a}\n" for name, value in constants.items()) + _BODY
+    values = "".join(f"{name} = {value!a}\n" for name, value in constants.items())
+    main = _MAIN.replace("VERSION", f"{_package(ask.modules[0])} {{{ask.version}}}, " if ask.modules else "")
+    return _head(ask) + values + _BODY + _answer(problem, ask) + main
+
+
+def _head(ask: Asking) -> str:
+    """Return what the script says of itself, and its imports."""
+    modules = [module for module in ask.modules if module != "onnx"]
+    *needed, last = dict.fromkeys(["numpy", "onnx", *map(_package, modules)])
+    imports = ["import ml_dtypes"] if any("ml_dtypes." in line for line in ask.lines) else []
+    imports += ["import numpy as np", *(f"import {module}" for module in ["onnx", *modules])]
+    lines = [*imports, "from onnx import numpy_helper", "", ""]
+    return _HEAD.replace("NEEDED", f"{', '.join(needed)} and {last}") + "\n".join(lines)
+
+
+def _package(module: str) -> str:
+    package = module.partition(".")[0]
+    return "tconv-conformance[onednn]" if package == "tconv" else package
+
+
+def _answer(problem: Problem, ask: Asking) -> str:
+    """Return the function that asks the runtime."""
+    given = ['model = onnx.load(str(HERE / "model.onnx"))'] if problem.dialect.opset is not None else []
+    if ask.of_model:
+        given.append('feeds = tensors("input")')
+    else:
+        held = "{tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}"
+        given.append(f'arrays = tensors("input"){f" | {held}" if given else ""}')
+        given += [f"{tensor.name} = arrays[{tensor.name!r}]" for tensor in problem.call.inputs]
+    asked = "\n".join([*given, *([f"# {ask.hint}"] if ask.hint else []), *ask.lines, "return y"])
+    return f'def answer():\n    """Return what the runtime makes of the call."""\n{indent(asked, "    ")}\n'
 
 
 def _smallest_normal(dtype: DType) -> float:
@@ -42,21 +86,15 @@ def _refusal(problem: Problem) -> str | None:
 _HEAD = '''\
 """One transposed convolution, and what its specification owes. Run it: python repro.py
 
-It needs numpy, onnx and onnxruntime. Exit code 0: the runtime does what is owed. 1: it does not.
+It needs NEEDED. Exit code 0: the runtime does what is owed. 1: it does not.
 """
 
 import sys
 from pathlib import Path
 
-import numpy as np
-import onnx
-import onnxruntime
-from onnx import numpy_helper
-
 '''
 _BODY = '''
 HERE = Path(__file__).resolve().parent
-REFUSALS = ("InvalidGraph", "InvalidArgument", "InvalidProtobuf", "Fail")
 
 
 def tensors(kind):
@@ -66,13 +104,8 @@ def tensors(kind):
     return {tensor.name: numpy_helper.to_array(tensor) for tensor in loaded}
 
 
-def answer():
-    """Return what the runtime makes of the model."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(str(HERE / "model.onnx"), options, providers=["CPUExecutionProvider"])
-    return session.run(None, tensors("input"))[0]
-
+'''
+_MAIN = '''
 
 def wrong(actual, expected):
     """Return where an output is not what is owed: beyond the derived bound where there is one, else in its bits."""
@@ -97,7 +130,7 @@ def difference(actual, expected):
         return f"the shape must be {list(expected.shape)} (got {list(actual.shape)})"
     if actual.dtype != expected.dtype:
         return f"the type must be {expected.dtype} (got {actual.dtype})"
-    places = np.argwhere(wrong(actual, expected))
+    places = [] if SHAPE_ONLY else np.argwhere(wrong(actual, expected))
     if not len(places):
         return ""
     first = tuple(places[0].tolist())
@@ -114,13 +147,13 @@ def compared(expected):
         if REFUSAL:
             return "" if kind in REFUSALS else "the runtime fails otherwise than by a refusal"
         return "the runtime fails"
-    print(f"actual    {actual.dtype} {actual.shape}\\n{actual}")
+    print(f"actual    {actual.dtype} {actual.shape}" + ("" if SHAPE_ONLY else f"\\n{actual}"))
     return "the model was answered, and must be refused" if REFUSAL else difference(actual, expected)
 
 
 def main():
     """Print what is owed, what comes, and the first difference; return the exit code."""
-    print(f"case      {CASE}\\ndialect   {DIALECT}\\nversions  onnxruntime {onnxruntime.__version__}, ", end="")
+    print(f"case      {CASE}\\ndialect   {DIALECT}\\nversions  VERSION", end="")
     print(f"onnx {onnx.__version__}, numpy {np.__version__}")
     expected = None if REFUSAL else next(iter(tensors("output").values()))
     if REFUSAL:

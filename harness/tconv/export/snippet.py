@@ -1,4 +1,4 @@
-"""A snippet for a bug report: Python that builds a case's model and runs it on onnxruntime."""
+"""A snippet for a bug report: Python that asks a runtime for a case."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from onnx import AttributeProto, TensorProto, helper
 
 from tconv.backends.onnx_model import build
 from tconv.cases.operands import NUMPY_TYPES
+from tconv.errors import UsageError
+from tconv.export.asking import DEFAULT, asking
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array
@@ -27,28 +29,36 @@ LONGEST = 30_000
 """The most characters of a snippet: a forum limits the length of a report."""
 
 
-def snippet(problem: Problem) -> str | None:
-    """Return Python that builds a case's model, runs it on onnxruntime and prints the output; it needs no file.
+def snippet(problem: Problem, backend: str = DEFAULT) -> str | None:
+    """Return Python that asks a backend for a case and prints the output; it needs no file.
 
-    None where the arrays are too large for a report, or the dialect is not one of ONNX's.
+    None where the arrays are too large for a report, or the backend cannot be given the call.
+
+    Args:
+        problem: the case in the dialect.
+        backend: whom to ask, see `asking`.
     """
-    if problem.dialect.opset is None:
+    try:
+        ask = asking(problem, backend)
+    except UsageError:
         return None
-    model = build(problem.call, problem.arrays)
-    lines = [*_arrays(problem), *_graph(problem, model)]
-    lines += [
-        'session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])',
-        f"y = session.run(None, {{{', '.join(f'{name!r}: {name}' for name in problem.fed)}}})[0]",
-        *_comparison(problem),
-    ]
-    text = "\n".join([*_imports("\n".join(lines)), *lines])
+    lines = [*_arrays(problem)]
+    if ask.of_model:
+        lines += _graph(problem, build(problem.call, problem.arrays))
+        lines.append(f"feeds = {{{', '.join(f'{name!r}: {name}' for name in problem.fed)}}}")
+    lines += [f"# {ask.hint}"] if ask.hint else []
+    lines += [*ask.lines, *_comparison(problem, shape_only=ask.shape_only)]
+    text = "\n".join([*_imports("\n".join(lines), ask.modules), *lines])
     return text if len(text) <= LONGEST else None
 
 
-def _comparison(problem: Problem) -> Iterator[str]:
+def _comparison(problem: Problem, *, shape_only: bool) -> Iterator[str]:
     """Yield lines that print the output, and where it is farthest from the expected one."""
-    yield "print(y)"
+    yield "print(y.dtype, y.shape)" if shape_only else "print(y)"
     if (expected := problem.output) is None:
+        return
+    if shape_only:
+        yield f'print("expected", "{expected.dtype}", {expected.shape})'
         return
     yield f"expected = {_literal(expected)}"
     yield "if y.shape != expected.shape:"
@@ -59,25 +69,30 @@ def _comparison(problem: Problem) -> Iterator[str]:
     yield '    print("farthest at", [int(i) for i in at], "expected", expected[at], "got", y[at])'
 
 
-def _imports(body: str) -> Iterator[str]:
-    """Yield the imports of the names in a snippet."""
+def _imports(body: str, modules: Sequence[str]) -> Iterator[str]:
+    """Yield the imports of the names in a snippet, and of these modules."""
     for module in ("base64", "zlib", "ml_dtypes"):
         if f"{module}." in body:
             yield f"import {module}"
-    yield from ("import numpy as np", "import onnxruntime")
+    yield "import numpy as np"
+    yield from (f"import {module}" for module in modules)
     if re.search(r"\b(inf|nan)\b", body):
         yield "from numpy import inf, nan"
-    mentioned = (
-        name for name in ("AttributeProto", "TensorProto", "helper", "numpy_helper") if re.search(rf"\b{name}\b", body)
-    )
-    yield f"from onnx import {', '.join(mentioned)}"
+    mentioned = [
+        name
+        for name in ("AttributeProto", "TensorProto", "helper", "numpy_helper")
+        if re.search(rf"(?<!\.)\b{name}\b", body)
+    ]
+    if mentioned:
+        yield f"from onnx import {', '.join(mentioned)}"
     yield ""
 
 
 def _arrays(problem: Problem) -> Iterator[str]:
     """Yield a line for each input, under its name in the dialect."""
     for tensor in problem.call.inputs:
-        yield f"{tensor.name} = {_literal(problem.arrays[tensor.role])}"
+        array = problem.arrays[tensor.role] if tensor.role in problem.arrays else np.array(tensor.values, np.int64)
+        yield f"{tensor.name} = {_literal(array)}"
 
 
 def _literal(array: Array) -> str:
@@ -87,7 +102,9 @@ def _literal(array: Array) -> str:
         packed = base64.b64encode(zlib.compress(array.tobytes(), 9)).decode()
         values = f'np.frombuffer(zlib.decompress(base64.b64decode("{packed}")), {dtype})'
     else:
-        values = f"np.array({array.astype(np.float64).ravel().tolist()}, {dtype})"
+        values = (
+            f"np.array({(array if array.dtype == np.int64 else array.astype(np.float64)).ravel().tolist()}, {dtype})"
+        )
     return f"{values}.reshape({list(array.shape)})"
 
 

@@ -40,14 +40,14 @@ class WaiverUse:
 
     Attributes:
         waiver: the waiver.
-        state: void where it does not cover its example; stale where the example ran and does not deviate; wide where it
-            also covers cases that agree.
+        state: void where it does not cover its example; stale where the example ran and does not deviate, or unneeded
+            where the waivers were written for another backend; wide where it also covers cases that agree.
         waived: how many records it waives.
         agreeing: the ids of the cases that it covers and that agree.
     """
 
     waiver: Waiver
-    state: Literal["void", "stale", "wide", "fitting"]
+    state: Literal["void", "stale", "unneeded", "wide", "fitting"]
     waived: int = 0
     agreeing: tuple[str, ...] = ()
 
@@ -80,6 +80,7 @@ class Assessment:
         elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
         learnt: the rules that the failures follow, learnt from all answers.
         denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
+        relative: the backend that the waivers were written for, where it is another.
     """
 
     run: Run
@@ -92,11 +93,17 @@ class Assessment:
     elsewhere: tuple[Waiver, ...] = ()
     learnt: tuple[Lesson, ...] = ()
     denied: Mapping[Together, int] = field(default_factory=dict)
+    relative: str = ""
 
     @property
     def stale(self) -> list[Waiver]:
         """The waivers whose example ran and does not deviate any more."""
         return [use.waiver for use in self.uses if use.state == "stale"]
+
+    @property
+    def unneeded(self) -> list[Waiver]:
+        """The waivers, written for another backend, whose example ran and does not deviate here."""
+        return [use.waiver for use in self.uses if use.state == "unneeded"]
 
     @property
     def void(self) -> list[Waiver]:
@@ -199,17 +206,20 @@ def assess(
     active = active_waivers(waivers, dialect, backend)
     failed = [member.record for member in members if member.status is Status.FAILED]
     learnt, denied = ((), {}) if find is None or not failed else _explained(run, failed, find)
+    relative = waivers.backend if waivers and waivers.backend != backend.name else ""
+    uses = _uses(members, active, facts, facts_of, _whole_cells(run), own=own, whole=_whole(run))
     return Assessment(
         run,
         members,
         facts,
-        tuple(_uses(members, active, facts, facts_of, _whole_cells(run), own=own, whole=_whole(run))),
+        tuple(replace(use, state="unneeded") if relative and use.state == "stale" else use for use in uses),
         tuple(_harmed(run, active, facts)),
         tuple(_incomplete(run, digest)),
         mixed,
         tuple(waivers_elsewhere(waivers, dialect, backend)),
         learnt,
         denied,
+        relative,
     )
 
 

@@ -18,7 +18,7 @@ from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Mappings, Part, Texts, Values
-from tconv.errors import FileError, TconvError, nearest
+from tconv.errors import TconvError, nearest
 from tconv.gate.machines import Machines
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 from tconv.vocabulary import ATTRIBUTES
@@ -145,6 +145,8 @@ class Waiver(Scope):
         """Return whether the waiver is for this dialect and this version of the backend, on whatever machine."""
         if dialect_name not in self.dialects:
             return False
+        if not self.versions:
+            return True
         try:
             return SpecifierSet(self.versions).contains(Version(version), prereleases=True)
         except InvalidVersion:
@@ -184,6 +186,13 @@ class WaiverFile(Part):
     unsupported: Mappings[Unsupported] = Field(default=[])
     waivers: Mappings[Waiver] = Field(default=[])
 
+    def of_relative(self, backend: str) -> WaiverFile:
+        """Return the waivers as another backend may use them: for any version, as theirs are those of this one."""
+        if backend == self.backend:
+            return self
+        waivers = [waiver.model_copy(update={"versions": ""}) for waiver in self.waivers]
+        return self.model_copy(update={"waivers": waivers})
+
 
 def active_waivers(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:
     """Return the waivers of a file, where there is one, that hold for this dialect and this backend on its machine."""
@@ -219,17 +228,16 @@ def load(path: Path) -> WaiverFile:
 def chosen(option: str | None, backend: str) -> WaiverFile | None:
     """Return the waivers that a user chose: of a file, none for `none`, or by default those that ship for the backend.
 
+    A file that was written for another backend is used as `WaiverFile.of_relative` says.
+
     Raises:
         FileError: the file is not there, or something in it is not as it must be.
     """
     if option == "none":
         return None
     if option is not None:
-        file = load(Path(option))
         # The name of a backend that is not installed is known only after its start; until then it is its spec.
-        if file.backend != backend and ":" not in backend:
-            raise FileError(Path(option), f"backend must be {backend!r}, which is judged (got {file.backend!r})")
-        return file
+        return load(Path(option)) if ":" in backend else load(Path(option)).of_relative(backend)
     shipped = data_folder("waivers") / f"{backend}.yaml"
     return load(shipped) if shipped.is_file() else None
 

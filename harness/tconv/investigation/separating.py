@@ -7,7 +7,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import misreadings_of
-from tconv.dialects.readings import Together
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 REPEAT = 3
 """How often each case is run: an output that changes has no explanation."""
+_MOST_SILENT = 36
+"""How many cases that are no evidence may be run besides: a backend may die of most cases."""
 _LARGEST = 2**14
 """Elements of data times those of the filter; a case that separates two misreadings need not be larger."""
 
@@ -34,10 +35,12 @@ class FurtherCase:
     Attributes:
         record: its record.
         left: the candidates that are left after it.
+        tells: whether its record is evidence: a death, a refusal and an output that is wrong in another way are none.
     """
 
     record: Record
     left: tuple[str, ...]
+    tells: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def separate(
         dialect: the dialect.
         backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
         timeout: seconds that one case may take.
-        most: how many other cases may be run.
+        most: how many other cases may be run that are evidence.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -76,14 +79,17 @@ def separate(
         left = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []
         for other in sorted((case for case in others if _products(case) <= _LARGEST), key=_size):
-            if len(left) < _SEVERAL or len(further) == most:
+            telling = sum(case.tells for case in further)
+            if len(left) < _SEVERAL or telling == most or len(further) - telling == _MOST_SILENT:
                 break
             problem = Problem(other, dialect)
             if problem.values is None or len({_predicted(problem, name) for name in left}) < _SEVERAL:
                 continue
             record = pool.record(other)
-            left = [name for name in left if _confirms(record, problem, name)]
-            further.append(FurtherCase(record, tuple(left)))
+            tells = isinstance(record.verdict, ver.Agreed) or any(_explains(name, record) for name in left)
+            if tells:
+                left = [name for name in left if _confirms(record, problem, name)]
+            further.append(FurtherCase(record, tuple(left), tells))
     explained = tuple(left) if further or len(left) == 1 else tuple(map(str, first.diagnosis))
     return Reasoning(first, tuple(further), explained)
 
@@ -111,5 +117,10 @@ def _predicted(problem: Problem, name: str) -> bytes | None:
 def _confirms(record: Record, problem: Problem, name: str) -> bool:
     """Return whether the record of a case has the output that the misreading predicts."""
     if _predicted(problem, name) is None:
-        return isinstance(record.verdict, ver.Agreed | ver.Disputed)
-    return Together((name,)) in record.diagnosis
+        return isinstance(record.verdict, ver.Agreed)
+    return _explains(name, record)
+
+
+def _explains(name: str, record: Record) -> bool:
+    """Return whether the misreading gives the output, alone or together with another."""
+    return any(name in together.names for together in record.diagnosis)

@@ -6,15 +6,20 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
+from tconv.backends.process_end import reasons
 from tconv.dialects.readings import Together
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from tconv.records.record_file import Record
 
-_COUNTER = re.compile(r"(?<=[A-Za-z]_)\d+\b")
+_COUNTER = re.compile(r"(?<=\w_)\d+\b")
 """What a runtime appends to the names of its nodes."""
-_NUMBER = r"(?<![\w.])(?:nan|inf|0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)(?!\w)"
+_FOLDER = re.compile(r"(?<![\w.])(?:/[\w.+@~-]+)+/(?=[\w.+-])")
+"""Where a file is, which another machine or process has elsewhere."""
+_RANDOM = re.compile(r"\btmp\w{6,}|\b(?=[a-z]*\d)(?=\d*[a-z])[0-9a-f]{8,}\b")
+"""A name that is made up for one process, and a digest."""
+_NUMBER = r"(?<![\w.])(?:nan|inf|0x[0-9a-fA-F]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)(?!\w)"
 _NUMBERS = re.compile(rf"(?:[-+*(\[{{<,:/ ]*{_NUMBER}[)\]}}>,]*)+")
 
 
@@ -49,7 +54,9 @@ def failure(record: Record) -> Failure | None:
             return None
         case ver.RefusedValid(words) | ver.Broke(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
             pass
-        case ver.Died(words, _) | ver.WrongDtype(_, words):
+        case ver.Died(cause, stderr):
+            words = " ".join([cause, *reasons(stderr)[:1]])
+        case ver.WrongDtype(_, words):
             pass
         case ver.Disputed(readings) | ver.Inconsistent(readings):
             message = verdict.message if isinstance(verdict, ver.Disputed) else None
@@ -64,5 +71,10 @@ def failure(record: Record) -> Failure | None:
 
 
 def without_numbers(text: str) -> str:
-    """Return a text with `#` for every number and every list of numbers, but not for numbers within names."""
-    return " ".join(_NUMBERS.sub(" # ", _COUNTER.sub("#", text)).split())
+    """Return a text with `#` for every number and every list of numbers, but not for numbers within names.
+
+    Names that vary from process to process are `#` too: digests, temporary names, folders, what nodes are counted by.
+    """
+    for varies in (_FOLDER, _RANDOM, _COUNTER):
+        text = varies.sub("#", text)
+    return " ".join(_NUMBERS.sub(" # ", text).split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
@@ -15,7 +16,7 @@ from tconv.reports.phrases import headline, phrase
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 160
 """Characters of a phrase in a cause; a longer one is cut."""
+_BEGINNING = 40
+"""Characters of its beginning that are left of a phrase whose middle is left out."""
 
 
 _AGREEING = (Status.PASSED, Status.DISPUTED)
@@ -64,26 +67,39 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
         lesson = learnt.get(judged.record.case)
         groups[("learnt", str(lesson)) if lesson else _group(judged, explained.get(judged.record.case))].append(judged)
     largest_first = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [_cause(group, members, assessment, learnt) for group, members in largest_first]
+    cut = _cut(_said(_example(members)) for _, members in largest_first)
+    return [_cause(group, members, assessment, learnt, cut) for group, members in largest_first]
+
+
+def _example(members: list[Judged]) -> Judged:
+    return min(members, key=lambda member: len(member.record.case))
+
+
+def _said(judged: Judged) -> str:
+    return judged.reason or phrase(judged.record.verdict)
 
 
 def _cause(
-    group: tuple[str, ...], members: list[Judged], assessment: Assessment, learnt: Mapping[str, Lesson]
+    group: tuple[str, ...],
+    members: list[Judged],
+    assessment: Assessment,
+    learnt: Mapping[str, Lesson],
+    cut: Mapping[str, str],
 ) -> Cause:
-    example = min(members, key=lambda member: len(member.record.case))
-    case = example.record.case
+    example = _example(members)
+    case, said = example.record.case, cut[_said(example)]
     match example.status:
         case Status.FAILED if group[0] == "learnt":
             return Cause(_learnt(learnt[case], members), case, tuple(members), lesson=learnt[case])
         case Status.FAILED if group[0] == "explained":
-            return Cause(_failed(group, members, example) + _doubt(group, assessment), case, tuple(members))
+            return Cause(_failed(group, members, example, said) + _doubt(group, assessment), case, tuple(members))
         case Status.FAILED:
             common = _common(members, assessment)
             agreeing = f"{common.others} that agree" if common and common.others else "none that agrees"
             shares = f"; all {len(members)} are {common}, and {agreeing}" if common else ""
-            return Cause(_failed(group, members, example) + shares, case, tuple(members), common)
+            return Cause(_failed(group, members, example, said) + shares, case, tuple(members), common)
         case Status.DISPUTED:
-            return Cause(_cut(phrase(example.record.verdict)), case, tuple(members))
+            return Cause(said, case, tuple(members))
         case _:
             return Cause(group[0], case, tuple(members))
 
@@ -134,18 +150,36 @@ def _learnt(lesson: Lesson, members: list[Judged]) -> str:
     return f"{_kinds(members)}: {lesson}{known}"
 
 
-def _failed(group: tuple[str, ...], members: list[Judged], example: Judged) -> str:
+def _failed(group: tuple[str, ...], members: list[Judged], example: Judged, said: str) -> str:
     """Return the line of a group of failures: their kinds, what they have in common, and the phrase of the example."""
     what = {"explained": f" as if {group[-1]}", "in": f" in {group[-1]}"}.get(group[-2], "")
     record = example.record
     # The phrase of a wrong shape already has both shapes.
     described = f"; {record.described}" if record.described and record.verdict.kind != "wrong-shape" else ""
-    return f"{_kinds(members)}{what}: {_cut(example.reason or phrase(record.verdict))}{described}"
+    return f"{_kinds(members)}{what}: {said}{described}"
 
 
 def _kinds(members: list[Judged]) -> str:
     return " or ".join(sorted({member.record.verdict.kind for member in members}))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+def _cut(texts: Iterable[str]) -> dict[str, str]:
+    """Return each text in at most about `_LONGEST` characters, so that those that begin alike can be told apart."""
+    in_order = sorted(set(texts))
+    # With how many characters in common neighbours begin: no other text has more in common with either.
+    shared = [_alike(*pair) for pair in pairwise(["", *in_order, ""])]
+    return {text: _shown(text, max(counts)) for text, counts in zip(in_order, pairwise(shared), strict=True)}
+
+
+def _alike(one: str, other: str) -> int:
+    """Return with how many characters in common two texts begin."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _shown(text: str, shared: int) -> str:
+    """Return a text without its end, or where so much of it is shared with another, without a part of that."""
+    if len(text) <= _LONGEST:
+        return text
+    if shared <= _LONGEST // 2:
+        return f"{text[:_LONGEST]}..."
+    return f"{text[:_BEGINNING]} ... {_shown(text[shared - _BEGINNING // 2 :], 0)}"

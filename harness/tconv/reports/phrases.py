@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, assert_never
 
+from tconv.backends.process_end import reasons
 from tconv.dialects.readings import Together
 from tconv.errors import one_line
 from tconv.verdict import kinds as ver
@@ -46,8 +47,8 @@ def phrase(verdict: ver.Verdict) -> str:
         case ver.AcceptedInvalid(constraint):
             return f"breaks {constraint}, and was answered"
         case ver.Died(cause, stderr):
-            last_line = one_line(stderr.strip().rpartition("\n")[2])
-            return f"{cause}: {last_line}" if last_line else cause
+            why = one_line(next(iter(reasons(stderr)), stderr.strip().rpartition("\n")[2]))
+            return f"{cause}: {why}" if why else cause
         case ver.TimedOut(seconds):
             return f"no answer within {seconds:g} s"
         case _:

@@ -114,6 +114,11 @@ def _notes(assessment: Assessment) -> Iterator[str]:
     environment = assessment.run.header.backend.environment
     if chosen := [f"{name}={environment[name]}" for name in VARIABLES if name in environment]:
         yield f"the environment chooses kernels: {', '.join(chosen)}"
+    if assessment.relative:
+        yield (
+            f"the waivers are those of {assessment.relative!r}, for whatever version: "
+            f"{len(assessment.waived)} cases are waived, and {len(assessment.unneeded)} waivers are not needed here"
+        )
     for waiver in assessment.elsewhere:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     for use in assessment.wide:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tconv.cases.patterns import facts_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
+from tconv.errors import shortened
 from tconv.reports.page import figures, overview
 from tconv.reports.phrases import explanation, phrase
 from tconv.reports.statuses import STATUSES
@@ -103,8 +104,7 @@ def _record(run: int, judged: Judged, waiver: int | None) -> list[Any]:
 
 def _shortened(text: str) -> str:
     """Return a phrase in one line that is not too long; the panel has all of it."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return shortened(" ".join(text.split()), _LONGEST)
 
 
 def _detail(judged: Judged, waiver: int | None) -> dict[str, Any]:

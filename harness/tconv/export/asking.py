@@ -1,0 +1,140 @@
+"""How a script without tconv asks a runtime: for each backend that ships, the Python that leads to its output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tconv.errors import UsageError
+from tconv.export import asking_with_arrays as of_arrays
+
+if TYPE_CHECKING:
+    from tconv.expectation.problem import Problem
+
+DEFAULT = "onnxruntime"
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The Python that asks a runtime.
+
+    Attributes:
+        modules: what it imports; the first one has the version.
+        lines: from `model`, an `onnx.ModelProto`, and `feeds`, arrays by the names of its inputs, or from the arrays
+            under the dialect's names for them, to `y`, the output as an array in the call's layout.
+        refusals: the names of the exceptions that are refusals.
+        of_model: whether it needs `model` and `feeds`.
+        shape_only: whether only shape and type of `y` mean anything.
+        hint: what a reader has to replace; empty where nothing is.
+        version: the expression for the runtime's version.
+    """
+
+    modules: tuple[str, ...]
+    lines: tuple[str, ...]
+    refusals: tuple[str, ...]
+    of_model: bool = True
+    shape_only: bool = False
+    hint: str = ""
+    version: str = ""
+
+
+_ONNXRUNTIME = Asking(
+    ("onnxruntime",),
+    (
+        "options = onnxruntime.SessionOptions()",
+        "options.log_severity_level = 4",
+        'providers = ["CPUExecutionProvider"]',
+        "session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)",
+        "y = session.run(None, feeds)[0]",
+    ),
+    ("InvalidGraph", "InvalidArgument", "InvalidProtobuf", "Fail"),
+)
+_EVALUATED = Asking(
+    ("onnx", "onnx.reference"),
+    ("y = np.asarray(onnx.reference.ReferenceEvaluator(model).run(None, feeds)[0])",),
+    ("ValidationError", "InferenceError"),
+)
+
+
+def _inferred(*, strict: bool) -> Asking:
+    return Asking(
+        ("onnx", "onnx.shape_inference"),
+        (
+            'model.graph.output[0].type.tensor_type.ClearField("shape")',
+            f"inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode={strict})",
+            "output = inferred.graph.output[0].type.tensor_type",
+            "dtype = onnx.helper.tensor_dtype_to_np_dtype(output.elem_type)",
+            "y = np.empty([dim.dim_value for dim in output.shape.dim], dtype)",
+        ),
+        ("ValidationError", "InferenceError"),
+        shape_only=True,
+    )
+
+
+_OF_MODELS = {
+    DEFAULT: _ONNXRUNTIME,
+    "onnx-reference": replace(
+        _EVALUATED, lines=("onnx.checker.check_model(model, full_check=True)", *_EVALUATED.lines)
+    ),
+    "onnx-reference-unchecked": _EVALUATED,
+    "onnx-shape-inference": _inferred(strict=True),
+    "onnx-shape-inference-lenient": _inferred(strict=False),
+    "openvino-onnx": Asking(
+        ("openvino",),
+        (
+            "core = openvino.Core()",
+            'ov_model = core.read_model(model.SerializeToString(), b"")',
+            *of_arrays.openvino_inference("feeds.values()"),
+        ),
+        ("RuntimeError",),
+    ),
+}
+_OF_ARRAYS = {
+    "torch": (("torch",), of_arrays.torch, ("RuntimeError",), ""),
+    "jax": (("jax",), of_arrays.jax, ("TypeError", "ValueError"), ""),
+    "openvino": (("openvino", "openvino.opset1"), of_arrays.openvino, ("RuntimeError",), ""),
+    "onednn": (("tconv.backends.onednn_graph",), of_arrays.onednn, ("Refusal",), of_arrays.ONEDNN_VERSION),
+    "onednn-backward-data": (
+        ("tconv.backends.onednn_graph",),
+        of_arrays.onednn_backward_data,
+        ("Refusal",),
+        of_arrays.ONEDNN_VERSION,
+    ),
+}
+FIRST_DIALECT = {
+    "openvino": "openvino/ConvolutionBackpropData-1",
+    "onednn": "onednn/ConvTranspose-1",
+    "onednn-backward-data": "onednn/ConvolutionBackpropData-1",
+}
+"""The dialect of a backend that speaks none of ONNX's."""
+
+
+def asking(problem: Problem, backend: str) -> Asking:
+    """Return how a backend is asked; of one that does not ship, what is to be replaced.
+
+    Args:
+        problem: the case in the dialect.
+        backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
+
+    Raises:
+        UsageError: the backend is given a geometry, and the call has none.
+    """
+    if (known := _OF_MODELS.get(backend)) is not None and problem.dialect.opset is not None:
+        return replace(known, version=f"{known.modules[0]}.__version__")
+    if backend in _OF_ARRAYS:
+        modules, lines_of, refusals, version = _OF_ARRAYS[backend]
+        lines = lines_of(problem)
+        if lines is None:
+            must = f"must be one that {backend} can be given, with a geometry and declared sizes"
+            raise UsageError(f"a case {must} (got {problem.case.id})")
+        return Asking(modules, tuple(lines), refusals, of_model=False, version=version or f"{modules[0]}.__version__")
+    if problem.dialect.opset is None:
+        names = ", ".join(tensor.name for tensor in problem.call.inputs)
+        words = f"y must be the output, in {problem.call.data_format}, for {names} and the attributes above"
+        attributes = ", ".join(f"{name}={value!r}" for name, value in problem.call.attributes.items())
+        lines = [f"attributes = dict({attributes})", f"raise SystemExit({f'ask the runtime here: {words}'!r})"]
+        return Asking(
+            (), tuple(lines), (), of_model=False, hint=f"replace the last of these lines: {words}", version='""'
+        )
+    hint = "they ask onnxruntime; for another runtime replace these lines: from `model` and `feeds` to `y`, the output"
+    return replace(_ONNXRUNTIME, hint=hint, version="onnxruntime.__version__")

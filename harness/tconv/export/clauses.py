@@ -1,0 +1,74 @@
+"""The clauses of a text that decide a case, for a report about it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import onnx
+
+from tconv.dialects.readings import branches
+from tconv.expectation.owed import Refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.expectation.problem import Problem
+
+
+def clauses(problem: Problem) -> Iterator[str]:
+    """Yield what the case cites of what it writes, and what its constraint, its rules or its attributes rest on.
+
+    A case that was made smaller still has the citations of the one that it came from, and not all of its attributes.
+    """
+    cited = [f"cited by the case, of {dialect}: {clause}" for dialect, clause in _cites(problem)]
+    yield from cited
+    if isinstance(problem.expectation, Refuse):
+        broken = problem.expectation.violation
+        yield f"{broken.constraint}: {broken.clause}; {broken.attribute} {broken.must} (got {broken.got})"
+        return
+    if problem.case.breaks:
+        yield f"{problem.case.breaks}: {problem.dialect.constraints[problem.case.breaks].clause}"
+    readings = problem.dialect.every_reading()
+    answers = next(branches(problem.signature, problem.dialect.rules, readings)).answers
+    of_rules = [f"{question} is {answer}: {problem.dialect.cites[question]}" for question, answer in answers.items()]
+    yield from of_rules
+    yield from _descriptions(problem, {word for text in (*cited, *of_rules) for word in _spoken_of(problem, text)})
+
+
+def _cites(problem: Problem) -> list[tuple[str, str]]:
+    """Return the citations of the dialect, or else of its family, that speak of what the case writes."""
+    family = problem.dialect.name.partition("/")[0]
+    cites = [cite for cite in problem.case.cites if cite.dialect == problem.dialect.name]
+    # The clauses of another version of the operator apply too, unless a rule says otherwise.
+    cites = cites or [cite for cite in problem.case.cites if cite.dialect.startswith(f"{family}/")]
+    spoken = [(cite, _spoken_of(problem, cite.clause)) for cite in cites]
+    return [
+        (cite.dialect, cite.clause)
+        for cite, words in spoken
+        if not words or not words.isdisjoint(problem.call.attributes)
+    ]
+
+
+def _spoken_of(problem: Problem, clause: str) -> set[str]:
+    """Return the attributes of which a clause speaks, in the dialect's words; those in its formulas aside."""
+    words = set(problem.dialect.spelling.attributes.values())
+    return {word for word in words if re.search(rf"\b{re.escape(word)}s?\b(?!\[)", clause)}
+
+
+def _descriptions(problem: Problem, known: set[str]) -> Iterator[str]:
+    """Yield ONNX's first sentence on each attribute that the case writes, and on the bias; nothing of other texts."""
+    if problem.dialect.opset is None:
+        return
+    schema = onnx.defs.get_schema("ConvTranspose", problem.dialect.opset)
+    for word in problem.call.attributes:
+        if word not in known and word in schema.attributes:
+            yield f"attribute {word}: {_first_sentence(schema.attributes[word].description)!r}"
+    named = {tensor.name for tensor in problem.call.inputs}
+    for tensor in schema.inputs[2:]:
+        if tensor.name in named:
+            yield f"input {tensor.name}: {_first_sentence(tensor.description)!r}"
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]

@@ -1,0 +1,155 @@
+"""What `tconv export` writes for each runtime that is installed here: its scripts do what the backend does."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from small_corpus import BARE_HEAD, TIMEOUT, environment, tconv, written
+from tconv.backends import create, names
+from tconv.backends import outcome as out
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.errors import BackendMissing, UsageError
+from tconv.execution.pool import Pool
+from tconv.execution.worker import Assignment
+from tconv.expectation.problem import expressed
+from tconv.export.asking import asking
+from tconv.export.folder import export
+from tconv.export.snippet import snippet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from tconv.backends import Backend
+    from tconv.cases.case import Case
+
+PLAIN = """channels: 4, out_channels: 6, groups: 2, bias: true, spatial: [5, 4], kernel: [3, 2], pads_begin: [1, 0],
+  strides: 2"""
+CASES = f"""{BARE_HEAD}
+cases:
+  - {{name: plain, with: {{{PLAIN}}}}}
+  - {{name: ungrouped, with: {{channels: 4, out_channels: 6, spatial: [5, 4], kernel: [3, 2], strides: 2}}}}
+  - {{name: fed, with: {{{PLAIN}, filter_source: input, dilations: [1, 3], output_padding: [1, 1]}}}}
+  - {{name: turned, with: {{{PLAIN}, data_format: NXC, filter_format: XOI, pads_end: [0, 3]}}}}
+  - {{name: same, with: {{spatial: [5, 4], kernel: [3, 2], strides: 3, auto_pad: same_upper}}}}
+  - {{name: sized, with: {{spatial: [5, 4], kernel: [3, 2], strides: 2, output_shape: [9, 8]}}}}
+  - {{name: half, with: {{channels: 2, spatial: [5, 4], kernel: [3, 2], dtype: bf16}}}}
+"""
+
+
+def runtime(name: str) -> Backend:
+    """Return a backend, or skip the test where its runtime is not installed."""
+    try:
+        return create(name)
+    except BackendMissing as error:
+        pytest.skip(str(error))
+
+
+def asked(folder: Path) -> Mapping[str, Case]:
+    """Return the cases by their name."""
+    return {case.id.partition("/")[2]: case for case in Corpus.load(written(folder, CASES)).cases()}
+
+
+def survived(name: str, dialect: str, cases: Iterable[Case]) -> list[Case]:
+    """Return the cases that a backend answers without its end, as this process shall go on."""
+    cases = list(cases)
+    if not name.startswith("onednn"):
+        return cases
+    with Pool(Assignment(name, DIALECTS[dialect], None, ""), 1, TIMEOUT) as pool:
+        records = pool.records(cases)
+    return [case for case in cases if records[case.id].verdict.kind != "died"]
+
+
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # some runtimes ask the system about its processor so
+@pytest.mark.parametrize("name", names())
+def test_script_and_report_ask_as_the_backend_does(name: str, tmp_path: Path) -> None:
+    """In each of its dialects, for every kind of layout and attribute that it can be given: the same bits."""
+    backend, scripts = runtime(name), 0
+    for dialect_name in backend.info().dialects:
+        for case in survived(name, dialect_name, asked(tmp_path).values()):
+            try:
+                problem = expressed(case, DIALECTS[dialect_name])
+            except UsageError:
+                continue
+            outcome = backend.run(problem.call, problem.arrays)
+            if not isinstance(outcome, out.Produced | out.ShapeOnly):
+                continue
+            scripts += 1
+            source = snippet(problem, name)
+            assert source is not None, (dialect_name, case.id)
+            of_snippet: dict[str, object] = {"print": lambda *_, **__: None}
+            exec(source, of_snippet)  # noqa: S102 - it is what is tested
+            folder = export(case, problem.dialect, tmp_path / "out", name)
+            script: dict[str, object] = {"__name__": "repro", "__file__": str(folder / "repro.py")}
+            exec((folder / "repro.py").read_text(encoding="utf-8"), script)  # noqa: S102 - likewise
+            for y in (of_snippet["y"], script["answer"]()):  # type: ignore[operator] # the script's function
+                assert isinstance(y, np.ndarray)
+                if isinstance(outcome, out.ShapeOnly):
+                    assert y.shape == outcome.shape
+                else:
+                    assert (y.dtype, y.shape) == (outcome.array.dtype, outcome.array.shape), (dialect_name, case.id)
+                    assert y.tobytes() == outcome.array.tobytes(), (dialect_name, case.id)
+    assert scripts > 1
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_script_of_each_runtime_runs_by_itself(name: str, tmp_path: Path) -> None:
+    """In a process of its own: what is owed, what comes, the runtime's version, exit code 0."""
+    info = runtime(name).info()
+    dialect = next(known for known in (ONNX_DIALECT_NAMES[0], info.dialects[0]) if known in info.dialects)
+    folder = export(asked(tmp_path)["ungrouped"], DIALECTS[dialect], tmp_path / "out", name)
+    command = [sys.executable, str(folder / "repro.py")]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "equal     the runtime does what is owed" in done.stdout
+    assert info.version in done.stdout.replace("-", " ")
+
+
+@pytest.mark.parametrize("dialect", ["onnx/ConvTranspose-22", "geometry/1"])
+def test_what_to_replace_for_a_runtime_of_one_s_own_is_said(dialect: str, tmp_path: Path) -> None:
+    """In both scripts, beside the lines: for ONNX onnxruntime stands there, else the script says what it is to be."""
+    problem = expressed(asked(tmp_path)["plain"], DIALECTS[dialect])
+    hint = asking(problem, "acme:Acme").hint
+    assert "replace" in hint
+    source = snippet(problem, "acme:Acme")
+    script = (export(problem.case, problem.dialect, tmp_path / "out", "acme:Acme") / "repro.py").read_text()
+    assert source is not None
+    for text in (source, script):
+        (line,) = (number for number, line in enumerate(text.splitlines()) if hint in line)
+        assert ("onnxruntime" if dialect != "geometry/1" else "SystemExit") in "".join(
+            text.splitlines()[line + 1 : line + 6]
+        )
+
+
+def test_a_runtime_that_cannot_be_given_the_call_has_no_script(tmp_path: Path) -> None:
+    """Torch takes a geometry, and sizes that are symbols have none: exit 2, and nothing is written."""
+    text = CASES + f"  - {{name: symbols, with: {{{PLAIN}, shapes: symbolic}}}}\n"
+    written(tmp_path, text)
+    done = tconv(tmp_path, "export", "small/symbols", "out", "--backend", "torch", "--cases", "small.yaml")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "a case must be one that torch can be given" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_report_cites_what_the_case_writes_and_not_what_the_one_did_that_it_came_from(tmp_path: Path) -> None:
+    """A case that was made smaller no longer has the padding mode that its file cites; its strides are cited."""
+    head = BARE_HEAD.replace(
+        "clause: doc", 'clause: "attribute auto_pad, output_shape[i] = input_shape[i] * strides[i]"'
+    )
+    text = f"{head}cases:\n  - {{name: small, with: {{spatial: [3], kernel: [2], strides: 2, bias: true}}}}\n"
+    written(tmp_path, text)
+    report = tconv(
+        tmp_path, "export", "small/small", "--issue", "--backend", "wrong_backends:BiasDoubled", "--cases", "small.yaml"
+    ).stdout
+    clauses = report.partition("## Clause")[2].partition("## ")[0]
+    assert "auto_pad" not in clauses
+    assert re.search(r"^- attribute strides: 'Stride along each spatial axis\.", clauses, re.MULTILINE)
+    assert re.search(r"^- input B: 'Optional 1D bias", clauses, re.MULTILINE)
