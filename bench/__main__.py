@@ -18,7 +18,7 @@ from command import MISSING
 from compare import compared, saved
 from curves import drawn
 
-BENCHES = ("machine", "floor", "reference", "expansion", "memory", "backends", "cluster", "fleet")
+BENCHES = ("machine", "floor", "elsewhere", "reference", "expansion", "memory", "backends", "cluster", "fleet")
 HERE = Path(__file__).parent
 
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
-    from onnx import ValueInfoProto
+    from onnx import ModelProto, ValueInfoProto
 
     from tconv.cases.case import Case
     from tconv.corpus import Tier
@@ -98,8 +98,8 @@ class Floor:
             call.feeds(arrays),
         )
 
-    def run(self, options: ort.SessionOptions) -> None:
-        """Make the model, load it, run it."""
+    def model(self) -> ModelProto:
+        """Make the model."""
         graph = helper.make_graph(
             [helper.make_node(kind, inputs, outputs, **attributes) for kind, inputs, outputs, attributes in self.nodes],
             "floor",
@@ -108,8 +108,14 @@ class Floor:
             [numpy_helper.from_array(array, name) for name, array in self.constants],
         )
         opset = helper.make_opsetid("", self.opset)
-        model = helper.make_model(graph, opset_imports=[opset], ir_version=self.ir_version).SerializeToString()
-        ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, self.feeds)
+        return helper.make_model(graph, opset_imports=[opset], ir_version=self.ir_version)
+
+    def run(self, options: ort.SessionOptions) -> np.ndarray[Any, Any]:
+        """Make the model, load it, run it."""
+        model = self.model().SerializeToString()
+        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        output: np.ndarray[Any, Any] = session.run(None, self.feeds)[0]
+        return output
 
 
 def _declaration(info: ValueInfoProto) -> tuple[str, int, list[Any]]:
