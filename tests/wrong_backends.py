@@ -726,6 +726,31 @@ class WrongAlone(Company):
         return [Right.run(self, call, operands) for call, operands in zip(calls, arrays, strict=True)]
 
 
+class WrongEverywhere(Company):
+    """Wrong alone, and by another value in company."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Spoil the last element."""
+        y[..., -1] += 1
+        return Produced(y)
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Spoil it twice."""
+        outcomes = [self.run(call, operands) for call, operands in zip(calls, arrays, strict=True)]
+        return [self.answer(outcome.array) for outcome in outcomes if isinstance(outcome, Produced)]
+
+
+class WrongAlike(Company):
+    """Wrong by the same value alone and in company."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Spoil the last element."""
+        y[..., -1] += 1
+        return Produced(y)
+
+
 class WrongOnceInCompany(Company):
     """The first company that it is asked has a wrong answer, and the next has none."""
 

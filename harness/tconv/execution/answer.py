@@ -76,6 +76,16 @@ def described(outcome: out.Outcome) -> str:
     return f"{outcome.array.dtype} {list(outcome.array.shape)} beginning with {first}"
 
 
+def told_apart(first: out.Outcome, second: out.Outcome) -> tuple[str, str]:
+    """Return two outcomes that are not alike in words: of arrays, the first element in which they differ."""
+    arrays = [_values(outcome.array) for outcome in (first, second) if isinstance(outcome, out.Produced)]
+    if len(arrays) == len((first, second)) and arrays[0].shape == arrays[1].shape:
+        here, there = arrays
+        for place in np.argwhere((here != there) & ~(np.isnan(here) & np.isnan(there)))[:1]:
+            return f"{here[tuple(place)]:.9g} at {place.tolist()}", f"{there[tuple(place)]:.9g} at {place.tolist()}"
+    return described(first), described(second)
+
+
 _FIRST = 4
 _LONGEST_OUTCOME = 200
 
