@@ -551,6 +551,15 @@ class Prints(Right):
         return super().run(call, arrays)
 
 
+class TellsThreads(Right):
+    """Says how many threads its process has, and the number that the user wants of a runtime."""
+
+    def info(self) -> BackendInfo:
+        """Count them."""
+        told = {"threads": str(len(os.listdir("/proc/self/task"))), "wanted": os.environ.get("OMP_NUM_THREADS", "")}  # noqa: PTH208
+        return BackendInfo("TellsThreads", "1", ("onnx/ConvTranspose-22",), told)
+
+
 class Raises(Right):
     """An exception, whatever is asked."""
 
