@@ -8,7 +8,7 @@ that the processor's time says more than the clock.
 dask's processes have clocks that cost something also where nothing is to do; it is printed as `idle`. With
 --slow-clocks they tick once a second, and dask's profiler and its nanny are off.
 
-Run `python bench/cluster.py [--tier T] [--rounds N] [--slow-clocks] [--small] [--json FILE]`.
+Run `python bench/cluster.py [--tier T] [--rounds N] [--slow-clocks] [--small] [--json FILE] [--against FILE]`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
 import psutil
+
+from command import run
+from figures import Figure, Findings
+from measure import ratios
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,46 +48,23 @@ class Cost:
     processor: float
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description="A run on two dask workers, as a multiple of one with -j 2.")
-    parser.add_argument("--tier", default="full", help="the tier that is run")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each is run")
-    parser.add_argument("--slow-clocks", action="store_true", help="dask's clocks tick once a second; no nanny")
-    parser.add_argument("--small", action="store_true", help="one round of a few hundred cases: does it work at all?")
-    parser.add_argument("--json", type=Path, help="a file for the figures")
-    arguments = parser.parse_args()
+def figures(arguments: argparse.Namespace) -> Findings:
+    """Measure."""
     what = ["dtypes/**", "--tier", "smoke"] if arguments.small else ["--tier", arguments.tier]
-    rounds = 1 if arguments.small else arguments.rounds
     local, cluster = [], []
     with tempfile.TemporaryDirectory() as name, dask(Path(name), slow=arguments.slow_clocks) as (address, processes):
         # The first run is not counted: it reads files, and the workers import what stays.
         measured(["dtypes/**", "--tier", "smoke", "--dask", address], processes)
         idle = idling(processes)
-        for _ in range(rounds):
+        for _ in range(1 if arguments.small else arguments.rounds):
             local.append(measured([*what, "-j", str(WORKERS)], []))
             cluster.append(measured([*what, "--dask", address], processes))
-    ratios = {
-        "processor": [there.processor / here.processor for here, there in zip(local, cluster, strict=True)],
-        "wall": [there.wall / here.wall for here, there in zip(local, cluster, strict=True)],
-    }
-    for title, costs in ((f"-j {WORKERS}", local), ("--dask", cluster)):
-        wall, processor = (median(getattr(cost, kind) for cost in costs) for kind in ("wall", "processor"))
-        print(f"{title:8} wall {wall:7.2f} s   processor {processor:7.2f} s   median of {rounds}")
-    for kind, values in ratios.items():
-        print(
-            f"--dask / -j {WORKERS}, {kind:9} median {median(values):.3f}   from {min(values):.3f} to {max(values):.3f}"
-        )
-    print(f"idle     {idle:.3f} s of processor a second, in all processes of the cluster")
-    if arguments.json:
-        figures = {
-            "what": what,
-            "idle": idle,
-            "local": [*map(asdict, local)],
-            "cluster": [*map(asdict, cluster)],
-            "ratios": ratios,
-        }
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    found = {}
+    for kind in ("processor", "wall"):
+        here, there = ([getattr(cost, kind) for cost in costs] for costs in (local, cluster))
+        found[f"--dask in units of -j {WORKERS}, {kind}"] = Figure.of(ratios(there, here))
+        found[f"-j {WORKERS}, {kind}"] = Figure.of(here, "s")
+    return Findings(found | {"the idle cluster, processor a second": Figure.of([idle], "s")})
 
 
 @contextmanager
@@ -135,4 +115,8 @@ def seconds(process: psutil.Process) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description="A run on two dask workers, as a multiple of one with -j 2.")
+    parser.add_argument("--tier", default="full", help="the tier that is run")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is run")
+    parser.add_argument("--slow-clocks", action="store_true", help="dask's clocks tick once a second; no nanny")
+    sys.exit(run("cluster", figures, parser))

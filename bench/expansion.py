@@ -2,25 +2,25 @@
 
 A case of the stream is set beside the same case built alone from its settings: what it would cost without the parts
 that neighbours share. Commands are started several times, in rounds, beside a Python that does nothing; the median of
-each is shown, and the fastest and the slowest. Peak memory is that of a process of its own.
+each is shown, with the quartiles. Peak memory is that of a process of its own.
 
 That some dialect can say a case is checked for a sample, or for every case with --check-all (a quarter of an hour).
 
-Run `python bench/expansion.py [--small] [--check-all] [--json FILE]`.
+Run `python bench/expansion.py [--small] [--check-all] [--json FILE] [--against FILE]`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from itertools import islice
-from pathlib import Path
-from statistics import median
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
+from command import run
+from figures import Curve, Figure, Findings
+from measure import ratios
 from tconv.corpus import Corpus
 from tconv.corpus.building import build, merged
 from tconv.dialects import DIALECTS
@@ -50,60 +50,68 @@ count = sum(1 for _ in islice(Corpus.load().cases("exhaustive", ["exhaustive"]),
 print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 TIER = "exhaustive", ("exhaustive",)
-BLOCK = 2_000
-"""Cases that are timed together, before the other ways have their turn."""
+BLOCK, ALONE = 2_000, 40
+"""Cases that are timed together, before the other ways have their turn; and of those that are built alone."""
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description="What expansion, ids and validation cost, and the commands' start.")
-    parser.add_argument("--small", action="store_true", help="some seconds' worth, for CI")
-    parser.add_argument(
-        "--check-all", action="store_true", help="check that some dialect can say each case of the tier"
-    )
-    parser.add_argument("--json", type=Path, default=None, help="write the figures to this file, too")
-    arguments = parser.parse_args()
+def measured(arguments: argparse.Namespace) -> Findings:
+    """Measure."""
     corpus = Corpus.load()
-    whole = corpus.count(*TIER)
-    count = 10_000 if arguments.small else whole
+    count = 10_000 if arguments.small else corpus.count(*TIER)
+    costs = per_case(corpus, count)
+    stream = costs["case of the stream"]
+    looked_at = corpus.cases(*TIER) if arguments.check_all else sampled(corpus, 600 if arguments.small else 20_000)
+    peaks = {cases: [float(peak(cases))] for cases in (count // 10, count)}
     figures = {
-        "cases of the tier": whole,
-        "cases streamed": count,
-        "us a case": per_case(corpus, count),
-        "us to expect of a case in every dialect": expected(
-            corpus.cases(*TIER) if arguments.check_all else sampled(corpus, 600 if arguments.small else 20_000)
+        "an id": Figure.of(costs["id"], "us"),
+        "an id, in cases of the stream": Figure.of(ratios(costs["id"], stream), band=(0.0, 0.5)),
+        "a case of the stream": Figure.of(stream, "us"),
+        "a case built alone, in cases of the stream": Figure.of(
+            ratios(costs["case built alone"], stream), band=(1.0, 100.0)
         ),
-        "MiB at the peak": {f"{cases:,} cases": peak(cases) for cases in (count // 10, count)},
-        "seconds to start": starts(corpus, 2 if arguments.small else 7),
+        "what every dialect owes it": Figure.of(expected(looked_at), "us"),
+        **{f"peak memory of {cases:,} cases": Figure.of(memory, "MiB") for cases, memory in peaks.items()},
+        "peak memory, ten times the cases": Figure.of(ratios(*reversed(peaks.values())), band=(0.8, 1.25)),
     }
-    show(figures)
-    if arguments.json is not None:
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    seconds = starts(corpus, 3 if arguments.small else 7)
+    figures |= {name: Figure.of(taken, "s") for name, taken in seconds.items()}
+    figures["tconv --help, in Pythons that do nothing"] = Figure.of(
+        ratios(seconds["tconv --help"], seconds["python"]), band=(1.0, 10.0)
+    )
+    return Findings(figures, {} if arguments.small else growth(corpus))
 
 
-def per_case(corpus: Corpus, count: int) -> dict[str, float]:
+def per_case(corpus: Corpus, count: int) -> dict[str, list[float]]:
     """Return microseconds of processor for an id, for a case of the stream, and for a sample of cases built alone.
 
-    All three are measured in turns, block by block, so that a busy machine is as busy for each.
+    All three are measured in turns, block by block, so that a busy machine is as busy for each; each block is a value.
     """
-    ids, cases = islice(corpus.ids(*TIER), count), islice(corpus.cases(*TIER), count)
-    settings = alone(corpus, max(count // 50, 100))
-    ways: dict[str, Iterator[object]] = {
-        "id": ids,
-        "case of the stream": cases,
-        "case built alone": (build(*words) for words in settings),
-    }
-    seconds, made = dict.fromkeys(ways, 0.0), dict.fromkeys(ways, 0)
-    running = dict(ways)
-    while running:
-        for name, way in list(running.items()):
+    streams: tuple[Iterator[object], Iterator[object]] = corpus.ids(*TIER), corpus.cases(*TIER)
+    blocks = max(count // BLOCK, 2)
+    settings = alone(corpus, blocks * ALONE)
+    found: dict[str, list[float]] = {"id": [], "case of the stream": [], "case built alone": []}
+    for number in range(blocks):
+        words = settings[number * ALONE : (number + 1) * ALONE]
+        ways = (islice(streams[0], BLOCK), islice(streams[1], BLOCK), (build(*each) for each in words))
+        for values, way in zip(found.values(), ways, strict=True):
             started = process_time()
-            number = sum(1 for _ in islice(way, BLOCK if name != "case built alone" else BLOCK // 50))
-            seconds[name] += process_time() - started
-            made[name] += number
-            if not number:
-                del running[name]
-    return {name: seconds[name] / made[name] * 1e6 for name in ways}
+            made = sum(1 for _ in way)
+            values.append((process_time() - started) / max(made, 1) * 1e6)
+    return found
+
+
+def growth(corpus: Corpus) -> dict[str, Curve]:
+    """Return how time and memory grow with the number of cases that are streamed."""
+    seconds, counts = [], [10**exponent for exponent in range(3, 7)]
+    for count in counts:
+        started = process_time()
+        assert sum(1 for _ in islice(corpus.cases(*TIER), count)) == count
+        seconds.append((float(count), process_time() - started))
+    memory = [(float(count), peak(count)) for count in counts]
+    return {
+        "processor by the number of cases": Curve("cases streamed", "s", {"streamed": seconds}),
+        "memory by the number of cases": Curve("cases streamed", "MiB at the peak", {"streamed": memory}),
+    }
 
 
 def sampled(corpus: Corpus, count: int) -> Iterator[Case]:
@@ -128,16 +136,15 @@ def words(sweep: Sweep, row: list[int]) -> tuple[str, dict[str, Any], dict[str, 
     return sweep.case_id(row), merged(sweep.layer, *layers), sweep.labels(row)
 
 
-def expected(cases: Iterator[Case]) -> float:
+def expected(cases: Iterator[Case]) -> list[float]:
     """Return microseconds of processor to work out what every dialect owes; some must be able to say each case."""
-    seconds, looked_at = 0.0, 0
+    taken = []
     for case in cases:
         started = process_time()
         owed = [expectation(case, dialect) for dialect in DIALECTS.values()]
-        seconds += process_time() - started
-        looked_at += 1
-        assert not all(isinstance(one, Inexpressible) for one in owed), case.id
-    return seconds / looked_at * 1e6
+        taken.append((process_time() - started) * 1e6)
+        assert not all(isinstance(each, Inexpressible) for each in owed), case.id
+    return taken
 
 
 def peak(count: int) -> float:
@@ -147,8 +154,8 @@ def peak(count: int) -> float:
     return memory * UNIT / 2**20
 
 
-def starts(corpus: Corpus, rounds: int) -> dict[str, dict[str, float]]:
-    """Return seconds from start to end of each command: the median, the least and the most of some rounds."""
+def starts(corpus: Corpus, rounds: int) -> dict[str, list[float]]:
+    """Return seconds from start to end of each command, of some rounds."""
     last = next(reversed([sweep for sweep in corpus.sweeps.values() if sweep.exhaustive]))
     commands = {
         name: [*words, last.case_id([0] * len(last.axes))] if "show" in name else words
@@ -160,7 +167,7 @@ def starts(corpus: Corpus, rounds: int) -> dict[str, dict[str, float]]:
             started = perf_counter()
             python(*arguments)
             seconds[name].append(perf_counter() - started)
-    return {name: {"median": median(taken), "least": min(taken), "most": max(taken)} for name, taken in seconds.items()}
+    return seconds
 
 
 def python(*arguments: str) -> str:
@@ -168,19 +175,7 @@ def python(*arguments: str) -> str:
     return subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def show(figures: dict[str, Any]) -> None:
-    """Print the figures as text."""
-    whole, streamed = figures["cases of the tier"], figures["us a case"]["case of the stream"]
-    print(f"{whole:,} cases of the exhaustive tier, of which {figures['cases streamed']:,} are streamed here")
-    for name, cost in figures["us a case"].items():
-        print(f"  {name:30} {cost:8.1f} us   {cost / streamed:5.2f} of a case of the stream")
-    print(f"  {'what all dialects owe it':30} {figures['us to expect of a case in every dialect']:8.1f} us")
-    print(f"  a million cases: {streamed:.0f} s of processor")
-    for name, memory in figures["MiB at the peak"].items():
-        print(f"  {name:30} {memory:8.0f} MiB at the peak")
-    for name, taken in figures["seconds to start"].items():
-        print(f"  {name:30} {taken['median']:8.2f} s    {taken['least']:.2f} to {taken['most']:.2f}")
-
-
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description="What expansion, ids and validation cost, and the commands' start.")
+    parser.add_argument("--check-all", action="store_true", help="check that some dialect can say each case")
+    sys.exit(run("expansion", measured, parser))

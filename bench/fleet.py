@@ -9,16 +9,17 @@ Every release is a run with a client of its own. The cores take shards of it, th
 installation of its release. A client takes so many cases a second and no more, and a run is done when its last shard
 is. A record that is as in the release before needs no second place.
 
-Run `python bench/fleet.py [--runtimes N] [--releases N] [--cases N] ... [--json FILE]`.
+Run `python bench/fleet.py [--runtimes N] [--releases N] [--cases N] ... [--json FILE] [--against FILE]`.
 """
 
 from __future__ import annotations
 
 import argparse
 import heapq
-import json
-from pathlib import Path
-from typing import Any
+import sys
+
+from command import run
+from figures import Curve, Figure, Findings
 
 UNITS = {
     "runtimes": (10, "runtimes"),
@@ -45,20 +46,17 @@ UNITS = {
 CORES = (2, 8, 32, 128, 512, 2048)
 
 
-def main() -> None:
-    """Simulate and print."""
-    parser = argparse.ArgumentParser(description="Cost, storage and growth of a fleet of runtimes and releases.")
-    for name, (value, text) in UNITS.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value, help=f"{text} ({value})")
-    parser.add_argument("--json", type=Path, help="a file for the figures")
-    arguments = parser.parse_args()
-    unit = argparse.Namespace(**{name: getattr(arguments, name) for name in UNITS})
-    figures: dict[str, Any] = {"units": vars(unit), "cost": cost(unit), "storage": storage(unit)}
-    figures["hours"] = {cores: makespan(unit, cores) / 3600 for cores in CORES}
-    figures["breaks"] = breaks(unit)
-    show(unit, figures)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+def simulated(unit: argparse.Namespace) -> Findings:
+    """Simulate."""
+    hours = [(float(cores), makespan(unit, cores) / 3600) for cores in CORES]
+    ideal = [(cores, hours[0][1] * CORES[0] / cores) for cores, _ in hours]
+    found = {name: Figure.of([value], "hours" if "hours" in name else "") for name, value in cost(unit).items()}
+    found |= {f"{name}, storage": Figure.of([value], "GB") for name, value in storage(unit).items()}
+    found |= {f"{cores:.0f} cores, until all is run": Figure.of([lasting], "hours") for cores, lasting in hours}
+    for number, (cases, what) in enumerate(breaks(unit), start=1):
+        found[f"breaks, {number}: {what}"] = Figure.of([cases], "cases")
+    curve = Curve("cores", "hours until all is run", {"simulated": hours, "all cores busy": ideal})
+    return Findings(found, {"hours by the number of cores": curve})
 
 
 def seconds(unit: argparse.Namespace, runtime: int) -> float:
@@ -69,13 +67,15 @@ def seconds(unit: argparse.Namespace, runtime: int) -> float:
 def cost(unit: argparse.Namespace) -> dict[str, float]:
     """Return core hours and their price: of all releases, and of one more release of every runtime."""
     shards = -(-unit.cases // unit.shard)
-    run = [unit.cases * (seconds(unit, n) + unit.gate_ms / 1e3) + shards * unit.install_s for n in range(unit.runtimes)]
-    one = sum(run) / 3600
+    each = [
+        unit.cases * (seconds(unit, n) + unit.gate_ms / 1e3) + shards * unit.install_s for n in range(unit.runtimes)
+    ]
+    one = sum(each) / 3600
     return {
-        "core_hours": one * unit.releases,
+        "core hours": one * unit.releases,
         "price": one * unit.releases * unit.core_hour,
-        "core_hours_of_one_more_release_each": one,
-        "slowest_runtime_share": max(run) / sum(run),
+        "core hours of one more release of every runtime": one,
+        "share of the slowest runtime": max(each) / sum(each),
     }
 
 
@@ -86,8 +86,8 @@ def storage(unit: argparse.Namespace) -> dict[str, float]:
     different = unit.runtimes * unit.cases * (1 + (unit.releases - 1) * unit.changed)
     return {
         "records": records * unit.record_bytes / 1e9,
-        "deflated": records * unit.packed_bytes / 1e9,
-        "changed_only": different * unit.alone_bytes / 1e9,
+        "records, deflated": records * unit.packed_bytes / 1e9,
+        "records, only changed ones anew": different * unit.alone_bytes / 1e9,
         "packages": runs * unit.package_mb / 1e3,
     }
 
@@ -97,8 +97,8 @@ def makespan(unit: argparse.Namespace, cores: int) -> float:
     shards = [min(unit.shard, unit.cases - start) for start in range(0, unit.cases, unit.shard)]
     work = sorted(
         (
-            (unit.install_s + size * seconds(unit, runtime), run, size)
-            for run in range(unit.releases)
+            (unit.install_s + size * seconds(unit, runtime), release, size)
+            for release in range(unit.releases)
             for runtime in range(unit.runtimes)
             for size in shards
         ),
@@ -124,29 +124,8 @@ def breaks(unit: argparse.Namespace) -> list[tuple[float, str]]:
     )
 
 
-def show(unit: argparse.Namespace, figures: dict[str, Any]) -> None:
-    """Print the figures."""
-    spent, stored = figures["cost"], figures["storage"]
-    runs = unit.runtimes * unit.releases
-    print(
-        f"{unit.runtimes} runtimes x {unit.releases} releases x {unit.cases:,} cases: {runs * unit.cases:.3g} records"
-    )
-    print(
-        f"cost     {spent['core_hours']:,.0f} core hours, {spent['price']:,.0f} at {unit.core_hour} each; one more "
-        f"release of every runtime {spent['core_hours_of_one_more_release_each']:,.1f} hours, "
-        f"{spent['slowest_runtime_share']:.0%} of them for the slowest"
-    )
-    print(
-        f"storage  {stored['records']:,.0f} GB of records, {stored['deflated']:,.1f} GB deflated, "
-        f"{stored['changed_only']:,.1f} GB where only changed ones are stored anew; "
-        f"{stored['packages']:,.0f} GB of packages"
-    )
-    for cores, hours in figures["hours"].items():
-        ideal = figures["hours"][CORES[0]] * CORES[0] / cores
-        print(f"growth   {cores:5} cores  {hours:10,.2f} hours  {ideal / hours:6.0%} of what the cores could do")
-    for cases, what in figures["breaks"]:
-        print(f"breaks   {cases:13,.0f} cases: {what}{'  <- before this run ends' * (cases < unit.cases)}")
-
-
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description="Cost, storage and growth of a fleet of runtimes and releases.")
+    for name, (value, text) in UNITS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value, help=f"{text} ({value})")
+    sys.exit(run("fleet", simulated, parser))

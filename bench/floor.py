@@ -11,13 +11,12 @@ cases, beside the floor of the same cases, with the page and the records.
 Only cases that owe a value are run in this process, and none with an empty input: onnxruntime dies of some others, and
 so would this process.
 
-Run `python bench/floor.py [--cases N] [--small] [--json FILE] [--most RATIO]`.
+Run `python bench/floor.py [--cases N] [--small] [--json FILE] [--against FILE]`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import pickle
 import subprocess
 import sys
@@ -25,15 +24,15 @@ import tempfile
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from math import inf
-from pathlib import Path
 from statistics import median
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
 from onnx import helper, numpy_helper
 
+from command import run
+from figures import Curve, Figure, Findings
+from measure import in_turn
 from tconv.backends.onnx_model import build
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.cases.call import express, in_layouts
@@ -48,10 +47,10 @@ from tconv.expectation.owed import Values, expectation
 from tconv.records.record_file import record_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
-    from onnx import ValueInfoProto
+    from onnx import ModelProto, ValueInfoProto
 
     from tconv.cases.case import Case
     from tconv.corpus import Tier
@@ -59,9 +58,12 @@ if TYPE_CHECKING:
 
 CHUNK = 128
 """Cases that follow each other, as a worker gets them in company: neighbours share operands."""
-ROUNDS = 3
 MOST = 50_000
 """So many cases of a tier are looked at."""
+PARTS: dict[Tier, tuple[str, ...]] = {"gate": (), "exhaustive": ("exhaustive/plane/*[strides=2x1,kernel=2x3]",)}
+SIZES = (1, 2, 4, 8, 16, 32, 64)
+ALONE, IN_COMPANY = (0.8, 3.0), (0.1, 2.0)
+"""Bands, far wider than what is measured: they are left where something new is paid for each case."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,8 @@ class Floor:
             call.feeds(arrays),
         )
 
-    def run(self, options: ort.SessionOptions) -> None:
-        """Make the model, load it, run it."""
+    def model(self) -> ModelProto:
+        """Make the model."""
         graph = helper.make_graph(
             [helper.make_node(kind, inputs, outputs, **attributes) for kind, inputs, outputs, attributes in self.nodes],
             "floor",
@@ -106,8 +108,14 @@ class Floor:
             [numpy_helper.from_array(array, name) for name, array in self.constants],
         )
         opset = helper.make_opsetid("", self.opset)
-        model = helper.make_model(graph, opset_imports=[opset], ir_version=self.ir_version).SerializeToString()
-        ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, self.feeds)
+        return helper.make_model(graph, opset_imports=[opset], ir_version=self.ir_version)
+
+    def run(self, options: ort.SessionOptions) -> np.ndarray[Any, Any]:
+        """Make the model, load it, run it."""
+        model = self.model().SerializeToString()
+        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        output: np.ndarray[Any, Any] = session.run(None, self.feeds)[0]
+        return output
 
 
 def _declaration(info: ValueInfoProto) -> tuple[str, int, list[Any]]:
@@ -122,30 +130,17 @@ def sample(cases: Sequence[Case], count: int) -> list[list[Case]]:
     return chunks[:: max(1, len(chunks) * CHUNK // count)]
 
 
-def main() -> int:
-    """Measure and print; return 1 where a ratio is above the limit three times in a row."""
-    parser = argparse.ArgumentParser(description="What a case costs, as a multiple of make_model + session + run.")
-    parser.add_argument("--cases", type=int, default=2048, help="how many cases, about")
-    parser.add_argument("--small", action="store_true", help="some seconds' worth, for CI")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
-    parser.add_argument("--most", type=float, help="fail where a case alone costs more than so many floors")
-    arguments = parser.parse_args()
+def measured(arguments: argparse.Namespace) -> Findings:
+    """Measure."""
     count = 256 if arguments.small else arguments.cases
     bench = Bench()
-    for _ in range(3):
-        figures = {tier: bench.ratios(tier, count) for tier in ("gate", "exhaustive")}
-        if arguments.most is None or figures["gate"]["alone"] <= arguments.most:
-            break
-    else:
-        print(f"alone: {figures['gate']['alone']:.2f} floors, and at most {arguments.most} are wanted")
-        return 1
-    if not arguments.small:
-        figures["whole processes"] = whole_processes(figures["gate"]["floor us"])
-    for name, values in figures.items():
-        print(f"{name:16} " + "   ".join(f"{key} {value:.2f}" for key, value in values.items()))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    return 0
+    figures: dict[str, Figure] = {}
+    for tier, patterns in PARTS.items():
+        figures |= bench.figures(tier, patterns, count)
+    if arguments.small:
+        return Findings(figures)
+    figures |= whole_processes(figures["gate tier, floor"].median)
+    return Findings(figures, {"cost of a case by the size of its company": bench.growth()})
 
 
 class Bench:
@@ -159,22 +154,34 @@ class Bench:
         self.options.log_severity_level = 4
         position = Position()
         evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, {"f16": "f32"}, None, 1, position)
-        self.companions = [Companion(evaluator, position, size, lambda _: None) for size in (1, WORTHWHILE)]
+        # As in a worker, they remember from chunk to chunk which cases fail in company.
+        self.companions = {size: Companion(evaluator, position, size, lambda _: None) for size in SIZES}
 
-    def ratios(self, tier: Tier, count: int) -> dict[str, float]:
-        """Return what a case costs in company and alone, in floors: medians over chunks, and the floor in us."""
-        patterns = ("exhaustive/plane/*[strides=2x1,kernel=2x3]",) if tier == "exhaustive" else ()
+    def chunks(self, tier: Tier, patterns: tuple[str, ...], count: int) -> list[list[Case]]:
+        """Return about so many cases of a tier that owe a value and get one, in chunks."""
         cases = islice(Corpus.load().cases(tier, patterns), MOST)
         asked = [case for case in cases if case.breaks is None and 0 not in case.x.shape and self.owes_value(case)]
+        return [[case for case in chunk if self.answers(case)] for chunk in sample(asked, count)]
+
+    def figures(self, tier: Tier, patterns: tuple[str, ...], count: int) -> dict[str, Figure]:
+        """Return what a case costs in company and alone, in floors, over chunks; and the floor."""
         alone, company, floors = [], [], []
-        for chunk in sample(asked, count):
-            answered = [case for case in chunk if self.answers(case)]
-            floor, *others = self.measured(answered)
-            floors.append(floor / len(answered))
+        for chunk in self.chunks(tier, patterns, count):
+            floor, *others = self.measured(chunk, (1, WORTHWHILE))
+            floors.append(floor / len(chunk) * 1e6)
             for ratios, other in zip((alone, company), others, strict=True):
                 ratios.append(other / floor)
-        figures = {"alone": median(alone), "in company": median(company), "floor us": median(floors) * 1e6}
-        return figures | {"chunks": float(len(floors))}
+        return {
+            f"{tier} tier, alone": Figure.of(alone, band=ALONE),
+            f"{tier} tier, in company": Figure.of(company, band=IN_COMPANY),
+            f"{tier} tier, floor": Figure.of(floors, "us"),
+        }
+
+    def growth(self) -> Curve:
+        """Return what a case costs in companies of several sizes, in floors."""
+        costs = [self.measured(chunk, SIZES) for chunk in self.chunks("exhaustive", PARTS["exhaustive"], 4 * CHUNK)]
+        line = [(float(size), median(cost[number] / cost[0] for cost in costs)) for number, size in enumerate(SIZES, 1)]
+        return Curve("cases in company", "floors a case", {"exhaustive tier, onnxruntime": line})
 
     def owes_value(self, case: Case) -> bool:
         """Return whether the dialect owes a value, which no other reading disputes."""
@@ -189,8 +196,8 @@ class Bench:
             return False
         return True
 
-    def measured(self, chunk: list[Case]) -> list[float]:
-        """Return the seconds of a chunk: the floor, alone, in company."""
+    def measured(self, chunk: list[Case], sizes: Sequence[int]) -> list[float]:
+        """Return the seconds of a chunk: the floor, and the harness with companies of each size."""
         message = pickle.dumps(chunk)
         floors = [Floor.of(case, self.dialect) for case in chunk]
 
@@ -198,42 +205,43 @@ class Bench:
             for pieces in floors:
                 pieces.run(self.options)
 
-        def harness(companion: Companion) -> None:
-            for _, record in companion.records(pickle.loads(message)):  # noqa: S301 - it was made above
+        def harness(size: int) -> None:
+            for _, record in self.companions[size].records(pickle.loads(message)):  # noqa: S301 - it was made above
                 record_line(record)
 
-        ways = [floor, *(partial(harness, companion) for companion in self.companions)]
-        best = [inf] * len(ways)
-        for number in range(ROUNDS):
-            for place in range(len(ways)):
-                way = (place + number) % len(ways)
-                best[way] = min(best[way], timed(ways[way]))
-        return best
+        return [min(seconds) for seconds in in_turn([floor, *(partial(harness, size) for size in sizes)], 0.0)]
 
 
-def whole_processes(floor_us: float) -> dict[str, float]:
+def whole_processes(floor_us: float) -> dict[str, Figure]:
     """Return what a case of the gate costs as a whole process, alone and in company, in floors."""
-    alone = Selection(Corpus.load()).count
-    figures = {}
+    cases, commands = Selection(Corpus.load()).count, {}
     for name, together in (("alone", "1"), ("in company", str(WORTHWHILE))):
-        tier = seconds_of("--together", together)
-        one = seconds_of("--together", together, "examples/onnx/basic")
-        figures[name] = (tier - one) / (alone - 1) * 1e6 / floor_us
-    return figures
+        commands[name] = partial(tconv_run, "--together", together)
+        commands[f"{name}, a case"] = partial(tconv_run, "--together", together, "examples/onnx/basic")
+    seconds = dict(zip(commands, in_turn([*commands.values()], 0.0), strict=True))
+    return {
+        f"whole processes, {name}": Figure.of(
+            [
+                (tier - one) / (cases - 1) * 1e6 / floor_us
+                for tier, one in zip(seconds[name], seconds[f"{name}, a case"], strict=True)
+            ]
+        )
+        for name in ("alone", "in company")
+    } | {"whole process of a case": Figure.of(seconds["alone, a case"], "s")}
 
 
-def seconds_of(*arguments: str) -> float:
-    """Return how long `tconv run -j 1` takes; the fastest of three."""
+def tconv_run(*arguments: str) -> None:
+    """Run `tconv run -j 1`."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "tconv", "run", "-j", "1", "--output", folder, *arguments]
-        return min(timed(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(3))
+        subprocess.run(command, check=True, capture_output=True)
 
 
-def timed(function: Callable[[], object]) -> float:
-    """Return how many seconds a call of a function takes."""
-    started = perf_counter()
-    function()
-    return perf_counter() - started
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="What a case costs, as a multiple of make_model + session + run.")
+    parser.add_argument("--cases", type=int, default=2048, help="how many cases of a tier, about")
+    return run("floor", measured, parser)
 
 
 if __name__ == "__main__":

@@ -4,21 +4,22 @@ Each misreading of the geometry is played as a runtime, with the catalogue switc
 a learnt rule explains, in how many rules, and whether each rule gives every answer that it claims. Then one of them is
 played over as many cases as the gate tier has, and the processor time of learning from it is shown.
 
-Run `python bench/learning.py [--small] [--json FILE] [NAME...]`. It ends with 1 where less than 95 of 100 failures of a
-misreading are explained, or a rule claims an answer that it does not give.
+Run `python bench/learning.py [--small] [--json FILE] [--against FILE] [NAME...]`. At the small size it ends with 1
+where less than 95 of 100 failures of a misreading are explained, or a rule claims an answer that it does not give.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from command import run
+from figures import Figure, Findings
+from measure import timed
 from tconv.backends import Produced, Refused
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 DIALECT = dialect_named("onnx/ConvTranspose-22")
 OF_GEOMETRY = (AnswerOtherwise, AttributesOtherwise, GeometryOtherwise)
 ENOUGH = 0.95
-SMALL = ("same=no-padding", "pads-symmetric", "one-too-early")
+SMALL = ("same=no-padding", "pads-symmetric", "strides-ignored")
 
 
 class Plays:
@@ -104,47 +105,42 @@ def false_claims(learnt: Sequence[Lesson], records: Sequence[Record], corpus: Co
     return wrong
 
 
-def main() -> int:
-    """Play, print, return the exit code."""
-    parser = argparse.ArgumentParser(description="What is learnt without the catalogue, and what it costs.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="misreadings; default: all of the geometry")
-    parser.add_argument("--small", action="store_true", help="some seconds' worth, for CI")
-    parser.add_argument("--json", type=Path, default=None, help="write the figures to this file, too")
-    arguments = parser.parse_args()
+def measured(arguments: argparse.Namespace) -> Findings:
+    """Play misreadings, and measure what learning from one of them costs."""
     evaluation.diagnose = placement_alone  # type: ignore[assignment] # the same arguments, without a budget
     corpus = Corpus.load()
     valid = [case for case in corpus.cases("gate") if case.breaks is None]
     of_geometry = {each.name: each for each in misreadings_of(DIALECT) if isinstance(each.change, OF_GEOMETRY)}
-    names = arguments.names or (SMALL if arguments.small else of_geometry)
     figures = {}
-    for name in names:
+    for name in arguments.names or (SMALL if arguments.small else of_geometry):
         records = played(of_geometry[name], valid[:: 8 if arguments.small else 4])
         failed = frozenset(record.case for record in records if record.verdict.kind in {"differed", "wrong-shape"})
         learnt = lessons(records, corpus.find, DIALECT, failed)
         explained = failed & {case for lesson in learnt for case in lesson.cases}
         share = len(explained) / max(len(failed), 1)
-        wrong = false_claims(learnt, records, corpus)
-        figures[name] = {"failed": len(failed), "explained": share, "rules": len(learnt), "false claims": wrong}
-        print(f"{name:<32} {len(failed):>5} failed   {share:6.1%} explained   {len(learnt)} rules   {wrong} false")
-    cost = _cost(of_geometry[names[0] if arguments.names else SMALL[0]], valid, corpus, small=arguments.small)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"misreadings": figures, "cost": cost}, indent=1), encoding="utf-8")
-    return int(any(figure["explained"] < ENOUGH or figure["false claims"] for figure in figures.values()))
+        figures[f"{name}: explained"] = Figure.of([share], band=(ENOUGH, 1.0))
+        figures[f"{name}: false claims"] = Figure.of([false_claims(learnt, records, corpus)], band=(0, 0))
+        figures[f"{name}: rules"] = Figure.of([len(learnt)], "rules")
+    return Findings(figures | cost(of_geometry[SMALL[0]], valid[:: 8 if arguments.small else 1], corpus))
 
 
-def _cost(misreading: Misreading, valid: Sequence[Case], corpus: Corpus, *, small: bool) -> dict[str, float]:
-    records = played(misreading, valid[::8] if small else valid)
+def cost(misreading: Misreading, cases: Sequence[Case], corpus: Corpus) -> dict[str, Figure]:
+    """Return what learning costs: of a misreading that is played over all these cases, and where nothing fails."""
+    records = played(misreading, cases)
     failed = frozenset(record.case for record in records if record.verdict.kind in {"differed", "wrong-shape"})
-    started = process_time()
-    lessons(records, corpus.find, DIALECT, failed)
-    seconds = process_time() - started
-    started = process_time()
-    lessons(records, corpus.find, DIALECT, frozenset())
-    nothing = process_time() - started
-    count = f"{len(records):,} records, {len(failed):,} failed"
-    print(f"{misreading.name}: {count}: {seconds:.2f} s of processor; nothing failed: {nothing:.3f} s")
-    return {"records": len(records), "failed": len(failed), "seconds": seconds, "seconds without failures": nothing}
+    seconds = timed(lambda: lessons(records, corpus.find, DIALECT, failed), process_time)
+    nothing = timed(lambda: lessons(records, corpus.find, DIALECT, frozenset()), process_time)
+    of_one = 1e6 / len(records)
+    return {
+        "records": Figure.of([len(records)], "records"),
+        "failed": Figure.of([len(failed)], "records"),
+        "all of them": Figure.of([seconds], "s"),
+        "a record": Figure.of([seconds * of_one], "us"),
+        "a record, nothing failed": Figure.of([nothing * of_one], "us"),
+    }
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(description="What is learnt without the catalogue, and what it costs.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="misreadings; default: all of the geometry")
+    sys.exit(run("learning", measured, parser))

@@ -2,7 +2,7 @@
 
 Pages of the process that workers are forked from count in each of them.
 
-Run `python bench/memory.py [--jobs N] [--small]`.
+Run `python bench/memory.py [--jobs N] [--small] [--json FILE] [--against FILE]`.
 """
 
 from __future__ import annotations
@@ -10,26 +10,24 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import re
+import sys
 from pathlib import Path
 
+from command import run
+from figures import Figure, Findings
 from tconv.corpus import Corpus
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 
 
-def main() -> None:
-    """Run and print."""
-    parser = argparse.ArgumentParser(description="Peak memory of parent and workers over the gate tier.")
-    parser.add_argument("--jobs", type=int, default=2, help="worker processes")
-    parser.add_argument("--small", action="store_true", help="the smoke tier, for CI")
-    arguments = parser.parse_args()
+def measured(arguments: argparse.Namespace) -> Findings:
+    """Measure."""
     workers = 0.0
     with Pool(Assignment("onnxruntime", None, None, ""), arguments.jobs, 60.0) as pool:
         for number, _ in enumerate(pool.run(Corpus.load().cases("smoke" if arguments.small else "gate"))):
             if number % 100 == 0:
                 workers = max([workers, *(peak(worker.pid) for worker in multiprocessing.active_children())])
-    print(f"parent          {peak('self'):6.0f} MiB")
-    print(f"largest worker  {workers:6.0f} MiB")
+    return Findings({"parent": Figure.of([peak("self")], "MiB"), "largest worker": Figure.of([workers], "MiB")})
 
 
 def peak(process: int | str | None) -> float:
@@ -43,4 +41,6 @@ def peak(process: int | str | None) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description="Peak memory of parent and workers over the gate tier.")
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes")
+    sys.exit(run("memory", measured, parser))

@@ -2,10 +2,9 @@
 
 Measured are the value by `definition` and as it is used, the value with the verdict on a right output and on one with a
 wrong element, the same for a tiny shape alone and in stacks of 100, the memory beyond operands and output, and how the
-time grows with the output. All of a line is measured in turn, call by call, in seconds of this thread's processor;
-medians are printed, and quartiles are in the JSON.
+time grows with the output. All of a shape is measured in turn, call by call, in seconds of this thread's processor.
 
-Run `python bench/reference.py [--small] [--json FILE]`.
+Run `python bench/reference.py [--small] [--json FILE] [--against FILE]`.
 """
 
 # ruff: noqa: E402 - numpy's libraries read the number of threads when they are loaded
@@ -19,17 +18,18 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 
 import argparse
 import gc
-import json
 import sys
 import tracemalloc
 from dataclasses import dataclass
-from pathlib import Path
-from statistics import geometric_mean, quantiles
-from time import perf_counter, thread_time
+from statistics import geometric_mean, median
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from command import missing, run
+from figures import Curve, Figure, Findings
+from measure import in_turn, ratios
 from tconv.dialects.geometry import Geometry
 from tconv.expectation import stream
 from tconv.expectation.certificate import Composition, conforms
@@ -48,8 +48,6 @@ SECONDS = 3.0
 """How long a line is measured, at least."""
 SMALL = 0.1
 """The same with --small."""
-FEWEST = 3
-"""So many rounds, at least."""
 STACK = 100
 
 
@@ -86,40 +84,26 @@ SHAPES = (
 )
 SIDES = (16, 28, 50, 88, 158, 281, 500, 889, 1581)
 """Inputs of side n give outputs of 1e3 to 1e7 elements: one channel to one, k3 s2."""
-GROWTH_FROM = 3e4
-COLUMNS = ("definition", "value", "right", "wrong")
+COLUMNS = {"definition": None, "value": (0.2, 2.0), "right": (0.4, 4.0), "wrong": None}
+"""What is measured of a shape, and the band of its geometric mean."""
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description="What the reference costs, as multiples of torch float64.")
-    parser.add_argument("--small", action="store_true", help="some seconds altogether, for CI")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
-    arguments = parser.parse_args()
+def measured(arguments: argparse.Namespace) -> Findings:
+    """Measure."""
     try:
         import torch  # noqa: PLC0415 - its absence is reported in one sentence
     except ImportError:
-        sys.stderr.write(
-            "bench/reference.py needs torch; where pip has its CPU build at hand: pip install torch==2.13.0\n"
-        )
-        sys.exit(2)
+        missing("bench/reference.py needs torch; where pip has its CPU build at hand: pip install torch==2.13.0")
     torch.set_num_threads(1)
     seconds = SMALL if arguments.small else SECONDS
     with torch.inference_mode():
-        found = {
-            "shapes": shapes(torch, seconds),
-            "tiny": tiny(torch, seconds),
-            "memory": memory(),
-            "growth": growth(SIDES[:-2] if arguments.small else SIDES, seconds),
-        }
-    if arguments.json:
-        arguments.json.write_text(json.dumps(found, indent=1) + "\n")
+        figures = shapes(torch, seconds) | tiny(torch, seconds) | memory()
+        return Findings(figures, growth(SIDES[:-2] if arguments.small else SIDES, seconds))
 
 
-def shapes(torch: ModuleType, seconds: float) -> dict[str, Any]:
-    """Measure the larger shapes."""
-    print(f"{'multiples of torch float64':28}{'torch ms':>10}{'definition':>12}{'value':>8}{'right':>8}{'wrong':>8}")
-    table = {}
+def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
+    """Measure the larger shapes, in units of torch's value."""
+    figures: dict[str, Figure] = {}
     for shape in SHAPES:
         x, w, geometry = *operands(shape), shape.geometry()
         right = stream.sums(x, w, None, geometry).y.astype(np.float32)
@@ -135,20 +119,18 @@ def shapes(torch: ModuleType, seconds: float) -> dict[str, Any]:
         assert np.allclose(functions[0]().numpy(), functions[2]().y, rtol=1e-9, atol=1e-9), shape.name
         assert not functions[3]().wrong.any()
         assert functions[4]().wrong.sum() == 1
-        torch_time, *others = in_turn(functions, seconds)
-        of_torch = {name: other["median"] / torch_time["median"] for name, other in zip(COLUMNS, others, strict=True)}
-        table[shape.name] = {"torch": torch_time, **dict(zip(COLUMNS, others, strict=True)), "ratios": of_torch}
-        line = "".join(f"{ratio:{width}.2f}" for ratio, width in zip(of_torch.values(), (12, 8, 8, 8), strict=True))
-        print(f"{shape.name:28}{torch_time['median'] * 1e3:10.3f}{line}")
-    ratios = {column: [row["ratios"][column] for row in table.values()] for column in COLUMNS}
-    for name, function in (("geometric mean", geometric_mean), ("worst", max)):
-        line = [function(ratios[column]) for column in COLUMNS]
-        print(f"{name:38}" + "".join(f"{r:{width}.2f}" for r, width in zip(line, (12, 8, 8, 8), strict=True)))
-        table[name] = dict(zip(COLUMNS, line, strict=True))
-    return table
+        of_torch, *others = in_turn(functions, seconds, thread_time)
+        figures[f"torch, {shape.name}"] = Figure.of([taken * 1e3 for taken in of_torch], "ms")
+        for name, other in zip(COLUMNS, others, strict=True):
+            figures[f"{name}, {shape.name}"] = Figure.of(ratios(other, of_torch))
+    for name, band in COLUMNS.items():
+        each = [figures[f"{name}, {shape.name}"].median for shape in SHAPES]
+        figures[f"{name}, geometric mean"] = Figure.of([geometric_mean(each)], band=band)
+        figures[f"{name}, worst"] = Figure.of([max(each)])
+    return figures
 
 
-def tiny(torch: ModuleType, seconds: float) -> dict[str, Any]:
+def tiny(torch: ModuleType, seconds: float) -> dict[str, Figure]:
     """Measure a tiny shape: microseconds of one call, with everything known of its geometry, and with nothing."""
     x, w, geometry = *operands(TINY), TINY.geometry()
     limits = (stream.largest(x), stream.largest(w), 0.0)
@@ -178,42 +160,35 @@ def tiny(torch: ModuleType, seconds: float) -> dict[str, Any]:
         "Truth and compare": lambda: compare(right, Truth({"x": x, "w": w}, DType.F32), geometry, {}),
         f"each of {STACK} stacked, value, bound, verdict": stacked,
     }
-    print(f"\n{TINY.name}, microseconds")
-    found = dict(zip(functions, in_turn(tuple(functions.values()), seconds), strict=True))
-    for name, row in found.items():
-        each = STACK if "stacked" in name else 1
-        row.update({key: value / each for key, value in row.items()})
-        print(f"  {name:46}{row['median'] * 1e6:8.1f}")
-    return found
+    return {
+        f"tiny, {name}": Figure.of([taken / (STACK if "stacked" in name else 1) * 1e6 for taken in seconds], "us")
+        for name, seconds in zip(functions, in_turn([*functions.values()], seconds, thread_time), strict=True)
+    }
 
 
-def memory() -> dict[str, Any]:
+def memory() -> dict[str, Figure]:
     """Measure the peak of what is allocated beyond operands and output, for value and verdict on a right output."""
-    print(f"\n{'MB beyond operands and output':38}{'value':>8}{'verdict':>9}{'2 + output/2':>14}")
-    found = {}
+    figures = {}
     for shape in SHAPES:
         x, w, geometry = *operands(shape), shape.geometry()
         right = stream.sums(x, w, None, geometry).y.astype(np.float32)
-        output, row = right.size * 8, {}
+        output = right.size * 8
         for name, function in (
             ("value", lambda x=x, w=w, g=geometry: stream.sums(x, w, None, g)),
-            ("verdict", lambda x=x, w=w, g=geometry, y=right: compare(y, Truth({"x": x, "w": w}, DType.F32), g, {})),
+            ("right", lambda x=x, w=w, g=geometry, y=right: compare(y, Truth({"x": x, "w": w}, DType.F32), g, {})),
         ):
             gc.collect()
             tracemalloc.start()
             function()
-            row[name] = (tracemalloc.get_traced_memory()[1] - output) / 1e6
+            beyond = (tracemalloc.get_traced_memory()[1] - output) / 1e6
             tracemalloc.stop()
-        row["goal"] = 2 + output / 2e6
-        found[shape.name] = row
-        print(f"{shape.name:38}{row['value']:8.2f}{row['verdict']:9.2f}{row['goal']:14.2f}")
-    return found
+            figures[f"memory, {name}, {shape.name}, of 2 MB + output / 2"] = Figure.of([beyond / (2 + output / 2e6)])
+    return figures
 
 
-def growth(sides: Sequence[int], seconds: float) -> list[dict[str, float]]:
+def growth(sides: Sequence[int], seconds: float) -> dict[str, Curve]:
     """Measure nanoseconds for each output element, for value and verdict on a right output."""
-    print(f"\n{'output elements':>16}{'value ns':>10}{'verdict ns':>12}   (each)")
-    table = []
+    lines: dict[str, list[tuple[float, float]]] = {"value": [], "value and verdict": []}
     for side in sides:
         shape = Shape("", (1, 1, side, side), (1, 1, 3, 3), 2)
         x, w, g = *operands(shape), shape.geometry()
@@ -222,15 +197,9 @@ def growth(sides: Sequence[int], seconds: float) -> list[dict[str, float]]:
             lambda x=x, w=w, g=g: stream.sums(x, w, None, g),
             lambda x=x, w=w, g=g, y=right: compare(y, Truth({"x": x, "w": w}, DType.F32), g, {}),
         )
-        value, verdict = (row["median"] / right.size * 1e9 for row in in_turn(functions, seconds / 2))
-        table.append({"elements": right.size, "value": value, "verdict": verdict})
-        print(f"{right.size:16}{value:10.2f}{verdict:12.2f}")
-    large = [row for row in table if row["elements"] > GROWTH_FROM]
-    for name in ("value", "verdict"):
-        each = [row[name] for row in large]
-        times = max(each) / min(each)
-        print(f"  {name}: {min(each):.2f} to {max(each):.2f} above {GROWTH_FROM:.0f}, {times:.2f} times")
-    return table
+        for line, taken in zip(lines.values(), in_turn(functions, seconds / 2, thread_time), strict=True):
+            line.append((float(right.size), median(taken) / right.size * 1e9))
+    return {"reference by the size of the output": Curve("elements of the output", "ns an element", lines)}
 
 
 def operands(shape: Shape) -> tuple[Array, Array]:
@@ -248,24 +217,6 @@ def by_torch(torch: ModuleType, shape: Shape, x: Array, w: Array) -> Callable[[]
     return lambda: conv_transpose(tx, tw, **attributes)
 
 
-def in_turn(functions: Sequence[Callable[[], Any]], seconds: float) -> list[dict[str, float]]:
-    """Return median and quartiles of each function's seconds; every round calls each of them."""
-    for function in functions:
-        function()
-    rounds: list[list[float]] = []
-    started = perf_counter()
-    while perf_counter() - started < seconds or len(rounds) < FEWEST:
-        rounds.append([once(function) for function in functions])
-    parts = (quantiles(column, n=4) for column in zip(*rounds, strict=True))
-    return [{"median": middle, "lower": lower, "upper": upper} for lower, middle, upper in parts]
-
-
-def once(function: Callable[[], Any]) -> float:
-    """Return the seconds of one call, its result released."""
-    started = thread_time()
-    function()
-    return thread_time() - started
-
-
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description="What the reference costs, as multiples of torch float64.")
+    sys.exit(run("reference", measured, parser))

@@ -83,6 +83,27 @@ def test_a_wrong_answer_alone_does_not_hide_in_company(tmp_path: Path) -> None:
     assert {verdict.kind for verdict in verdicts.values()} == {"agreed"}
 
 
+def test_wrong_alone_and_otherwise_wrong_in_company_is_told(tmp_path: Path) -> None:
+    """Both are `differed`, and the record names the first element with its two values; after some, all go alone."""
+    asked = cases(tmp_path, PEACE)
+    found = records("WrongEverywhere", asked)
+    for case in asked[:SIZE]:
+        verdict = found[case.id].verdict
+        assert isinstance(verdict, ver.DiffersInCompany)
+        in_company, place = verdict.in_company.split(" at ")
+        alone, same_place = verdict.alone.split(" at ")
+        assert (float(in_company), place) == (float(alone) + 1, same_place)
+    assert {found[case.id].verdict.kind for case in asked[SIZE:]} == {"differed"}
+
+
+def test_equally_wrong_alone_and_in_company_is_just_wrong(tmp_path: Path) -> None:
+    """The record is the one that the case has alone."""
+    asked = cases(tmp_path, PEACE)
+    found = records("WrongAlike", asked)
+    assert found == records("WrongAlike", asked, together=1)
+    assert {record.verdict.kind for record in found.values()} == {"differed"}
+
+
 def test_a_difference_that_is_not_repeated_is_unstable(tmp_path: Path) -> None:
     """Whoever answers a company in two ways is not blamed for company."""
     asked = cases(tmp_path, PEACE)

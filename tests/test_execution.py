@@ -11,6 +11,7 @@ import sys
 import uuid
 from collections import Counter
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
@@ -370,6 +371,23 @@ def test_a_case_in_two_patterns_is_run_once(tmp_path: Path) -> None:
     corpus = Corpus.load(written(tmp_path, FEW))
     chosen = [case.id for case in Selection(corpus, "full", ("small/few[strides=1]", "small/**")).cases()]
     assert len(chosen) == len(set(chosen)) == 12
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted as Linux shows them")
+@pytest.mark.parametrize("method", ["forkserver", "spawn"])
+def test_a_worker_has_one_thread_and_a_runtime_the_number_that_the_user_wants(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However workers are started: numpy's libraries start none of their own, and the environment is the caller's."""
+    context = get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload(["tconv.execution.server"])
+    monkeypatch.setattr("tconv.execution.pool.start_method", lambda: context)
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    with pool_of("TellsThreads") as pool:
+        told = pool.backend.environment
+    assert (told["threads"], told["wanted"]) == ("1", "7")
+    assert os.environ["OMP_NUM_THREADS"] == "7"
 
 
 def test_what_workers_print_reaches_no_output_of_ours(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

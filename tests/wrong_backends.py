@@ -596,6 +596,15 @@ class Prints(Right):
         return super().run(call, arrays)
 
 
+class TellsThreads(Right):
+    """Says how many threads its process has, and the number that the user wants of a runtime."""
+
+    def info(self) -> BackendInfo:
+        """Count them."""
+        told = {"threads": str(len(os.listdir("/proc/self/task"))), "wanted": os.environ.get("OMP_NUM_THREADS", "")}  # noqa: PTH208
+        return BackendInfo("TellsThreads", "1", ("onnx/ConvTranspose-22",), told)
+
+
 class Raises(Right):
     """An exception, whatever is asked."""
 
@@ -769,6 +778,31 @@ class WrongAlone(Company):
     ) -> Sequence[Outcome | None] | Outcome:
         """Answer each call rightly."""
         return [Right.run(self, call, operands) for call, operands in zip(calls, arrays, strict=True)]
+
+
+class WrongEverywhere(Company):
+    """Wrong alone, and by another value in company."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Spoil the last element."""
+        y[..., -1] += 1
+        return Produced(y)
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Spoil it twice."""
+        outcomes = [self.run(call, operands) for call, operands in zip(calls, arrays, strict=True)]
+        return [self.answer(outcome.array) for outcome in outcomes if isinstance(outcome, Produced)]
+
+
+class WrongAlike(Company):
+    """Wrong by the same value alone and in company."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Spoil the last element."""
+        y[..., -1] += 1
+        return Produced(y)
 
 
 class WrongOnceInCompany(Company):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.backends import BackendInfo, onednn_isa
-from tconv.backends.onednn_graph import Graph, Refusal, Tensor
+from tconv.backends.onednn_graph import Graph, Operation, Tensor
+from tconv.backends.onednn_words import Refusal
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import geometry_of
 from tconv.cases.layouts import data_shape
@@ -15,7 +16,7 @@ from tconv.dialects.geometry import Geometry
 from tconv.vocabulary import NEUTRAL, DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -54,6 +55,28 @@ class OneDnn:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Run one call; a refusal of any step is a refusal, a missing kernel is unsupported."""
+        outcome = self.run_together([call], [arrays])[0]
+        assert outcome is not None  # noqa: S101 - no other operation of the graph could be refused
+        return outcome
+
+    def run_together(self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]) -> Sequence[Outcome | None]:
+        """Run calls as operations of one graph; where the graph refuses one of them, the others have no answer."""
+        operations = [self._operation(call, operands) for call, operands in zip(calls, arrays, strict=True)]
+        outcomes: dict[int, Outcome | None] = {
+            place: operation for place, operation in enumerate(operations) if isinstance(operation, Unsupported)
+        }
+        asked = [(place, operation) for place, operation in enumerate(operations) if isinstance(operation, Operation)]
+        try:
+            answers = self._graph.run(self.kind, [operation for _, operation in asked])
+        except Refusal as refusal:
+            answers = [refusal] * len(asked)
+        outcomes.update(
+            (place, None if answer is None else _outcome(answer))
+            for (place, _), answer in zip(asked, answers, strict=True)
+        )
+        return [outcomes[place] for place in range(len(calls))]
+
+    def _operation(self, call: Call, arrays: Mapping[str, Array]) -> Operation | Unsupported:
         inputs = []
         for tensor in call.inputs:
             if tensor.role == "output_shape":
@@ -64,11 +87,7 @@ class OneDnn:
             if data_type is None:
                 return Unsupported(f"the Graph API has no type for {tensor.dtype}")
             inputs.append(Tensor(np.ascontiguousarray(arrays[tensor.role]), data_type, tensor.constant, call.shapes))
-        try:
-            dtype = arrays["x"].dtype
-            return Produced(self._graph.run(self.kind, self.attributes(call), inputs, dtype, call.rank + 2))
-        except Refusal as refusal:
-            return (Unsupported if refusal.status == "unimplemented" else Refused)(str(refusal))
+        return Operation(self.attributes(call), inputs, arrays["x"].dtype, call.rank + 2)
 
     @classmethod
     def attributes(cls, call: Call) -> dict[str, str | int | Ints]:
@@ -99,6 +118,12 @@ class OneDnnBackwardData(OneDnn):
             output_shape = geometry.output if isinstance(geometry, Geometry) else _by_formula(call.written)
         ncx = (call.inputs[0].shape[0], call.written.w.shape[1] * call.groups, *output_shape)
         return {**super().attributes(call), "dst_shape": data_shape(ncx, call.data_format)}
+
+
+def _outcome(answer: Array | Refusal) -> Outcome:
+    if isinstance(answer, Refusal):
+        return (Unsupported if answer.status == "unimplemented" else Refused)(str(answer))
+    return Produced(answer)
 
 
 def _by_formula(written: Signature) -> Ints:

@@ -1,4 +1,4 @@
-"""oneDNN's Graph API through ctypes: one operation, compiled and executed on the CPU.
+"""oneDNN's Graph API through ctypes: independent operations of a graph, compiled and executed on the CPU.
 
 ctypes makes a compiler and a Python binding unnecessary. Where attributes are invalid, a C++ exception leaves the C API
 and aborts the process, which is one reason why a backend has a process of its own.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ctypes as ct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from tconv.backends.onednn_library import loaded, located, without_engine
+from tconv.backends.onednn_words import ATTRIBUTES, FPMATH, UNIMPLEMENTED, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,42 +22,12 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Ints
 
 _MOST_DIMENSIONS = 12
+_MOST_TENSORS = 8
+"""Ids of logical tensors that each operation of a graph has for its own."""
 _CPU, _DEFAULT_STREAM, _STRIDED, _FUSION = 1, 1, 2, 1
 _VARIABLE, _CONSTANT = 1, 2
 _UNKNOWN_RANK = -1
 _UNKNOWN_SIZE = -(2**63)
-
-ATTRIBUTES = {
-    "groups": 0x32,
-    "dilations": 0x41,
-    "dst_shape": 0x42,
-    "output_padding": 0x45,
-    "pads_begin": 0x46,
-    "pads_end": 0x47,
-    "strides": 0x4B,
-    "weights_shape": 0x4C,
-    "auto_pad": 0x81,
-    "data_format": 0x83,
-    "weights_format": 0x87,
-}
-"""dnnl_graph_op_attr_t, by the attribute's name."""
-
-_UNIMPLEMENTED = 3
-_STATUS = {
-    1: "out_of_memory",
-    2: "invalid_arguments",
-    _UNIMPLEMENTED: "unimplemented",
-    4: "last_impl_reached",
-    5: "runtime_error",
-    6: "not_required",
-    7: "invalid_graph",
-    8: "invalid_graph_op",
-    9: "invalid_shape",
-    10: "invalid_data_type",
-}
-
-_FPMATH = {0: "strict", 1: "bf16", 2: "f16", 3: "any", 4: "tf32"}
-"""dnnl_fpmath_mode_t."""
 
 
 class _LogicalTensor(ct.Structure):
@@ -73,14 +44,6 @@ class _LogicalTensor(ct.Structure):
     )
 
 
-class Refusal(Exception):  # noqa: N818 - it is the library's answer, not a fault of ours
-    """A function of the library did not succeed: which one, and its status."""
-
-    def __init__(self, step: str, status: int) -> None:
-        self.status = _STATUS.get(status, str(status))
-        super().__init__(f"{step}: {self.status}")
-
-
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """An input of an operation: an array, its oneDNN data type, whether it is a constant, and what is declared of it.
@@ -92,6 +55,35 @@ class Tensor:
     data_type: int
     constant: bool = False
     shapes: Shapes = "static"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation of a graph.
+
+    Attributes:
+        attributes: by the names of `ATTRIBUTES`.
+        inputs: in the operation's order.
+        dtype: the output's numpy type; its oneDNN type is the first input's.
+        rank: the output's number of dimensions.
+    """
+
+    attributes: Mapping[str, str | int | Ints]
+    inputs: Sequence[Tensor]
+    dtype: np.dtype[Any]
+    rank: int
+
+
+class _Placed(NamedTuple):
+    """An operation with its place: the id of its first logical tensor."""
+
+    operation: Operation
+    first: int
+
+    @property
+    def output(self) -> int:
+        """The id of its output."""
+        return self.first + len(self.operation.inputs)
 
 
 class Graph:
@@ -128,72 +120,85 @@ class Graph:
         """The floating-point math mode: which types f32 may be computed in instead."""
         mode = ct.c_int()
         self._invoke("get_default_fpmath_mode", ct.byref(mode))
-        return _FPMATH.get(mode.value, str(mode.value))
+        return FPMATH.get(mode.value, str(mode.value))
 
-    def run(
-        self,
-        kind: int,
-        attributes: Mapping[str, str | int | Ints],
-        inputs: Sequence[Tensor],
-        dtype: np.dtype[Any],
-        rank: int,
-    ) -> Array:
-        """Run one operation.
+    def run(self, kind: int, operations: Sequence[Operation]) -> list[Array | Refusal | None]:
+        """Run independent operations of one graph; to filter a graph costs as much as to compile twenty operations.
 
         Args:
             kind: dnnl_graph_op_kind_t.
-            attributes: by the names of `ATTRIBUTES`.
-            inputs: in the operation's order.
-            dtype: the output's numpy type; its oneDNN type is the first input's.
-            rank: the output's number of dimensions.
+            operations: what is run.
+
+        Returns:
+            The output of each, or its refusal; None for those that were not run, as the graph refuses another one.
 
         Raises:
-            Refusal: the library does not accept the operation.
+            Refusal: the library does not accept the graph.
         """
-        declared = [self._declared_input(number, tensor) for number, tensor in enumerate(inputs)]
-        logical_inputs = [self._logical_input(number, tensor) for number, tensor in enumerate(inputs)]
-        output = self._without_shape(len(inputs), inputs[0].data_type)
+        placed = [_Placed(operation, number * _MOST_TENSORS) for number, operation in enumerate(operations)]
         with _Handles(self._library) as handles:
-            partition = self._partition(kind, attributes, declared, output, handles)
-            compiled = self._compiled(partition, logical_inputs, output, handles)
-            # The output is contiguous: its layout is strided, none of the library's own. NaN remains where the library
-            # writes nothing.
-            array = np.full(output.dims[:rank], np.nan, dtype=dtype)
-            arrays = [*(tensor.array for tensor in inputs), array]
-            self._execute(compiled, [*logical_inputs, output], arrays, handles)
-            return array
+            graph = handles.new("graph_graph")
+            self._invoke("graph_graph_create", ct.byref(graph), _CPU)
+            for number, each in enumerate(placed):
+                try:
+                    self._add(graph, kind, number, each, handles)
+                except Refusal as refusal:
+                    return [refusal if other == number else None for other in range(len(placed))]
+            partitions = self._partitions(graph, handles)
+            return [self._run(partitions.get(number), each, handles) for number, each in enumerate(placed)]
 
-    def _partition(
-        self,
-        kind: int,
-        attributes: Mapping[str, str | int | Ints],
-        inputs: Sequence[_LogicalTensor],
-        output: _LogicalTensor,
-        handles: _Handles,
-    ) -> ct.c_void_p:
-        """Put the operation in a graph of its own and return its only partition."""
-        graph, op = handles.new("graph_graph"), handles.new("graph_op")
-        self._invoke("graph_graph_create", ct.byref(graph), _CPU)
-        self._invoke("graph_op_create", ct.byref(op), ct.c_size_t(0), kind, b"tconv")
-        for name, value in attributes.items():
+    def _add(self, graph: ct.c_void_p, kind: int, number: int, placed: _Placed, handles: _Handles) -> None:
+        """Add an operation to a graph."""
+        op, inputs = handles.new("graph_op"), placed.operation.inputs
+        self._invoke("graph_op_create", ct.byref(op), ct.c_size_t(number), kind, b"tconv")
+        for name, value in placed.operation.attributes.items():
             self._set_attribute(op, name, value)
-        for tensor in inputs:
-            self._invoke("graph_op_add_input", op, ct.byref(tensor))
+        for place, tensor in enumerate(inputs, placed.first):
+            self._invoke("graph_op_add_input", op, ct.byref(self._declared_input(place, tensor)))
+        output = self._without_shape(placed.output, inputs[0].data_type)
         self._invoke("graph_op_add_output", op, ct.byref(output))
         self._invoke("graph_add_op", graph, op)
+
+    def _partitions(self, graph: ct.c_void_p, handles: _Handles) -> dict[int, ct.c_void_p]:
+        """Return the partitions of a graph by the number of their only operation."""
         self._invoke("graph_graph_finalize", graph)
         self._invoke("graph_graph_filter", graph, _FUSION)
         count = ct.c_size_t()
         self._invoke("graph_graph_get_partition_num", graph, ct.byref(count))
-        if count.value != 1:
-            raise Refusal(f"filter gave {count.value} partitions", _UNIMPLEMENTED)
-        partition = handles.new("graph_partition")
-        self._invoke("graph_graph_get_partitions", graph, ct.c_size_t(1), ct.byref(partition))
+        found = (ct.c_void_p * count.value)()
+        self._invoke("graph_graph_get_partitions", graph, count, found)
+        partitions, number = {}, (ct.c_size_t * 1)()
+        for address in found:
+            partition = handles.new("graph_partition")
+            partition.value = address
+            self._invoke("graph_partition_get_ops", partition, ct.c_size_t(1), number)
+            partitions[number[0]] = partition
+        return partitions
+
+    def _run(self, partition: ct.c_void_p | None, placed: _Placed, handles: _Handles) -> Array | Refusal:
+        """Compile and execute a partition; None for an operation without one."""
+        if partition is None:
+            return Refusal("filter gave 0 partitions", UNIMPLEMENTED)
+        operation = placed.operation
+        try:
+            self._check_support(partition)
+            inputs = [self._logical_input(place, tensor) for place, tensor in enumerate(operation.inputs, placed.first)]
+            output = self._without_shape(placed.output, operation.inputs[0].data_type)
+            compiled = self._compiled(partition, inputs, output, handles)
+            # The output is contiguous: its layout is strided, none of the library's own. NaN remains where the library
+            # writes nothing.
+            array = np.full(output.dims[: operation.rank], np.nan, dtype=operation.dtype)
+            arrays = [*(tensor.array for tensor in operation.inputs), array]
+            self._execute(compiled, [*inputs, output], arrays, handles)
+        except Refusal as refusal:
+            return refusal
+        return array
+
+    def _check_support(self, partition: ct.c_void_p) -> None:
         supported = ct.c_uint8()
         self._invoke("graph_partition_is_supported", partition, ct.byref(supported))
         if not supported.value:
-            raise Refusal("partition is not supported", _UNIMPLEMENTED)
-        return partition
+            raise Refusal("partition is not supported", UNIMPLEMENTED)
 
     def _compiled(
         self, partition: ct.c_void_p, inputs: Sequence[_LogicalTensor], output: _LogicalTensor, handles: _Handles
@@ -211,9 +216,8 @@ class Graph:
             (ct.POINTER(_LogicalTensor) * 1)(ct.pointer(output)),
             self._engine,
         )
-        self._invoke(
-            "graph_compiled_partition_query_logical_tensor", compiled, ct.c_size_t(len(inputs)), ct.byref(output)
-        )
+        number = ct.c_size_t(output.id)
+        self._invoke("graph_compiled_partition_query_logical_tensor", compiled, number, ct.byref(output))
         return compiled
 
     def _execute(

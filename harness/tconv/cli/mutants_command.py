@@ -12,14 +12,19 @@ from rich.text import Text
 
 from tconv.cli import options
 from tconv.corpus import Corpus
+from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
+from tconv.investigation.company import killed
 from tconv.investigation.mutants import measure
 from tconv.reports.terminal import console
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from tconv.cases.case import Case
     from tconv.corpus import Tier
+    from tconv.dialects import Dialect
     from tconv.investigation.mutants import Measured
 
 
@@ -29,14 +34,19 @@ if TYPE_CHECKING:
 @click.option(
     "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="Whose text is misread."
 )
+@click.option(
+    "--in-company", is_flag=True, help="Ask alone and in company, and print misreadings whose cases are not the same."
+)
 @click.option("--redundant", is_flag=True, help="Print each case that another one of its topic makes redundant.")
-def command(tier: Tier, cases: Path | None, dialect_name: str, redundant: bool) -> int:  # noqa: FBT001 - click's flag
+def command(tier: Tier, cases: Path | None, dialect_name: str, in_company: bool, redundant: bool) -> int:  # noqa: FBT001 - click's flags
     """Take each misreading for a backend, and print which cases notice it. Exits with 1 where one survives.
 
     A case is redundant where one other case of its topic notices all that it does. It may be wanted all the same: what
     a runtime gets wrong depends on layouts and types too, of which a misreading knows nothing.
     """
     dialect = dialect_named(dialect_name)
+    if in_company:
+        return _alone_and_in_company(list(Corpus.load(cases).cases(tier)), dialect)
     measured = measure(Corpus.load(cases).cases(tier), dialect)
     if redundant:
         for topic in measured.topics:
@@ -60,6 +70,22 @@ def command(tier: Tier, cases: Path | None, dialect_name: str, redundant: bool) 
     if survivors:
         out.print(f"survivors: {', '.join(survivors)}", markup=False)
     return int(bool(survivors))
+
+
+def _alone_and_in_company(cases: Sequence[Case], dialect: Dialect) -> int:
+    """Print which misreadings are noticed by other cases in company than alone; return 1 where there are any."""
+    misreadings, noticed, differing = misreadings_of(dialect), 0, 0
+    for misreading in misreadings:
+        alone, together = killed(cases, dialect, misreading, 1), killed(cases, dialect, misreading)
+        noticed += len(alone)
+        differing += alone != together
+        for case in sorted(alone ^ together):
+            click.echo(f"{misreading.name}: {case} notices it {'alone' if case in alone else 'in company'} only")
+    click.echo(
+        f"{len(misreadings) - differing} of {len(misreadings)} misreadings are noticed by the same cases alone and in "
+        f"company: {noticed:,} times, by {len(cases):,} cases in {dialect.name}"
+    )
+    return int(bool(differing))
 
 
 def _misreadings(measured: Measured) -> Table:

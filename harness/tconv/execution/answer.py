@@ -78,19 +78,40 @@ def described(outcome: out.Outcome) -> str:
 
 def changed(outcome: out.Outcome, other: out.Outcome) -> str:
     """Return two outcomes of one call that are not the same in words: of arrays of one shape, where they differ."""
-    if not (
-        isinstance(outcome, out.Produced)
-        and isinstance(other, out.Produced)
-        and (outcome.array.dtype, outcome.array.shape) == (other.array.dtype, other.array.shape)
-    ):
+    arrays = _of_one_kind(outcome, other)
+    if arrays is None or not isinstance(outcome, out.Produced):
         return f"{described(outcome)}, and then {described(other)}"
-    before, after = _values(outcome.array), _values(other.array)
-    places = np.argwhere((before != after) & ~(np.isnan(before) & np.isnan(after)))
+    before, after = arrays
+    places = _places(before, after)
     first = tuple(places[0].tolist())
     return (
         f"{len(places)} of {before.size} elements of {outcome.array.dtype} {list(before.shape)} change; "
         f"as they came, {list(first)} is {before[first]:.9g}, and then {after[first]:.9g}"
     )
+
+
+def contrasted(first: out.Outcome, second: out.Outcome) -> tuple[str, str]:
+    """Return two outcomes that are not alike in words: of arrays, the first element in which they differ."""
+    arrays = _of_one_kind(first, second)
+    if arrays is None:
+        return described(first), described(second)
+    place = tuple(_places(*arrays)[0].tolist())
+    here, there = (f"{array[place]:.9g} at {list(place)}" for array in arrays)
+    return here, there
+
+
+def _of_one_kind(first: out.Outcome, second: out.Outcome) -> tuple[Array, Array] | None:
+    """Return the values of two arrays of one type and shape; None for any other two outcomes."""
+    if not (isinstance(first, out.Produced) and isinstance(second, out.Produced)):
+        return None
+    if (first.array.dtype, first.array.shape) != (second.array.dtype, second.array.shape):
+        return None
+    return _values(first.array), _values(second.array)
+
+
+def _places(first: Array, second: Array) -> Array:
+    """Return the places at which two arrays differ, NaN beside NaN aside."""
+    return np.argwhere((first != second) & ~(np.isnan(first) & np.isnan(second)))
 
 
 _FIRST = 4

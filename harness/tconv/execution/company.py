@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.backends import outcome as out
-from tconv.execution.answer import described
+from tconv.execution.answer import alike, contrasted, described
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 
@@ -40,6 +40,19 @@ class Member(NamedTuple):
     place: int
     problem: Problem
     likes: tuple[object, ...]
+
+
+class Judged(NamedTuple):
+    """An answer with its verdict."""
+
+    answer: Answer
+    verdict: ver.Verdict
+
+    def is_like(self, other: Judged) -> bool:
+        """Return whether a backend did the same again: right answers may be rounded otherwise, wrong ones may not."""
+        if self.verdict.kind != other.verdict.kind:
+            return False
+        return isinstance(self.verdict, _BELIEVED) or alike(self.answer.outcome, other.answer.outcome)
 
 
 class Companion:
@@ -130,25 +143,24 @@ class Companion:
             self._failed[like] += not believed
         if believed and member is not members[0]:
             return self._evaluator.record(problem, answer, verdict)
-        self._position.begin(member.place)
-        alone = self._evaluator.ask(problem)
-        verdict_alone = self._evaluator.judge(problem, alone)
-        if verdict_alone.kind != verdict.kind:
-            verdict_alone = self._difference(member, members, verdict, verdict_alone)
-        return self._evaluator.record(problem, alone, verdict_alone)
+        in_company, alone = Judged(answer, verdict), self._alone(member)
+        if alone.is_like(in_company):
+            return self._evaluator.record(problem, *alone)
+        return self._evaluator.record(problem, alone.answer, self._difference(member, members, in_company, alone))
 
     def _difference(
-        self, member: Member, members: Sequence[Member], in_company: ver.Verdict, alone: ver.Verdict
-    ) -> ver.Verdict:
+        self, member: Member, members: Sequence[Member], in_company: Judged, alone: Judged
+    ) -> ver.DiffersInCompany | ver.Unstable:
         """Return the verdict on a case that is answered in another way in company than alone, which is asked again."""
         answers = self._ask(members)
         answer = answers[members.index(member)] if isinstance(answers, list) else None
-        again = None if answer is None else self._evaluator.judge(member.problem, answer)
+        again = None if answer is None else Judged(answer, self._evaluator.judge(member.problem, answer))
         again_alone = self._alone(member)
-        if again is not None and (again.kind, again_alone.kind) == (in_company.kind, alone.kind):
-            return ver.DiffersInCompany(_ids(members), in_company.kind, alone.kind)
-        then = "no answer" if again is None else again.kind
-        message = f"{in_company.kind} in company and {alone.kind} alone, and then {then} and {again_alone.kind}"
+        words = _apart(in_company, alone)
+        if again is not None and again.is_like(in_company) and again_alone.is_like(alone):
+            return ver.DiffersInCompany(_ids(members), *words)
+        then = "no answer" if again is None else again.verdict.kind
+        message = f"{words[0]} in company and {words[1]} alone, and then {then} and {again_alone.verdict.kind}"
         return ver.Unstable(message)
 
     def _parted(self, members: Sequence[Member], outcome: out.Outcome) -> Iterator[tuple[int, Record]]:
@@ -160,16 +172,24 @@ class Companion:
             for member, (place, record) in zip(members, sorted(records, key=itemgetter(0)), strict=True):
                 verdict: ver.Verdict
                 if type(again) is type(outcome):
-                    verdict = ver.DiffersInCompany(ids, described(outcome), self._alone(member).kind)
+                    verdict = ver.DiffersInCompany(ids, described(outcome), self._alone(member).verdict.kind)
                 else:
                     verdict = ver.Unstable(f"{described(outcome)} in company of {len(ids)} cases, and then answered")
                 yield place, replace(record, verdict=verdict)
             return
         yield from records
 
-    def _alone(self, member: Member) -> ver.Verdict:
+    def _alone(self, member: Member) -> Judged:
         self._position.begin(member.place)
-        return self._evaluator.judge(member.problem, self._evaluator.ask(member.problem))
+        answer = self._evaluator.ask(member.problem)
+        return Judged(answer, self._evaluator.judge(member.problem, answer))
+
+
+def _apart(in_company: Judged, alone: Judged) -> tuple[str, str]:
+    """Return words for both by which they can be told apart: their kinds, or outputs where these are of one kind."""
+    if in_company.verdict.kind != alone.verdict.kind:
+        return in_company.verdict.kind, alone.verdict.kind
+    return contrasted(in_company.answer.outcome, alone.answer.outcome)
 
 
 def _likes(case: Case) -> tuple[object, ...]:

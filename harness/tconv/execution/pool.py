@@ -17,6 +17,7 @@ from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.position import Position
 from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
 from tconv.execution.signals import start_method, undisturbed
+from tconv.execution.threads import limited
 from tconv.execution.waiting import CHUNK, DeadlyCompany, Waiting, ended
 from tconv.execution.worker import Assignment, results_file, serve
 from tconv.records.record_file import Line, Record
@@ -161,7 +162,7 @@ class Pool:
         assignment = replace(self._assignment, log=str(log))
         process = self._context.Process(target=serve, args=(theirs, position, assignment), daemon=True)
         worker = WorkerProcess(process, ours, position, log, chunk)
-        with undisturbed():
+        with undisturbed(), limited():
             process.start()
             self._workers.append(worker)
         theirs.close()

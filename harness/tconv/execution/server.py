@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 
-# Before numpy is loaded: there is a worker for each processor, and its products are small. The workers have the
-# environment of their parent again, so that a runtime of theirs has as many threads as the user wants.
-for _library in ("OPENBLAS", "MKL", "OMP"):
-    os.environ[f"{_library}_NUM_THREADS"] = "1"
+from tconv.execution import threads
+
+threads.limit()
 
 import tconv.execution.worker  # noqa: E402, F401 - loaded once, and not by each worker
 

@@ -20,6 +20,7 @@ from tconv.verdict.judge import judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from tconv.cases.call import Call
     from tconv.cases.case import Case
     from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
@@ -138,17 +139,27 @@ def _equal(first: Array, second: Array) -> bool:
 
 def mutated(problem: Problem, misreading: Misreading) -> Array | None:
     """Return the output of a backend that follows a misreading, in the call's layout and type; None for no change."""
-    misread = apply((misreading,), problem.signature, problem.dialect, problem.truth.operands)
+    return output(misreading, problem.call, problem.truth.operands)
+
+
+def output(misreading: Misreading, call: Call, operands: dict[str, Array]) -> Array | None:
+    """Return the same of a call, whose operands are in float64, NCX and IOX."""
+    misread = apply((misreading,), call.written, call.dialect, operands)
     if misread is None:
         return None
-    dtype = problem.call.dtype
-    y = Truth(misread.operands, dtype).values(misread.geometry)
+    y = Truth(misread.operands, call.dtype).values(misread.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
         if misread.finish is not None:
             y = misread.finish(y)
         if misread.precision is not None:
-            y = misread.precision.at_best(y, dtype)
-        return from_ncx(y.astype(NUMPY_TYPES[dtype]), problem.call.data_format)
+            y = misread.precision.at_best(y, call.dtype)
+    return in_call(y, call)
+
+
+def in_call(y: Array, call: Call) -> Array:
+    """Return an output in NCX in a call's layout and type."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return from_ncx(y.astype(NUMPY_TYPES[call.dtype]), call.data_format)
 
 
 def _topics(case_ids: Sequence[str], powers: Sequence[Power]) -> list[Topic]:

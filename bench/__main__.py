@@ -1,0 +1,71 @@
+"""All benches, one after the other, beside this machine's floors: as text, as JSON and as pictures.
+
+A bench that lacks what it measures, as the reference lacks torch, says so and is left out.
+
+Run `python bench [--small] [--only NAME]... [--json FILE] [--pictures FOLDER] [--against FILE]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from command import MISSING
+from compare import compared, saved
+from curves import drawn
+
+BENCHES = (
+    "machine",
+    "floor",
+    "elsewhere",
+    "reference",
+    "expansion",
+    "memory",
+    "backends",
+    "cluster",
+    "fleet",
+    "learning",
+)
+HERE = Path(__file__).parent
+
+
+def main() -> int:
+    """Run, print, write; return 1 where a bench failed."""
+    parser = argparse.ArgumentParser(prog="python bench", description="All benches, beside this machine's floors.")
+    parser.add_argument("--small", action="store_true", help="some seconds' worth each, for CI; bands of ratios hold")
+    parser.add_argument("--only", action="append", choices=BENCHES, metavar="NAME", help=f"of {', '.join(BENCHES)}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
+    parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="draw the growth curves there, as SVG")
+    parser.add_argument(
+        "--against", type=Path, metavar="FILE", help="figures of an earlier run, to be set beside these"
+    )
+    arguments = parser.parse_args()
+    earlier = saved(arguments.against) if arguments.against else {}
+    found, failed = {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments.only or BENCHES:
+            file = Path(folder) / f"{name}.json"
+            command = [sys.executable, str(HERE / f"{name}.py"), "--json", str(file), *["--small"] * arguments.small]
+            code = subprocess.run(command, check=False).returncode
+            if file.exists():
+                found |= saved(file)
+            failed += [name] * (code not in (0, MISSING))
+    if arguments.json:
+        values = {name: findings.json() for name, findings in found.items()}
+        arguments.json.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    if arguments.pictures:
+        for path in drawn(found, arguments.pictures):
+            print(f"drawn {path}")
+    if arguments.against:
+        print(compared(earlier, found))
+    if failed:
+        sys.stderr.write(f"failed: {', '.join(failed)}\n")
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""What the benches have in common: bands of ratios, runs set beside each other, pictures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BENCH = Path(__file__).parent.parent / "bench"
+
+
+@pytest.fixture(autouse=True)
+def bench_is_importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Benches are scripts beside each other, and no package."""
+    monkeypatch.syspath_prepend(BENCH)
+
+
+def code(monkeypatch: pytest.MonkeyPatch, ratios: Sequence[float], *arguments: str) -> tuple[int, int]:
+    """Return the exit code of a bench whose ratio has a band of 1 to 2, and how often it measured.
+
+    Args:
+        monkeypatch: pytest's.
+        ratios: what it measures, one time after the other; the last again and again.
+        arguments: of the command line.
+    """
+    command: Any = __import__("command")
+    figures: Any = __import__("figures")
+    measured = []
+
+    def measure(_: argparse.Namespace) -> object:
+        ratio = ratios[min(len(measured), len(ratios) - 1)]
+        measured.append(ratio)
+        return figures.Findings({"cost": figures.Figure.of([ratio], band=(1.0, 2.0))})
+
+    monkeypatch.setattr(sys, "argv", ["bench", *arguments])
+    return command.run("made", measure, argparse.ArgumentParser()), len(measured)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "expected"), [([1.5], (0, 1)), ([3, 1.5], (0, 2)), ([3, 0.5, 1], (0, 3)), ([3], (1, 3))]
+)
+def test_a_ratio_fails_when_it_leaves_its_band_three_times_in_a_row(
+    monkeypatch: pytest.MonkeyPatch, ratios: list[float], expected: tuple[int, int]
+) -> None:
+    """Once within the band is enough, and only what is outside is measured again."""
+    assert code(monkeypatch, ratios, "--small") == expected
+
+
+def test_a_band_holds_at_the_small_size_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long run is for reading, and is not repeated."""
+    assert code(monkeypatch, [3]) == (0, 1)
+
+
+def test_two_runs_are_set_beside_each_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A ratio of both medians for each figure, and the name of what moved by more than its spread."""
+    file = tmp_path / "old.json"
+    assert code(monkeypatch, [1.0], "--json", str(file))[0] == 0
+    assert json.loads(file.read_text())["made"]["figures"]["cost"]["median"] == 1.0
+    capsys.readouterr()
+    code(monkeypatch, [1.5], "--against", str(file))
+    printed = capsys.readouterr().out
+    assert "1.500   moved" in printed
+    assert printed.endswith("moved beyond its spread: made: cost\n")
+    code(monkeypatch, [1.0], "--against", str(file))
+    assert capsys.readouterr().out.endswith("moved beyond its spread: nothing\n")
+
+
+def test_a_file_that_holds_no_figures_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With the file's name, and exit code 2."""
+    file = tmp_path / "old.json"
+    file.write_text('{"made": 3}', encoding="utf-8")
+    with pytest.raises(SystemExit) as ending:
+        code(monkeypatch, [1.0], "--against", str(file))
+    assert ending.value.code == 2
+
+
+def test_the_spread_lies_within_what_was_measured() -> None:
+    """Also of two values: nothing is extrapolated."""
+    figures: Any = __import__("figures")
+    figure = figures.Figure.of([1.0, 2.0])
+    assert (figure.lower, figure.median, figure.upper) == (1.25, 1.5, 1.75)
+
+
+def test_functions_take_turns() -> None:
+    """Each round calls every function, and begins with another; the first calls are not counted."""
+    measure: Any = __import__("measure")
+    called: list[str] = []
+    seconds = measure.in_turn([lambda: called.append("a"), lambda: called.append("b")], 0.0)
+    assert "".join(called) == "ab" + "ab" + "ba" + "ab"
+    assert [len(each) for each in seconds] == [3, 3]
+
+
+def test_curves_are_drawn(tmp_path: Path) -> None:
+    """An SVG for each curve."""
+    pytest.importorskip("matplotlib")
+    curves: Any = __import__("curves")
+    figures: Any = __import__("figures")
+    curve = figures.Curve("cores", "hours", {"simulated": [(1.0, 100.0), (100.0, 1.0)]})
+    (path,) = curves.drawn({"made": figures.Findings({}, {"hours by cores": curve})}, tmp_path)
+    assert path.name == "made-hours-by-cores.svg"
+    assert "simulated" not in path.read_text()
+    assert "hours by cores" in path.read_text()
