@@ -33,6 +33,7 @@ COMMANDS = {
     "shrink": "Find the smallest case that fails as another does.",
     "fuzz": "Ask a backend what no case file asks.",
     "diagnose": "Tell which misreading explains what a backend does.",
+    "history": "Tell since which release a runtime does what it does.",
     "export": "Write a case as a model with a script, or as a bug report.",
 }
 """Every command, and the line for it in `tconv --help`, which must not import them all."""
