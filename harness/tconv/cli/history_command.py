@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
+from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from tconv.cli import options
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Record
 
 _LATEST = "latest"
+_DIALECT = "onnx/ConvTranspose-11"
 Format = Literal["text", "markdown"]
 
 
@@ -162,7 +164,11 @@ def _bound(text: str | None) -> Version | None:
 def _runtime(backend: str, package: str | None, runner: Path | None) -> Runtime:
     known = RUNTIMES.get(backend)
     if package is not None and runner is not None:
-        return Runtime(package, runner.resolve(), known.dialect if known else "onnx/ConvTranspose-11")
+        try:
+            name = canonicalize_name(package, validate=True)
+        except InvalidName:
+            raise UsageError(f"--package must be the name of a distribution (got {package!r})") from None
+        return Runtime(name, runner.resolve(), known.dialect if known else _DIALECT)
     if known is None or package is not None or runner is not None:
         must = f"be one of {', '.join(RUNTIMES)}, or have both --package and --runner"
         raise UsageError(f"BACKEND must {must} (got {backend!r}){nearest(backend, RUNTIMES)}")

@@ -24,7 +24,7 @@ class Runtime:
 
     Attributes:
         package: the name of the distribution on the index.
-        runner: a script that takes the dialect as its argument and speaks the runner protocol; it may use numpy.
+        runner: a script that takes the dialect as its argument and speaks the runner protocol.
         dialect: the dialect that most releases speak, so that they can be compared.
         needs: what must be installed beside some releases, as pairs of a specifier of them and a requirement.
     """
@@ -35,18 +35,25 @@ class Runtime:
     needs: tuple[tuple[str, str], ...] = ()
 
     def requirements(self, version: Version) -> list[str]:
-        """Return what an environment of a release must have, in pip's words; the runners need numpy."""
-        beside = [needed for releases, needed in self.needs if SpecifierSet(releases).contains(version, True)]  # noqa: FBT003
-        return [f"{self.package}=={version}", *(beside or ["numpy"])]
+        """Return what an environment of a release must have, in pip's words."""
+        beside = (
+            needed for releases, needed in self.needs if SpecifierSet(releases).contains(version, prereleases=True)
+        )
+        return [f"{self.package}=={version}", *beside]
 
 
 RUNTIMES: Mapping[str, Runtime] = MappingProxyType(
     {
         # 1.19 is the first that is built for numpy 2, and those before do not declare that they need an older one.
         "onnxruntime": Runtime(
-            "onnxruntime", RUNNERS / "runner_onnxruntime.py", "onnx/ConvTranspose-11", (("<1.19", "numpy<2"),)
+            "onnxruntime",
+            RUNNERS / "runner_onnxruntime.py",
+            "onnx/ConvTranspose-11",
+            (("<1.19", "numpy<2"), (">=1.19", "numpy")),
         ),
-        "openvino-onnx": Runtime("openvino", RUNNERS / "runner_openvino_onnx.py", "onnx/ConvTranspose-11"),
+        "openvino-onnx": Runtime(
+            "openvino", RUNNERS / "runner_openvino_onnx.py", "onnx/ConvTranspose-11", (("", "numpy"),)
+        ),
     }
 )
 """By the names of their backends, whose waivers hold for them."""

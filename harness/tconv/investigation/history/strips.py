@@ -24,6 +24,8 @@ ORDER = (Status.FAILED, Status.WAIVED, Status.MISTRUSTED, Status.REPORTED, Statu
 """The statuses that are shown, the most urgent first."""
 
 _Key = tuple[str, ...]
+_WORDED = {"refused-valid", "broke", "unsupported", "died"}
+"""Kinds of verdicts whose causes are told apart by words, which change from release to release."""
 
 
 class Mark(StrEnum):
@@ -69,12 +71,14 @@ class Strip:
     Attributes:
         status: the most urgent that its records have.
         example: the record of its smallest case, of the last release in which that shows the cause.
+        explained: the misreadings that explain the outputs of all its records; None where none does.
         counts: how many records of each release have the cause.
         marks: what each release shows.
     """
 
     status: Status
     example: Judged
+    explained: Together | None
     counts: tuple[int, ...]
     marks: tuple[Mark, ...]
 
@@ -118,8 +122,33 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
         for case, judged in of.items():
             if judged.status in ORDER:
                 causes[_key(judged, explained.get(f"{place} {case}"))][place].append(judged)
-    found = [_strip(members, by_case) for members in causes.values()]
+    found = [_strip(members, by_case, explained) for members in _reworded(causes)]
     return sorted(found, key=lambda strip: (ORDER.index(strip.status), -max(strip.counts), strip.example.record.case))
+
+
+def _reworded(causes: Mapping[_Key, list[list[Judged]]]) -> list[list[list[Judged]]]:
+    """Return the records of each cause; causes that are one in other words are joined.
+
+    They are one where the kind is the same, most of the cases are, and no release has both.
+    """
+    found: list[tuple[str, list[list[Judged]]]] = []
+    for key, members in causes.items():
+        kind = key[0]
+        same = next((of for other, of in found if other == kind and _same(members, of)), None)
+        if kind not in _WORDED or same is None:
+            found.append((kind, members))
+        else:
+            for mine, more in zip(same, members, strict=True):
+                mine += more
+    return [members for _, members in found]
+
+
+def _same(one: Sequence[Sequence[Judged]], other: Sequence[Sequence[Judged]]) -> bool:
+    """Return whether two causes have most of their cases in common, and no release."""
+    if any(mine and others for mine, others in zip(one, other, strict=True)):
+        return False
+    cases, more = ({judged.record.case for of in members for judged in of} for members in (one, other))
+    return len(cases & more) > len(cases | more) / 2
 
 
 def _key(judged: Judged, explained: Together | None) -> _Key:
@@ -138,13 +167,15 @@ def _key(judged: Judged, explained: Together | None) -> _Key:
     return (verdict.kind, "in", judged.record.case.partition("[")[0])
 
 
-def _strip(members: Sequence[Sequence[Judged]], by_case: Sequence[Mapping[str, Judged]]) -> Strip:
+def _strip(
+    members: Sequence[Sequence[Judged]], by_case: Sequence[Mapping[str, Judged]], explained: Mapping[str, Together]
+) -> Strip:
     seen = Counter(judged.record.case for of in members for judged in of)
     case = min(seen, key=lambda case: (-seen[case], len(case), case))
-    example = [judged for of in members for judged in of if judged.record.case == case][-1]
+    place, example = [(n, judged) for n, of in enumerate(members) for judged in of if judged.record.case == case][-1]
     status = min((judged.status for of in members for judged in of), key=ORDER.index)
     marks = [Mark.BAD if of else _mark(there.get(case), status) for of, there in zip(members, by_case, strict=True)]
-    return Strip(status, example, tuple(map(len, members)), tuple(marks))
+    return Strip(status, example, explained.get(f"{place} {case}"), tuple(map(len, members)), tuple(marks))
 
 
 def _mark(judged: Judged | None, of: Status) -> Mark:

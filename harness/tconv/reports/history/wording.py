@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tconv.investigation.history.strips import Span, Strip
     from tconv.records.record_file import Record
 
-_LONGEST = 160
+_BEGINNING, _END = 60, 120
 
 
 def heading(status: Status) -> str:
@@ -34,11 +34,14 @@ def what(strip: Strip) -> str:
         return f"{judged.waiver.name}: {judged.waiver.because}"
     if strip.status is Status.DISPUTED:
         text = phrase(verdict)
+    elif strip.explained is not None:
+        text = f"{verdict.kind} as if {strip.explained}: {phrase(verdict)}"
     elif strip.status is Status.FAILED:
         text = summary(judged.record)
     else:
         text = headline(verdict)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    # A runtime's message begins with where it comes from, and ends with what it says.
+    return text if len(text) <= _BEGINNING + _END else f"{text[:_BEGINNING]} ... {text[-_END:]}"
 
 
 def since(span: Span, versions: Sequence[str]) -> str:
