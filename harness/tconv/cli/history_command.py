@@ -18,7 +18,8 @@ from tconv.errors import BackendMissing, UsageError, nearest
 from tconv.execution.selection import Selection
 from tconv.execution.signals import prepare
 from tconv.gate.waivers import chosen
-from tconv.investigation.history.asking import Fleet, bisected
+from tconv.investigation.history.asking import Fleet
+from tconv.investigation.history.bisecting import bisected
 from tconv.investigation.history.environments import Environments, default_cache, with_uv_or_venv
 from tconv.investigation.history.interpreters import interpreters
 from tconv.investigation.history.package_index import between, last_of_each_minor, wheels

@@ -139,7 +139,7 @@ def _reworded(causes: Mapping[_Key, list[list[Judged]]]) -> list[list[list[Judge
             found.append((kind, members))
         else:
             for mine, more in zip(same, members, strict=True):
-                mine += more
+                mine.extend(more)
     return [members for _, members in found]
 
 

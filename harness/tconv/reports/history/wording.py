@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
-    from tconv.investigation.history.asking import Change
+    from tconv.investigation.history.bisecting import Change
     from tconv.investigation.history.proposals import Proposal
     from tconv.investigation.history.strips import Span, Strip
     from tconv.records.record_file import Record

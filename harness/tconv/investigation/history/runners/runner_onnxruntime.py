@@ -9,7 +9,7 @@ from runner_protocol import Refused, Unsupported, serve
 
 # A release that does not know an opset or a version of the format does not refuse the call: it has not got there yet.
 _NOT_YET = re.compile(
-    r"opset \d+ is under development|[Uu]nsupported model IR version|Unknown model file format version"
+    r"opset \d+ is under development|unsupported model IR version|unknown model file format version", re.IGNORECASE
 )
 _NOT_IMPLEMENTED = ("NotImplemented", "NOT_IMPLEMENTED")
 _REFUSALS = ("InvalidGraph", "InvalidArgument", "InvalidProtobuf", "Fail", "INVALID_GRAPH", "INVALID_ARGUMENT", "FAIL")
