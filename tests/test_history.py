@@ -195,7 +195,7 @@ def test_an_interrupt_ends_what_was_started(tmp_path: Path) -> None:
 
     def interrupt() -> None:
         while not said.exists() or not said.read_text():
-            pass
+            sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
     interrupter = threading.Thread(target=interrupt)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tconv.errors import BackendMissing, one_line, writing
+from tconv.execution.signals import undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,14 +117,19 @@ def with_uv_or_venv(folder: Path, interpreter: Interpreter, requirements: Sequen
 
 def _run(command: Sequence[str]) -> None:
     """Run a command to its end; where we are interrupted, it ends with all that it has started."""
-    with subprocess.Popen(  # noqa: S603 - no shell
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True
-    ) as process:
-        try:
-            _, printed = process.communicate()
-        except BaseException:
+    process = None
+    try:
+        # An interrupt before the process is known would leave it running.
+        with undisturbed():
+            process = subprocess.Popen(  # noqa: S603 - no shell
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace", start_new_session=True
+            )
+        _, printed = process.communicate()
+    except BaseException:
+        if process is not None:
             os.killpg(process.pid, signal.SIGKILL)
-            raise
+            process.communicate()
+        raise
     if process.returncode:
         said = [line for line in printed.splitlines() if line.strip()][-_LAST_LINES:]
         raise BackendMissing(f"{shlex.join(command)} must succeed (got: {one_line(' '.join(said))})")
