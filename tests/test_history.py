@@ -95,7 +95,7 @@ def test_a_python_that_cannot_be_asked_is_none(tmp_path: Path, monkeypatch: pyte
 
 
 def test_an_old_onnxruntime_gets_an_old_numpy() -> None:
-    """Releases before 1.19 are built for numpy 1, and do not say so."""
+    """Releases before 1.19 are built for numpy 1, and most do not say so."""
     runtime = RUNTIMES["onnxruntime"]
     assert runtime.requirements(Version("1.18.1")) == ["onnxruntime==1.18.1", "numpy<2"]
     assert runtime.requirements(Version("1.19.0")) == ["onnxruntime==1.19.0", "numpy"]

@@ -75,7 +75,7 @@ Format = Literal["text", "markdown"]
 @click.option("--resume", is_flag=True, help="Go on with the records of the same releases.")
 @click.option(
     "--cache",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
     default=default_cache,
     show_default="below XDG_CACHE_HOME or ~/.cache",
     help="The folder of the releases' environments.",
@@ -107,6 +107,8 @@ def command(
 
     BACKEND is one of onnxruntime, openvino-onnx, or any name with --package and --runner. Releases are named by
     VERSIONs, or by --from and --to. PATTERNs select cases, as of `tconv run`. Each release leaves a record file.
+
+    --bisect asks one case alone, of as few releases as can be; exit with 1 where it does not change.
     """
     corpus = Corpus.load(cases)
     if records is not None:
@@ -129,7 +131,7 @@ def command(
     prepare()
     pythons = wheels(runtime.package, interpreters(), prereleases=any(version.is_prerelease for version in versions))
     named = _named(versions, pythons, runtime) if versions else between(pythons, *bounds)
-    fleet = Fleet(runtime, dialect, Environments(cache, with_uv_or_venv, rebuild), pythons, jobs, timeout)
+    fleet = Fleet(runtime, dialect, Environments(cache, _make, rebuild), pythons, jobs, timeout)
     if case is not None:
         return _bisect(fleet, named, case.id, corpus)
     paths = list(
@@ -138,6 +140,12 @@ def command(
     if not paths:
         raise BackendMissing(f"a release of {backend} must be there (got none)")
     return _print(paths, corpus, waivers, form, propose=propose)
+
+
+def _make(folder: Path, interpreter: Interpreter, requirements: Sequence[str]) -> None:
+    """Say what is installed, which may take minutes, and install it."""
+    click.echo(f"tconv: installing {' '.join(requirements)} for Python {interpreter.name}", err=True)
+    with_uv_or_venv(folder, interpreter, requirements)
 
 
 def _parsed(arguments: Iterable[str]) -> tuple[list[Version], tuple[str, ...]]:

@@ -44,7 +44,8 @@ class Runtime:
 
 RUNTIMES: Mapping[str, Runtime] = MappingProxyType(
     {
-        # 1.19 is the first that is built for numpy 2, and those before do not declare that they need an older one.
+        # 1.19 is the first that is built for numpy 2. Of those before, 1.17.3 and older do not declare that they need
+        # an older one, and fail with it.
         "onnxruntime": Runtime(
             "onnxruntime",
             RUNNERS / "runner_onnxruntime.py",
