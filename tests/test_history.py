@@ -529,6 +529,34 @@ def test_from_and_to_take_releases_from_the_index(command: Command, acme: Sequen
     assert "1 cases of the gate tier that match small/trouble" in again.stdout
 
 
+WAIVERS = f"""\
+format: 1
+backend: acme
+waivers:
+  - name: zeros
+    dialects: [{DIALECT}]
+    cases: small/padded
+    verdict: {{kind: differed}}
+    versions: ">=2"
+    clause: doc
+    because: a stride of 2 is answered with zeros
+    example: small/padded
+    date: "2026-11-22"
+"""
+
+
+def test_propose_prints_what_a_waiver_is_for(command: Command, acme: Sequence[str], tmp_path: Path) -> None:
+    """The versions that are written, those that are seen, and the releases that say so."""
+    (tmp_path / "waivers.yaml").write_text(WAIVERS)
+    done = command(*acme, "1", "2", "3", "small/padded", "--waivers", "waivers.yaml", "--propose")
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.rstrip().endswith(" zeros")]
+    assert line.split()[0] == "xx."
+    assert ">=2 " in line
+    assert ">=1,<3" in line
+    assert "its example deviates so in 1 too" in line
+
+
 def test_bisect_prints_where_a_case_changed(command: Command, acme: Sequence[str], making: Making) -> None:
     """Of six releases four are asked; one that does not change ends with 1."""
     done = command(*acme, "--bisect", "small/padded")
