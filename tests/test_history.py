@@ -42,6 +42,7 @@ from tconv.investigation.history.runtimes import RUNNERS, RUNTIMES, Runtime
 from tconv.investigation.history.strips import Mark, Span, spans, strips
 from tconv.records.record_file import Record, read
 from tconv.reports.history import histories, markdown
+from tconv.reports.history.wording import evidence
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -411,6 +412,9 @@ def test_a_release_that_does_otherwise_says_nothing_of_a_waiver() -> None:
     of = releases({FIRST: ver.RefusedValid("no")}, {FIRST: DIFFERED}, file=file)
     (proposal,) = proposals(file, of)
     assert (proposal.fits, "".join(proposal.marks)) == (True, "ox")
+    assert evidence(proposal) == "fits"
+    (proposal,) = proposals(file, of[:1])
+    assert evidence(proposal) == "no release tells"
 
 
 # Bisection

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import Status
+from tconv.investigation.history.strips import Mark
 from tconv.reports.phrases import headline, phrase, summary
 from tconv.reports.statuses import STATUSES
 
@@ -57,11 +58,13 @@ def mended(span: Span, versions: Sequence[str]) -> str:
 
 def seen(proposal: Proposal) -> str:
     """Return the specifiers that the releases show."""
-    return " and ".join(proposal.versions) or "nowhere"
+    return " and ".join(proposal.versions) or "-"
 
 
 def evidence(proposal: Proposal) -> str:
-    """Return why a waiver's specifier should be another one, or that it fits."""
+    """Return why a waiver's specifier should be another one, or that it fits, or that there is no evidence."""
+    if {Mark.BAD, Mark.GOOD}.isdisjoint(proposal.marks):
+        return "no release tells"
     parts = []
     if proposal.lacking:
         parts.append(f"its example deviates so in {', '.join(proposal.lacking)} too")
