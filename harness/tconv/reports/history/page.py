@@ -23,11 +23,12 @@ and asked through a small runner, as [investigation.md](investigation.md#since-w
 judge and the diagnosis are those of every run, and no release is treated in a way of its own. The waivers are those of
 today, taken as if they held for every release, so that a known deviation has its name wherever it is seen.
 
-A number is how many cases show the cause. Where none does, its smallest case decides: `·` it passes there, `o` it
-fails there of another cause, `u` it is unsupported there; an empty cell says that it was not asked. *Since* is the
-first release that shows the cause, with the last before it in which the smallest case passes; *mended in* is the first
-after it in which that passes. Between two releases in a table there may be others, which `tconv history --bisect` asks.
-The same fault may have several lines, where its message changed from release to release.
+A number is how many cases show the cause, the most of any release where it stands beside the cause. Where none does,
+its smallest case decides: `·` it passes there, `o` it fails there of another cause, `u` it is unsupported there; an
+empty cell says that it was not asked. *Since* is the first release that shows the cause, with the last before it in
+which the smallest case passes; *mended in* is the first after it in which that passes. Between two releases in a table
+there may be others, which `tconv history --bisect` asks. The same fault may have several lines, where its message or
+what it spoils changed from release to release.
 """
 _SIGNS = {Mark.BAD: "", Mark.GOOD: "·", Mark.OTHERWISE: "o", Mark.UNSUPPORTED: "u", Mark.SILENT: ""}
 

@@ -37,9 +37,10 @@ def what(strip: Strip) -> str:
         text = phrase(verdict)
     elif strip.explained is not None:
         text = f"{verdict.kind} as if {strip.explained}: {phrase(verdict)}"
-    elif strip.status is Status.FAILED:
+    elif strip.status is Status.FAILED and verdict.kind != "wrong-shape":
         text = summary(judged.record)
     else:
+        # The phrase of a wrong shape already has both shapes.
         text = headline(verdict)
     # A runtime's message begins with where it comes from, and ends with what it says.
     return text if len(text) <= _BEGINNING + _END else f"{text[:_BEGINNING]} ... {text[-_END:]}"
