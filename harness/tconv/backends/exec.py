@@ -135,6 +135,8 @@ class Exec:
                 return Produced(_loaded(output, call))
             case {"refused": str(message)}:
                 return Refused(message)
+            case {"broke": str(message)}:
+                return Broke(message)
             case {"unsupported": str(reason)}:
                 return Unsupported(reason)
             case _:

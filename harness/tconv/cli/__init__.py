@@ -34,6 +34,7 @@ COMMANDS = {
     "fuzz": "Ask a backend what no case file asks.",
     "diagnose": "Tell which misreading explains what a backend does.",
     "learn": "Print the formulas by which a runtime computes sizes and pads.",
+    "history": "Tell since which release a runtime does what it does.",
     "export": "Write a case as a model with a script, or as a bug report.",
 }
 """Every command, and the line for it in `tconv --help`, which must not import them all."""

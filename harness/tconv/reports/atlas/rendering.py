@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from tconv.gate.status import Status
 from tconv.reports.atlas import wording
+from tconv.reports.markdown import code, escaped
 from tconv.reports.page.overview import href
 from tconv.reports.templates import content, environment
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from tconv.reports.atlas.runs import AtlasRun
 
 _MARKS = {"text": "", "disputed": "*", "deviation": "!"}
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def markdown(atlas: Atlas) -> str:
@@ -32,7 +32,7 @@ def html(atlas: Atlas) -> str:
 
 def _rendered(template: str, atlas: Atlas, **more: object) -> str:
     templates = environment("atlas", autoescape=template.endswith(".html.j2"))
-    templates.filters |= {"md": _escaped, "code": _code, "answer": wording.ANSWERS.__getitem__, "href": _target}
+    templates.filters |= {"md": escaped, "code": code, "answer": wording.ANSWERS.__getitem__, "href": _target}
     answering = {id(follows.run) for question in atlas.questions for follows in question.follows}
     return templates.get_template(template).render(
         atlas=atlas,
@@ -50,16 +50,6 @@ def _answers(question: Question, run: AtlasRun) -> str:
     return " / ".join(f"{cell.answer}{_MARKS[cell.standing]}" for cell in cells)
 
 
-def _escaped(text: object) -> str:
-    """Return text with Markdown's special characters escaped, in one line for the cell of a table."""
-    return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
-
-
 def _target(address: str | None) -> str:
     """Return an address that may become a link, quoted so that it does not end early in Markdown; empty for others."""
     return quote(href(address), safe="/:?#[]@!$&'*+,;=%~")
-
-
-def _code(text: object) -> str:
-    """Return text as code in the cell of a table: a bar would end the cell, and a backtick the code."""
-    return "`" + " ".join(str(text).split()).replace("`", "'").replace("|", "\\|") + "`"

@@ -1,0 +1,104 @@
+"""Releases of a runtime, each asked through its runner: the records of a selection, and of one case."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from packaging.version import InvalidVersion, Version
+
+from tconv.errors import BackendMissing
+from tconv.execution.pool import Pool
+from tconv.execution.run import RunSettings, run
+from tconv.execution.worker import Assignment
+from tconv.records.record_file import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+    from tconv.execution.selection import Selection
+    from tconv.investigation.history.environments import Environments
+    from tconv.investigation.history.interpreters import Interpreter
+    from tconv.investigation.history.runtimes import Runtime
+    from tconv.records.record_file import BackendHeader, Line, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The releases of a runtime that can be asked here.
+
+    Attributes:
+        runtime: the runtime.
+        dialect: the dialect in which all are asked.
+        environments: where they are installed.
+        pythons: for each release the Python that it is installed in.
+        jobs: worker processes.
+        timeout: seconds that a case may take.
+    """
+
+    runtime: Runtime
+    dialect: Dialect
+    environments: Environments
+    pythons: Mapping[Version, Interpreter]
+    jobs: int
+    timeout: float
+
+    def recorded(
+        self,
+        version: Version,
+        selection: Selection,
+        output: Path,
+        progress: Callable[[int, int, Line | None], None],
+        *,
+        resume: bool,
+    ) -> Path:
+        """Run a selection on a release, and return its record file.
+
+        Raises:
+            BackendMissing: the release cannot be installed or does not start.
+        """
+        settings = RunSettings(self._spec(version), self.dialect, self.jobs, self.timeout, output, resume)
+        with _of(version):
+            path = run(selection, settings, progress)
+            _check(version, read(path).header.backend)
+        return path
+
+    def record(self, version: Version, case: Case) -> Record:
+        """Run a case on a release, and return its record.
+
+        Raises:
+            BackendMissing: the release cannot be installed or does not start.
+        """
+        assignment = Assignment(self._spec(version), self.dialect, None, "")
+        with _of(version), Pool(assignment, 1, self.timeout) as pool:
+            _check(version, pool.backend)
+            return pool.record(case)
+
+    def _spec(self, version: Version) -> str:
+        command = self.environments.command(self.runtime, version, self.pythons[version], self.dialect.name)
+        return f"exec:{command}"
+
+
+@contextmanager
+def _of(version: Version) -> Iterator[None]:
+    """Add what can be done to the message of a release that is installed and does not start."""
+    try:
+        yield
+    except BackendMissing as error:
+        raise BackendMissing(
+            f"{error}; where the environment of {version} is broken, make it anew with --rebuild"
+        ) from error
+
+
+def _check(version: Version, backend: BackendHeader) -> None:
+    """Raise where the environment of a release has another one."""
+    try:
+        same = Version(backend.version).public == version.public
+    except InvalidVersion:
+        same = False
+    if not same:
+        raise BackendMissing(f"the environment must have {version} (got {backend.version})")

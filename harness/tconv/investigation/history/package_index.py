@@ -1,0 +1,86 @@
+"""Which releases of a package have a wheel for which Python, as pip answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from packaging.version import InvalidVersion, Version
+
+from tconv.errors import BackendMissing, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tconv.investigation.history.interpreters import Interpreter
+
+_AVAILABLE = "Available versions:"
+_NO_PIP = "No module named pip"
+
+
+def wheels(package: str, pythons: Sequence[Interpreter], *, prereleases: bool = False) -> dict[Version, Interpreter]:
+    """Return the releases that have a wheel for one of some Pythons, oldest first, each with the oldest such Python.
+
+    With the oldest, numpy and whatever else comes along are nearest to what the release was built for.
+
+    Args:
+        package: its name on the index.
+        pythons: the oldest first.
+        prereleases: whether these count too.
+
+    Raises:
+        BackendMissing: pip is not there, or knows of no wheel for any of the Pythons.
+    """
+    found: dict[Version, Interpreter] = {}
+    said = ""
+    for python in pythons:
+        command = [sys.executable, "-m", "pip", "index", "versions", package, "--python-version", python.name]
+        command += ["--only-binary", ":all:", "--disable-pip-version-check", *(["--pre"] if prereleases else [])]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own Python
+        if _NO_PIP in answer.stderr:
+            raise BackendMissing(
+                f"the Python that runs tconv must have pip (got none in {sys.executable}); "
+                f"{sys.executable} -m ensurepip installs it"
+            )
+        for version in _listed(answer.stdout):
+            found.setdefault(version, python)
+        said = answer.stderr.strip().rpartition("\n")[2] or said
+    if not found:
+        names = ", ".join(python.name for python in pythons)
+        raise BackendMissing(
+            f"{package} must have a wheel for a Python of this machine, {names} (got: {one_line(said)})"
+        )
+    return dict(sorted(found.items()))
+
+
+def _listed(text: str) -> list[Version]:
+    line = next((line for line in text.splitlines() if line.startswith(_AVAILABLE)), _AVAILABLE)
+    versions = []
+    for word in line.removeprefix(_AVAILABLE).split(","):
+        try:
+            versions.append(Version(word.strip()))
+        except InvalidVersion:
+            continue
+    return versions
+
+
+def last_of_each_minor(versions: Sequence[Version]) -> list[Version]:
+    """Return the last release of every minor one, `1.15.1` of `1.15`, in their order."""
+    return sorted({(version.epoch, version.major, version.minor): version for version in sorted(versions)}.values())
+
+
+def between(versions: Iterable[Version], first: Version | None, last: Version | None) -> list[Version]:
+    """Return the releases from one to another, both included; `1.15` as the last includes 1.15.1.
+
+    Args:
+        versions: releases.
+        first: None for the oldest.
+        last: None for the newest.
+    """
+    return sorted(
+        version
+        for version in versions
+        if (first is None or version >= first)
+        and (last is None or version <= last or version.release[: len(last.release)] == last.release)
+    )

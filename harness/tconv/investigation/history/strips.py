@@ -1,0 +1,188 @@
+"""Causes by release: in which releases each is seen, since which, and in which it was mended."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tconv.diagnosis import shared
+from tconv.gate.status import Status
+from tconv.records.failure import failure
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tconv.dialects.readings import Together
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Judged
+
+ORDER = (Status.FAILED, Status.WAIVED, Status.MISTRUSTED, Status.REPORTED, Status.DISPUTED, Status.UNSUPPORTED)
+"""The statuses that are shown, the most urgent first."""
+
+_Key = tuple[str, ...]
+_WORDED = {"refused-valid", "broke", "unsupported", "died"}
+"""Kinds of verdicts whose causes are told apart by words, which change from release to release."""
+
+
+class Mark(StrEnum):
+    """What a release shows of a cause; without the cause, its smallest case decides."""
+
+    BAD = "x"
+    GOOD = "."
+    OTHERWISE = "o"
+    UNSUPPORTED = "u"
+    SILENT = " "
+
+
+MEANINGS = {
+    Mark.BAD: "has it",
+    Mark.GOOD: "its smallest case passes",
+    Mark.OTHERWISE: "its smallest case fails otherwise",
+    Mark.UNSUPPORTED: "its smallest case is unsupported",
+    Mark.SILENT: "not asked",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Releases that have a cause, one after the other, as places in the list of all.
+
+    Attributes:
+        first: the first that has it.
+        last: the last that has it; between may be some that do not tell.
+        good_before: the last before it whose smallest case passes; None where none is known.
+        mended: the first after it whose smallest case passes; None where none is known.
+    """
+
+    first: int
+    last: int
+    good_before: int | None
+    mended: int | None
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A cause in all releases.
+
+    Attributes:
+        status: the most urgent that its records have.
+        example: the record of its smallest case, of the last release in which that shows the cause.
+        explained: the misreadings that explain the outputs of all its records; None where none does.
+        counts: how many records of each release have the cause.
+        marks: what each release shows.
+    """
+
+    status: Status
+    example: Judged
+    explained: Together | None
+    counts: tuple[int, ...]
+    marks: tuple[Mark, ...]
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """Where the cause begins and ends, the oldest first."""
+        return spans(self.marks)
+
+
+def spans(marks: Sequence[Mark]) -> list[Span]:
+    """Return the parts of a strip that are bad; what does not tell neither begins nor ends one."""
+    found: list[Span] = []
+    good: int | None = None
+    for place, mark in enumerate(marks):
+        match mark:
+            case Mark.BAD if found and found[-1].mended is None:
+                found[-1] = Span(found[-1].first, place, found[-1].good_before, None)
+            case Mark.BAD:
+                found.append(Span(place, place, good, None))
+            case Mark.GOOD:
+                good = place
+                if found and found[-1].mended is None:
+                    found[-1] = Span(found[-1].first, found[-1].last, found[-1].good_before, place)
+            case Mark.OTHERWISE | Mark.UNSUPPORTED | Mark.SILENT:
+                pass
+    return found
+
+
+def strips(releases: Sequence[Assessment]) -> list[Strip]:
+    """Return the causes of all releases, the most urgent and then the most frequent first.
+
+    Args:
+        releases: the records of each, the oldest first, judged with waivers that hold for every version.
+    """
+    by_case = [{judged.record.case: judged for judged in release.judged} for release in releases]
+    explained = shared(
+        {f"{place} {case}": judged.record.diagnosis for place, of in enumerate(by_case) for case, judged in of.items()}
+    )
+    causes: dict[_Key, list[list[Judged]]] = defaultdict(lambda: [[] for _ in releases])
+    for place, of in enumerate(by_case):
+        for case, judged in of.items():
+            if judged.status in ORDER:
+                causes[_key(judged, explained.get(f"{place} {case}"))][place].append(judged)
+    found = [_strip(members, by_case, explained) for members in _reworded(causes)]
+    return sorted(found, key=lambda strip: (ORDER.index(strip.status), -max(strip.counts), strip.example.record.case))
+
+
+def _reworded(causes: Mapping[_Key, list[list[Judged]]]) -> list[list[list[Judged]]]:
+    """Return the records of each cause; causes that are one in other words are joined.
+
+    They are one where the kind is the same, most of the cases are, and no release has both.
+    """
+    found: list[tuple[str, list[list[Judged]]]] = []
+    for key, members in causes.items():
+        kind = key[0]
+        same = next((of for other, of in found if other == kind and _same(members, of)), None)
+        if kind not in _WORDED or same is None:
+            found.append((kind, members))
+        else:
+            for mine, more in zip(same, members, strict=True):
+                mine.extend(more)
+    return [members for _, members in found]
+
+
+def _same(one: Sequence[Sequence[Judged]], other: Sequence[Sequence[Judged]]) -> bool:
+    """Return whether two causes have most of their cases in common, and no release."""
+    if any(mine and others for mine, others in zip(one, other, strict=True)):
+        return False
+    cases, more = ({judged.record.case for of in members for judged in of} for members in (one, other))
+    return len(cases & more) > len(cases | more) / 2
+
+
+def _key(judged: Judged, explained: Together | None) -> _Key:
+    """Return what records of one cause have in common, in all releases."""
+    verdict = judged.record.verdict
+    if judged.waiver is not None:
+        return ("waiver", judged.waiver.name)
+    if isinstance(verdict, ver.Disputed):
+        # Its words change from release to release.
+        return (verdict.kind, verdict.rule, *verdict.readings)
+    if explained:
+        return ("explained", str(explained))
+    known = failure(judged.record)
+    if known is not None and known.words:
+        return (known.kind, known.words)
+    return (verdict.kind, "in", judged.record.case.partition("[")[0])
+
+
+def _strip(
+    members: Sequence[Sequence[Judged]], by_case: Sequence[Mapping[str, Judged]], explained: Mapping[str, Together]
+) -> Strip:
+    seen = Counter(judged.record.case for of in members for judged in of)
+    case = min(seen, key=lambda case: (-seen[case], len(case), case))
+    place, example = [(n, judged) for n, of in enumerate(members) for judged in of if judged.record.case == case][-1]
+    status = min((judged.status for of in members for judged in of), key=ORDER.index)
+    marks = [Mark.BAD if of else _mark(there.get(case), status) for of, there in zip(members, by_case, strict=True)]
+    return Strip(status, example, explained.get(f"{place} {case}"), tuple(map(len, members)), tuple(marks))
+
+
+def _mark(judged: Judged | None, of: Status) -> Mark:
+    """Return what a record of the smallest case shows of a cause that its release does not have."""
+    if judged is None or judged.status is Status.INEXPRESSIBLE:
+        return Mark.SILENT
+    if isinstance(judged.record.verdict, ver.Unsupported):
+        return Mark.UNSUPPORTED
+    fine = {Status.PASSED} if of is Status.DISPUTED else {Status.PASSED, Status.DISPUTED}
+    return Mark.GOOD if judged.status in fine else Mark.OTHERWISE

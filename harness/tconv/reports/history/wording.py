@@ -1,0 +1,95 @@
+"""The words for causes by release, the same on the terminal and in Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tconv.gate.status import Status
+from tconv.investigation.history.strips import Mark
+from tconv.reports.phrases import headline, phrase, summary
+from tconv.reports.statuses import STATUSES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from packaging.version import Version
+
+    from tconv.investigation.history.bisecting import Change
+    from tconv.investigation.history.proposals import Proposal
+    from tconv.investigation.history.strips import Span, Strip
+    from tconv.records.record_file import Record
+
+_BEGINNING, _END = 60, 120
+
+
+def heading(status: Status) -> str:
+    """Return the title of the causes of a status."""
+    return STATUSES[status].heading or str(status)
+
+
+def what(strip: Strip) -> str:
+    """Return the line of a cause: of the waiver, or of what its smallest case does."""
+    judged = strip.example
+    verdict = judged.record.verdict
+    if judged.waiver is not None:
+        return f"{judged.waiver.name}: {judged.waiver.because}"
+    if strip.status is Status.DISPUTED:
+        text = phrase(verdict)
+    elif strip.explained is not None:
+        text = f"{verdict.kind} as if {strip.explained}: {phrase(verdict)}"
+    elif strip.status is Status.FAILED and verdict.kind != "wrong-shape":
+        text = summary(judged.record)
+    else:
+        # The phrase of a wrong shape already has both shapes.
+        text = headline(verdict)
+    # A runtime's message begins with where it comes from, and ends with what it says.
+    return text if len(text) <= _BEGINNING + _END else f"{text[:_BEGINNING]} ... {text[-_END:]}"
+
+
+def since(span: Span, versions: Sequence[str]) -> str:
+    """Return the first release that has a cause, and the last before it whose smallest case passes."""
+    good = "none before tells" if span.good_before is None else f"good in {versions[span.good_before]}"
+    return f"{versions[span.first]} ({good})"
+
+
+def mended(span: Span, versions: Sequence[str]) -> str:
+    """Return the first release after a cause whose smallest case passes."""
+    return "-" if span.mended is None else versions[span.mended]
+
+
+def seen(proposal: Proposal) -> str:
+    """Return the specifiers that the releases show."""
+    return " and ".join(proposal.versions) or "-"
+
+
+def evidence(proposal: Proposal) -> str:
+    """Return why a waiver's specifier should be another one, or that it fits, or that there is no evidence."""
+    if {Mark.BAD, Mark.GOOD}.isdisjoint(proposal.marks):
+        return "no release tells"
+    parts = []
+    if proposal.lacking:
+        parts.append(f"its example deviates so in {', '.join(proposal.lacking)} too")
+    if proposal.needless:
+        parts.append(f"its example passes in {', '.join(proposal.needless)}")
+    return "; ".join(parts) or "fits"
+
+
+def answer(version: Version, record: Record) -> str:
+    """Return a line for what a release did with the case of a bisection."""
+    return f"{version}  {summary(record)}"
+
+
+def changed(change: Change, of: int) -> Iterator[str]:
+    """Yield lines for where a verdict changed.
+
+    Args:
+        change: where it changed.
+        of: how many releases there are.
+    """
+    (before, old), (after, new) = change.before, change.after
+    if change.changed:
+        yield f"{before} is the last with {summary(old)}"
+        yield f"{after} is the first with {summary(new)}"
+    else:
+        yield f"{before} and {after} do the same: {summary(new)}"
+    yield f"{change.asked} of {of} releases were asked"

@@ -1,0 +1,17 @@
+"""Text and code for the cells of a table in GitHub's Markdown."""
+
+from __future__ import annotations
+
+import re
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+
+
+def escaped(text: object) -> str:
+    """Return text with Markdown's special characters escaped, in one line for the cell of a table."""
+    return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def code(text: object) -> str:
+    """Return text as code in the cell of a table: a bar would end the cell, and a backtick the code."""
+    return "`" + " ".join(str(text).split()).replace("`", "'").replace("|", "\\|") + "`"
