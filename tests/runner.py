@@ -61,6 +61,13 @@ def stride(run: dict[str, object]) -> int:
     return next((a.ints[0] for a in node.attribute if a.name == "strides"), 1)
 
 
+def confirmation(how: str, options: dict[str, str] | None) -> dict[str, object]:
+    """Return what a hello says of the options that it was asked for; a deaf runner ignores them."""
+    if options is None or how == "deaf":
+        return {}
+    return {"refused": "threads must be a number"} if options.get("threads") == "many" else {"options": options}
+
+
 def main() -> None:
     """Speak the protocol until the end of input."""
     how = sys.argv[1]
@@ -70,8 +77,8 @@ def main() -> None:
             if how == "mute":
                 return
             hello = {"name": "runner", "version": "1", "dialect": "onnx/ConvTranspose-22"}
-            reply = {} if how == "rude" else hello
-        elif how != "right" and stride(message["run"]) == 7:
+            reply = {} if how == "rude" else hello | confirmation(how, message["hello"].get("options"))
+        elif how not in {"right", "deaf"} and stride(message["run"]) == 7:
             misbehave(how, message["run"])
             continue
         else:

@@ -194,7 +194,10 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("show", "small/plain", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
         (("coverage", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
         (("show",), "tconv: Missing argument 'CASE'; see 'tconv show --help'"),
-        (("gate",), "tconv: RECORDS must be given, and no --backend; or --prove-waivers, which runs the examples"),
+        (
+            ("gate",),
+            "tconv: RECORDS must be given, and no --backend or --option; or --prove-waivers, which runs the examples",
+        ),
         (("report",), "tconv: Missing argument 'RECORDS...'; see 'tconv report --help'"),
         (("resolve", "--spatial", "3"), "tconv: Missing option '--kernel'; see 'tconv resolve --help'"),
         (

@@ -15,7 +15,7 @@ from small_corpus import NAMES, TIMEOUT, written
 from tconv.backends import create
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
-from tconv.errors import BackendMissing
+from tconv.errors import BackendMissing, OptionError
 from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.execution.run import RunSettings, run
@@ -62,10 +62,12 @@ def command(how: str) -> str:
     return f"exec:{shlex.join([sys.executable, str(RUNNER), how])}"
 
 
-def recorded(how: str, folder: Path) -> Run:
+def recorded(how: str, folder: Path, **options: str) -> Run:
     """Run the small corpus on a runner and return its records."""
     selection = Selection(Corpus.load(written(folder)))
-    return read(run(selection, RunSettings(command(how), None, 1, TIMEOUT, folder / "out"), lambda *_: None))
+    return read(
+        run(selection, RunSettings(command(how), None, 1, TIMEOUT, folder / "out", options=options), lambda *_: None)
+    )
 
 
 def verdicts(recorded_run: Run) -> dict[str, ver.Verdict]:
@@ -118,6 +120,15 @@ def test_a_runner_that_stalls_is_timed_out(tmp_path: Path) -> None:
     others = verdicts(recorded("stalls", tmp_path))
     assert others.pop("trouble") == ver.TimedOut(TIMEOUT)
     assert {verdict.kind for verdict in others.values()} == {"agreed"}
+
+
+def test_a_runner_confirms_the_options_of_its_hello(tmp_path: Path) -> None:
+    """What it confirms it is asked; it may refuse a value, and what it says nothing of does not run."""
+    assert recorded("right", tmp_path, threads="2").header.backend.options == {"threads": "2"}
+    with pytest.raises(OptionError, match=r"must confirm .*threads.* \(got: threads must be a number\)"):
+        create(command("right"), {"threads": "many"})
+    with pytest.raises(OptionError, match=r"\(got: options null\)"):
+        create(command("deaf"), {"threads": "2"})
 
 
 @pytest.mark.parametrize(

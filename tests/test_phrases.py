@@ -93,4 +93,4 @@ def test_the_command_that_asks_again_is_quoted_for_the_shell() -> None:
     words = ["tconv", "run", "a/b[s=1]", "--backend", "my backend", "--dialect", "onnx/ConvTranspose-22"]
     assert shlex.split(reproduce(record)) == words
     words[4] = "exec:run me"
-    assert shlex.split(reproduce(record, "exec:run me", "my cases")) == [*words, "--cases", "my cases"]
+    assert shlex.split(reproduce(record, ("--backend", "exec:run me"), "my cases")) == [*words, "--cases", "my cases"]

@@ -11,13 +11,13 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import ml_dtypes
 import numpy as np
 
 from tconv import conv_transpose
-from tconv.backends import BackendInfo, Broke, Outcome, Produced, Refused, Unsupported
+from tconv.backends import BackendInfo, Broke, Option, Outcome, Produced, Refused, Unsupported
 from tconv.errors import Invalid, UsageError
 from tconv.execution import worker
 from tconv.execution.position import Position
@@ -129,6 +129,22 @@ class PadsSwappedAndMore(PadsSwapped):
                 return Produced(super().run(call, arrays).array + 1)  # type: ignore[union-attr] # it is valid
             case _:
                 return super().run(call, arrays)
+
+
+class PadsAsChosen(PadsSwapped):
+    """The padding of the end at the beginning, where its option says so."""
+
+    OPTIONS: ClassVar = (
+        Option("pads", "where pads are put", "in-place", ("in-place", "swapped")),
+        Option("threads", "how many", "1", range(1, 9)),
+    )
+
+    def __init__(self, pads: str = "in-place", threads: str = "1") -> None:
+        self._swaps, self._threads = pads == "swapped", threads
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Swap, where that was chosen."""
+        return super().understood(attributes) if self._swaps else Right.understood(self, attributes)
 
 
 class GroupsReversed(Right):

@@ -28,6 +28,10 @@ class DialectError(UsageError):
     """A backend was asked to speak a dialect that it does not speak."""
 
 
+class OptionError(UsageError):
+    """A backend was given an option that it does not have, or a value that the option may not have."""
+
+
 class FileError(TconvError):
     """Something is wrong at a place in a file.
 

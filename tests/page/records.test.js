@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CaseRecord, findRecord, selectRecords } from "../../harness/tconv/reports/page/records.js";
 
-const RUNS = ["acme", "zeta"].map((key) => ({ key, name: key, backend: key, dialect: "onnx", cases: "" }));
+const RUNS = ["acme", "zeta"].map((key) => ({ key, name: key, backend: key, options: [], dialect: "onnx", cases: "" }));
 const ROWS = [
   [0, "b/x[n=2]", 1, 0, "exact", 0.5, {}, 1],
   [0, "a/x[n=1]", 1, 0, "exact", null, {}, 0],

@@ -6,10 +6,12 @@ import sys
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from tconv.backends.options import Option, checked
 from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
-from tconv.errors import BackendMissing, nearest
+from tconv.errors import BackendMissing, OptionError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +27,7 @@ __all__ = [
     "Broke",
     "Died",
     "KeepsCompany",
+    "Option",
     "Outcome",
     "Produced",
     "Refused",
@@ -62,7 +65,11 @@ class BackendInfo:
 
 
 class Backend(Protocol):
-    """A runtime. It lives in a worker process of its own, so it may die, hang and print."""
+    """A runtime. It lives in a worker process of its own, so it may die, hang and print.
+
+    Where its class has the attribute `OPTIONS`, some `Option`s, those that a user gives are keyword arguments of its
+    constructor.
+    """
 
     def info(self) -> BackendInfo:
         """Return what the backend is."""
@@ -103,19 +110,25 @@ def names() -> list[str]:
     return sorted(entry.name for entry in entry_points(group=GROUP))
 
 
-def create(spec: str) -> Backend:
+def create(spec: str, options: Mapping[str, str] = MappingProxyType({})) -> Backend:
     """Return the backend of an installed name, of `package.module:attribute`, or of `exec:COMMAND LINE`.
+
+    Args:
+        spec: how the user names it.
+        options: values of its options by their names; the others have their defaults.
 
     Raises:
         BackendMissing: there is no such backend, or its runtime is not installed.
+        OptionError: it does not have an option, or the option may not have the value.
     """
     if spec.startswith("exec:"):
         from tconv.backends.exec import Exec  # noqa: PLC0415 - a backend is loaded where it is used
 
-        return Exec(spec.removeprefix("exec:"))
+        return Exec(spec.removeprefix("exec:"), options)
     try:
-        backend: Backend = _factory(spec)()
-    except BackendMissing:
+        factory = _factory(spec)
+        backend: Backend = factory(**checked(options_of(factory), options, spec))
+    except (BackendMissing, OptionError):
         raise
     except ImportError as error:
         raise BackendMissing(
@@ -124,6 +137,12 @@ def create(spec: str) -> Backend:
     except Exception as error:  # a backend may raise anything
         raise BackendMissing(f"backend {spec!r} must start (got {type(error).__name__}: {error})") from error
     return backend
+
+
+def options_of(backend: object) -> Sequence[Option]:
+    """Return the options that a backend, or its class, has; none where it says nothing of options."""
+    options: Sequence[Option] = getattr(backend, "OPTIONS", ())
+    return options
 
 
 def _remedy(spec: str) -> str:

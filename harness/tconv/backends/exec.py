@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -25,7 +26,7 @@ from tconv.backends.onnx_model import build
 from tconv.backends.outcome import Broke, Died, Produced, Refused, Unsupported
 from tconv.backends.process_end import ending, last_words
 from tconv.dialects import DIALECTS
-from tconv.errors import BackendMissing
+from tconv.errors import BackendMissing, OptionError, one_line
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -50,12 +51,15 @@ class Exec:
 
     Args:
         command: a command line, split as a POSIX shell splits it and never given to one.
+        options: what the hello asks for, by name; the child has to confirm it.
 
     Raises:
         BackendMissing: the command cannot be started, or does not say hello.
+        OptionError: the child refuses the options, or does not confirm them.
     """
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, options: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._options = dict(options)
         try:
             self._command = shlex.split(command)
         except ValueError as error:
@@ -71,7 +75,7 @@ class Exec:
         self._buffer = b""
         try:
             self._info = self._start()
-        except BackendMissing:
+        except (BackendMissing, OptionError):
             shutil.rmtree(self._files, ignore_errors=True)
             raise
 
@@ -102,12 +106,19 @@ class Exec:
                 raise BackendMissing(f"backend must start (got {self._command[0]!r}: {error.strerror})") from None
         self._buffer = b""
         try:
-            self._send({"hello": {"protocol": _PROTOCOL}})
+            asked = {"options": self._options} if self._options else {}
+            self._send({"hello": {"protocol": _PROTOCOL} | asked})
             hello = self._receive(_HELLO_SECONDS)
         except (BrokenPipeError, EOFError, _Unusable) as error:
             reason = last_words(self._errors).rpartition("\n")[2] or str(error) or "it ended"
             self._end()
             raise BackendMissing(f"backend {self._command[0]!r} must say hello (got: {reason})") from None
+        if self._options and hello.get("options") != self._options:
+            self._end()
+            got = hello.get("refused") or f"options {json.dumps(hello.get('options'))}"
+            raise OptionError(
+                f"{self._command[0]!r} must confirm {json.dumps(self._options)} (got: {one_line(str(got))})"
+            )
         return self._backend_info(hello)
 
     def _backend_info(self, hello: dict[str, Any]) -> BackendInfo:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
-
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
+from typing import TYPE_CHECKING, ClassVar
 
 import jax
 import numpy as np
 from jax import lax
 
-from tconv.backends import BackendInfo
+from tconv.backends import BackendInfo, Option
+from tconv.backends.options import settled
 from tconv.backends.outcome import Produced, Refused
 from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of
 from tconv.cases.layouts import to_iox, to_ncx
@@ -28,9 +26,16 @@ if TYPE_CHECKING:
 
 
 class Jax:
-    """jax on the CPU, in the precision of the operands."""
+    """jax, by default on the CPU, in the precision of the operands.
 
-    def __init__(self) -> None:
+    Args:
+        given: values of `OPTIONS`.
+    """
+
+    OPTIONS: ClassVar = (Option("platform", "where it computes", "cpu", ("cpu", "cuda", "rocm", "tpu", "METAL")),)
+
+    def __init__(self, **given: str) -> None:
+        jax.config.update("jax_platforms", settled(self.OPTIONS, given)["platform"])
         jax.config.update("jax_enable_x64", val=True)
 
     def info(self) -> BackendInfo:

@@ -1,14 +1,15 @@
-"""ONNX Runtime on its CPU execution provider, speaking ONNX."""
+"""ONNX Runtime, by default on its CPU execution provider, speaking ONNX."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-from tconv.backends import BackendInfo
+from tconv.backends import BackendInfo, Option
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build, build_together, fed_together, prefix
+from tconv.backends.options import settled
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
@@ -19,15 +20,40 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _FATAL = 4
+_CPU = "CPUExecutionProvider"
+_LEVELS = {name.removeprefix("ORT_").lower(): level for name, level in ort.GraphOptimizationLevel.__members__.items()}
+# Nodes that another provider does not take must not be answered by the CPU in its name.
+_NO_FALLBACK = "session.disable_cpu_ep_fallback"
+_FELL_BACK = "assigned to the default CPU EP"
 _REFUSALS = (state.InvalidGraph, state.InvalidArgument, state.InvalidProtobuf, state.Fail)
 
 
 class OnnxRuntime:
-    """One session for each call, with the default optimisations, on one thread."""
+    """One session for each call, with the default optimisations, on one thread.
 
-    def __init__(self) -> None:
+    Args:
+        given: values of `OPTIONS`.
+    """
+
+    OPTIONS: ClassVar = (
+        Option(
+            "provider",
+            "the execution provider; another than the CPU's computes every node, or the call is unsupported",
+            _CPU,
+            tuple(ort.get_available_providers()),
+        ),
+        Option("graph_optimization_level", "how far graphs are optimised", "enable_all", tuple(_LEVELS)),
+        Option("intra_op_num_threads", "threads of an operator", "1", range(1, 1025)),
+    )
+
+    def __init__(self, **given: str) -> None:
+        chosen = settled(self.OPTIONS, given)
+        self._provider = chosen["provider"]
         self._options = ort.SessionOptions()
-        self._options.intra_op_num_threads = 1
+        self._options.graph_optimization_level = _LEVELS[chosen["graph_optimization_level"]]
+        self._options.intra_op_num_threads = int(chosen["intra_op_num_threads"])
+        if self._provider != _CPU:
+            self._options.add_session_config_entry(_NO_FALLBACK, "1")
         self._options.inter_op_num_threads = 1
         # Refusals come as exceptions; logged as well, they would fill the worker's log.
         self._options.log_severity_level = _FATAL
@@ -39,9 +65,9 @@ class OnnxRuntime:
             ort.__version__,
             ONNX_DIALECT_NAMES,
             {
-                "provider": "CPUExecutionProvider",
+                "provider": self._provider,
                 "build": ort.get_build_info(),
-                "intra_op_num_threads": "1",
+                "intra_op_num_threads": str(self._options.intra_op_num_threads),
                 "graph_optimization_level": self._options.graph_optimization_level.name,
             },
         )
@@ -50,12 +76,10 @@ class OnnxRuntime:
         """Build the model, load it, run it. The runtime may call it invalid at load or at run: both are refusals."""
         model = build(call, arrays).SerializeToString()
         try:
-            session = ort.InferenceSession(model, self._options, providers=["CPUExecutionProvider"])
+            session = ort.InferenceSession(model, self._options, providers=[self._provider])
             return Produced(session.run(None, call.feeds(arrays))[0])
-        except state.NotImplemented as error:
-            return Unsupported(_first_line(error))
-        except _REFUSALS as error:
-            return Refused(_first_line(error))
+        except (state.NotImplemented, *_REFUSALS) as error:
+            return _refusal(error)
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything
             return Broke(f"{type(error).__name__}: {_first_line(error)}")
 
@@ -66,13 +90,20 @@ class OnnxRuntime:
         model = build_together(calls, arrays).SerializeToString()
         outputs = [f"{prefix(place)}Y" for place in range(len(calls))]
         try:
-            session = ort.InferenceSession(model, self._options, providers=["CPUExecutionProvider"])
+            session = ort.InferenceSession(model, self._options, providers=[self._provider])
             return [Produced(array) for array in session.run(outputs, fed_together(calls, arrays))]
         except (state.NotImplemented, *_REFUSALS) as error:
-            message = _first_line(error)
-            outcome = Unsupported(message) if isinstance(error, state.NotImplemented) else Refused(message)
+            outcome = _refusal(error)
+        message = outcome.reason if isinstance(outcome, Unsupported) else outcome.message
         named = {place for place in range(len(calls)) if prefix(place) in message}
         return [outcome if place in named else None for place in range(len(calls))] if named else outcome
+
+
+def _refusal(error: Exception) -> Unsupported | Refused:
+    """Return what an exception of the runtime says: that the call is not implemented, or that it is invalid."""
+    message = _first_line(error)
+    not_implemented = isinstance(error, state.NotImplemented) or _FELL_BACK in message
+    return Unsupported(message) if not_implemented else Refused(message)
 
 
 def _first_line(error: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -10,7 +9,8 @@ import numpy as np
 import openvino as ov
 from openvino import opset1
 
-from tconv.backends import BackendInfo, onednn_isa
+from tconv.backends import BackendInfo
+from tconv.backends.openvino_device import Device, simd, version
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 from tconv.cases.layouts import inverse, permutation
 from tconv.vocabulary import DataFormat, DType, FilterFormat
@@ -28,19 +28,23 @@ _GROUPED = "openvino/GroupConvolutionBackpropData-1"
 _ELEMENT_TYPES = {DType.F32: ov.Type.f32, DType.F16: ov.Type.f16, DType.BF16: ov.Type.bf16, DType.F64: ov.Type.f64}
 _NOT_IMPLEMENTED = ("Unsupported operation of type", "CPU plug-in doesn't support")
 _REPETITIONS = 8
-# By default f32 models are computed in bf16 on processors that have it.
-_SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
 
 
 class OpenVino:
-    """A model of one operation, with Transpose and Reshape for layouts that the operation does not have."""
+    """A model of one operation, with Transpose and Reshape for layouts that the operation does not have.
 
-    def __init__(self) -> None:
-        self._core = ov.Core()
+    Args:
+        given: values of `OPTIONS`.
+    """
+
+    OPTIONS = Device.OPTIONS
+
+    def __init__(self, **given: str) -> None:
+        self._device = Device(**given)
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""
-        return BackendInfo("openvino", version(), (_PLAIN, _GROUPED), environment(self._core), simd=simd())
+        return BackendInfo("openvino", version(), (_PLAIN, _GROUPED), self._device.environment, simd=simd())
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Build the model, compile it, infer. An exception while building or compiling is a refusal."""
@@ -57,7 +61,7 @@ class OpenVino:
             model = ov.Model([result], parameters, "tconv")
         except RuntimeError as error:
             return Refused(one_line(error))
-        return outcome(self._core, model, call, arrays)
+        return outcome(self._device, model, call, arrays)
 
     def run_together(
         self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
@@ -73,34 +77,13 @@ class OpenVino:
             results.append(result)
             parameters += more
         fed = [array for call, operands in zip(calls, arrays, strict=True) for array in call.feeds(operands).values()]
-        return outcomes(self._core, ov.Model(results, parameters, "tconv"), fed)
+        return outcomes(self._device, ov.Model(results, parameters, "tconv"), fed)
 
 
-def version() -> str:
-    """Return the version without the build."""
-    return str(ov.__version__).partition("-")[0]
-
-
-def simd() -> tuple[str, ...] | None:
-    """Return the vector extensions to which the oneDNN inside OpenVINO is limited; None for no limit.
-
-    It reads the variables of oneDNN (seen in 2026.4.1 with ONEDNN_VERBOSE=all), and OpenVINO does not tell the result.
-    """
-    return onednn_isa.limit(os.environ)
-
-
-def environment(core: ov.Core) -> dict[str, str]:
-    """Return what a result may depend on: the device, its precision, threads."""
-    device = str(core.get_property("CPU", "FULL_DEVICE_NAME"))
-    return {"device": device, "build": str(ov.__version__)} | {
-        name.lower(): str(value) for name, value in _SETTINGS.items()
-    }
-
-
-def outcome(core: ov.Core, model: ov.Model, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-    """Compile a call's model for the CPU, infer, and return what came of it."""
+def outcome(device: Device, model: ov.Model, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+    """Compile a call's model for the device, infer, and return what came of it."""
     try:
-        compiled = core.compile_model(model, "CPU", _SETTINGS)
+        compiled = device.compiled(model)
     except RuntimeError as error:
         message = one_line(error)
         return (Unsupported if any(words in message for words in _NOT_IMPLEMENTED) else Refused)(message)
@@ -111,10 +94,10 @@ def outcome(core: ov.Core, model: ov.Model, call: Call, arrays: Mapping[str, Arr
         return Broke(one_line(error)) if _has_sizes(call) else Refused(one_line(error))
 
 
-def outcomes(core: ov.Core, model: ov.Model, fed: Sequence[Array]) -> Sequence[Outcome] | Outcome:
+def outcomes(device: Device, model: ov.Model, fed: Sequence[Array]) -> Sequence[Outcome] | Outcome:
     """Compile a model of several calls, infer, and return the outcome of each; what goes wrong is an outcome of all."""
     try:
-        compiled = core.compile_model(model, "CPU", _SETTINGS)
+        compiled = device.compiled(model)
     except RuntimeError as error:
         return Refused(one_line(error))
     try:

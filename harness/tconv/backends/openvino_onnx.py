@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import openvino as ov
-
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build, build_together, fed_together
-from tconv.backends.openvino import environment, one_line, outcome, outcomes, simd, version
+from tconv.backends.openvino import one_line, outcome, outcomes
+from tconv.backends.openvino_device import Device, simd, version
 from tconv.backends.outcome import Refused
 
 if TYPE_CHECKING:
@@ -22,14 +21,20 @@ _REPETITIONS = 64
 
 
 class OpenVinoOnnx:
-    """The ONNX frontend, then the CPU plugin in the precision of the model."""
+    """The ONNX frontend, then a plugin, by default the CPU's in the precision of the model.
 
-    def __init__(self) -> None:
-        self._core = ov.Core()
+    Args:
+        given: values of `OPTIONS`.
+    """
+
+    OPTIONS = Device.OPTIONS
+
+    def __init__(self, **given: str) -> None:
+        self._device = Device(**given)
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""
-        return BackendInfo("openvino-onnx", version(), ONNX_DIALECT_NAMES, environment(self._core), simd=simd())
+        return BackendInfo("openvino-onnx", version(), ONNX_DIALECT_NAMES, self._device.environment, simd=simd())
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Read the model, compile it, infer."""
@@ -47,17 +52,17 @@ class OpenVinoOnnx:
         """Read one model of all calls, compile it, infer."""
         model = build_together(calls, arrays).SerializeToString()
         try:
-            ov_model = self._core.read_model(model, b"")
+            ov_model = self._device.core.read_model(model, b"")
         except RuntimeError as error:
             return Refused(one_line(error))
-        return outcomes(self._core, ov_model, list(fed_together(calls, arrays).values()))
+        return outcomes(self._device, ov_model, list(fed_together(calls, arrays).values()))
 
     def _run(self, model: bytes, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         try:
-            ov_model = self._core.read_model(model, b"")
+            ov_model = self._device.core.read_model(model, b"")
         except RuntimeError as error:
             return Refused(one_line(error))
-        return outcome(self._core, ov_model, call, arrays)
+        return outcome(self._device, ov_model, call, arrays)
 
 
 def _is_beyond_memory(call: Call) -> bool:

@@ -7,14 +7,15 @@ differ from side to side, runs without them: the output is cropped, the bias is 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import ml_dtypes
 import numpy as np
 import torch
 from torch.nn import functional
 
-from tconv.backends import BackendInfo
+from tconv.backends import BackendInfo, Option
+from tconv.backends.options import settled
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of, own_padding
 from tconv.cases.layouts import permutation
@@ -29,14 +30,54 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Array
 
+
+def _devices() -> tuple[str, ...]:
+    """Return the devices that torch has here."""
+    cuda = tuple(f"cuda:{index}" for index in range(torch.cuda.device_count()))
+    return ("cpu", *(("cuda",) if cuda else ()), *cuda, *(("mps",) if torch.backends.mps.is_available() else ()))
+
+
 _OPERATORS = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
 
 
-class Torch:
-    """torch on the CPU, on one thread."""
+_SWITCH = ("off", "on")
+_OF_CUDA = (
+    Option("tf32", "whether cuDNN may round f32 operands to TF32, which is torch's default", "on", _SWITCH),
+    Option("cudnn", "whether cuDNN is used", "on", _SWITCH),
+    Option("cudnn_benchmark", "whether cuDNN measures which algorithm is the fastest", "off", _SWITCH),
+    Option("cudnn_deterministic", "whether cuDNN takes deterministic algorithms alone", "off", _SWITCH),
+)
 
-    def __init__(self) -> None:
-        torch.set_num_threads(1)
+
+class Torch:
+    """torch, by default on the CPU, on one thread.
+
+    Args:
+        given: values of `OPTIONS`; those of cuDNN are there where torch has a CUDA device.
+    """
+
+    OPTIONS: ClassVar = (
+        Option("device", "where it computes", "cpu", _devices()),
+        Option("threads", "threads of an operator on the CPU", "1", range(1, 1025)),
+        Option("mkldnn", "whether oneDNN is used on the CPU", "on", _SWITCH),
+        Option(
+            "mkldnn_fp32_precision", "what oneDNN may round f32 operands to", "none", ("none", "ieee", "tf32", "bf16")
+        ),
+        *(_OF_CUDA if torch.cuda.is_available() else ()),
+    )
+
+    def __init__(self, **given: str) -> None:
+        chosen = settled(self.OPTIONS, given)
+        self._device = torch.device(chosen["device"])
+        self._chosen = chosen
+        torch.set_num_threads(int(chosen["threads"]))
+        torch.backends.mkldnn.set_flags(_enabled=chosen["mkldnn"] == "on")
+        torch.backends.mkldnn.conv.fp32_precision = chosen["mkldnn_fp32_precision"]
+        if torch.cuda.is_available():
+            torch.backends.cudnn.allow_tf32 = chosen["tf32"] == "on"
+            torch.backends.cudnn.enabled = chosen["cudnn"] == "on"
+            torch.backends.cudnn.benchmark = chosen["cudnn_benchmark"] == "on"
+            torch.backends.cudnn.deterministic = chosen["cudnn_deterministic"] == "on"
 
     def info(self) -> BackendInfo:
         """Return the version and the backends that torch was built with."""
@@ -45,8 +86,7 @@ class Torch:
             torch.__version__,
             ALL_DIALECT_NAMES,
             {
-                "threads": "1",
-                "mkldnn": str(torch.backends.mkldnn.is_available()),
+                **self._chosen,
                 "cpu": torch.backends.cpu.get_cpu_capability(),
                 "padding": "torch's own, and its output_padding and bias; an answer marked 'cropped' is without them",
             },
@@ -62,9 +102,9 @@ class Torch:
             return geometry
         if call.rank not in _OPERATORS:
             return Unsupported(f"torch has no conv_transpose for {call.rank} spatial axes")
-        x = _tensor(arrays["x"]).permute(permutation(call.rank, call.data_format))
-        w = _iox(_tensor(arrays["w"]), call)
-        b = _tensor(arrays["b"]) if "b" in arrays else None
+        tensors = {role: _tensor(array).to(self._device) for role, array in arrays.items()}
+        x = tensors["x"].permute(permutation(call.rank, call.data_format))
+        w, b = _iox(tensors["w"], call), tensors.get("b")
         run = partial(_OPERATORS[call.rank], x, w, stride=geometry.strides, dilation=geometry.dilations)
         added = own_padding(geometry)
         try:
@@ -89,7 +129,7 @@ def _tensor(array: Array) -> torch.Tensor:
 
 
 def _array(tensor: torch.Tensor) -> Array:
-    tensor = tensor.contiguous()
+    tensor = tensor.cpu().contiguous()
     if tensor.dtype is torch.bfloat16:
         bits: Array = tensor.view(torch.int16).numpy()
         return bits.view(ml_dtypes.bfloat16)

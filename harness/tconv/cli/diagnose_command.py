@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.command(name="diagnose")
 @click.argument("case_id", metavar="CASE")
 @click.option("--backend", default="onnxruntime", show_default=True, help="Whom to judge.")
+@options.backend_options()
 @click.option(
     "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="The dialect to speak."
 )
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 @click.option(
     "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
 )
-def command(case_id: str, backend: str, dialect_name: str, cases: Path | None, timeout: float) -> int:
+def command(
+    case_id: str, backend: str, option: dict[str, str], dialect_name: str, cases: Path | None, timeout: float
+) -> int:
     """Run CASE, and tell which misreading explains what a backend does.
 
     Each case is asked three times. Where several misreadings explain it, further cases of tconv's own corpus are run
@@ -37,7 +40,7 @@ def command(case_id: str, backend: str, dialect_name: str, cases: Path | None, t
     """
     dialect = dialect_named(dialect_name)
     case = Corpus.load(cases).case(case_id)
-    reasoning = separate(case, Corpus.load().cases("gate"), dialect, backend, timeout)
+    reasoning = separate(case, Corpus.load().cases("gate"), dialect, backend, timeout, options=option)
     _print(reasoning, {misreading.name: misreading.says for misreading in misreadings_of(dialect)})
     kind = reasoning.record.verdict.kind
     return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1)

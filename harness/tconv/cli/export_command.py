@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ _DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--issue", is_flag=True, help="Run CASE on a backend, and print a bug report in Markdown.")
 @click.option("--backend", default=None, help="Whom repro.py asks, or with --issue the report is about.")
+@options.backend_options()
 @click.option(
     "--dialect",
     "dialect_name",
@@ -50,6 +52,7 @@ def command(
     case_id: str,
     folder: Path | None,
     backend: str | None,
+    option: dict[str, str],
     dialect_name: str | None,
     timeout: float,
     cases: Path | None,
@@ -60,6 +63,8 @@ def command(
 
     With --issue there is no DIR: CASE is run on the backend. Exits with 1 where there is nothing to report.
     """
+    if option and not issue:
+        raise UsageError("--option must be beside --issue, which runs a backend")
     if issue and backend is None:
         raise UsageError("--issue must come with --backend (got it alone)")
     if issue == (folder is not None):
@@ -68,33 +73,31 @@ def command(
     case = Corpus.load(cases).case(case_id)
     if folder is None:
         assert backend is not None  # noqa: S101 - it comes with --issue
-        return _report(case, backend, dialect, timeout, str(cases or ""))
+        return _report(case, Assignment(backend, dialect, None, "", options=option), timeout, str(cases or ""))
     whom = backend or DEFAULT
     dialect = dialect or dialect_named(FIRST_DIALECT.get(whom, _DEFAULT_DIALECT))
     click.echo(f"case {export(case, dialect, folder, whom)}")
     return 0
 
 
-def _report(case: Case, backend: str, spoken: Dialect | None, timeout: float, cases: str) -> int:
+def _report(case: Case, assignment: Assignment, timeout: float, cases: str) -> int:
     """Run a case on a backend and print the report, or that there is none."""
-    record, header, dialect, actual = _run(case, backend, spoken, timeout)
+    record, header, dialect, actual = _run(case, assignment, timeout)
     # A case that the dialect cannot express raises an error here.
     problem = expressed(case, dialect)
     if isinstance(record.verdict, ver.Agreed | ver.Disputed):
         verdict = headline(record.verdict)
-        click.echo(f"nothing to report: {header.name} {header.version} in {case.id}: {verdict}", err=True)
+        click.echo(f"nothing to report: {header.title} in {case.id}: {verdict}", err=True)
         return 1
     click.echo(report(problem, record, header, actual, cases))
     return 0
 
 
-def _run(
-    case: Case, backend: str, spoken: Dialect | None, timeout: float
-) -> tuple[Record, BackendHeader, Dialect, Array | None]:
+def _run(case: Case, assignment: Assignment, timeout: float) -> tuple[Record, BackendHeader, Dialect, Array | None]:
     """Run a case on a backend; return record, header and dialect, and the output in NCX where it is wrong."""
     with (
         tempfile.TemporaryDirectory(prefix="tconv-export-") as folder,
-        Pool(Assignment(backend, spoken, folder, ""), 1, timeout) as pool,
+        Pool(replace(assignment, folder=folder), 1, timeout) as pool,
     ):
         record = pool.record(case)
         return record, pool.backend, pool.dialect, artifacts.array(Path(folder), record.artifact, "actual")

@@ -50,8 +50,10 @@ FILE = "findings.yaml"
 
 @click.command(name="fuzz")
 @click.option("--backend", default="onnxruntime", show_default=True, help="Whom to ask.")
+@options.backend_options()
 @click.option("--dialect", "dialect_name", default=None, help="The dialect to speak; default: the backend's first.")
 @click.option("--against", default=None, metavar="BACKEND", help="Ask this one too, and tell where the two differ.")
+@options.backend_options("--against-option", "--against")
 @click.option(
     "--against-dialect",
     "against_dialect_name",
@@ -81,8 +83,10 @@ FILE = "findings.yaml"
 @options.output
 def command(
     backend: str,
+    option: dict[str, str],
     dialect_name: str | None,
     against: str | None,
+    against_option: dict[str, str],
     against_dialect_name: str | None,
     seconds: float | None,
     examples: int | None,
@@ -101,24 +105,24 @@ def command(
     """
     if seconds is None and examples is None:
         seconds = _SECONDS
-    if against is None and against_dialect_name is not None:
-        raise UsageError("--against-dialect must be beside --against")
-    named = [(backend, dialect_name), *([] if against is None else [(against, against_dialect_name)])]
+    if against is None and (against_dialect_name is not None or against_option):
+        raise UsageError("--against-dialect and --against-option must be beside --against")
+    named = [(backend, dialect_name, option)]
+    if against is not None:
+        named.append((against, against_dialect_name, against_option))
     if against is not None and waivers not in {None, "none"}:
         raise UsageError("--waivers must be 'none' beside --against, or left out: each backend has a file of its own")
     # An unusable folder is reported before the run, which may take an hour.
     with writing(output, "folder"):
         output.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        targets = [stack.enter_context(_target(spec, name, waivers, jobs, timeout)) for spec, name in named]
+        targets = [stack.enter_context(_target(*words, waivers, jobs, timeout)) for words in named]
         dialect, look = targets[0].dialect, _look(targets)
         clock = _Clock(" and ".join(target.pool.backend.name for target in targets), seconds)
         deviations = fuzzing.fuzz(islice(drawn(seed, dialect, broken=faults), examples), look, clock)
         familiar = _familiar(targets[0]) if deviations and against is None else {}
         findings = fuzzing.findings(deviations, dialect, look, familiar, _shrinking)
-        title = "  against  ".join(
-            f"{target.pool.backend.name} {target.pool.backend.version}  {target.dialect.name}" for target in targets
-        )
+        title = "  against  ".join(f"{target.pool.backend.title}  {target.dialect.name}" for target in targets)
     return _report(targets, findings, len(deviations), f"{title}  seed {seed}  {clock.ran:,} cases", output)
 
 
@@ -134,7 +138,7 @@ def _report(targets: list[_Target], findings: list[Finding], count: int, title: 
     cases = "1 case" if count == 1 else f"{count:,} cases"
     out.print(f"{cases} {'failed' if len(targets) == 1 else 'differ'}; kept in {path}:", markup=False)
     for target in targets:
-        words = ["tconv", "run", "--cases", str(path), "--backend", target.spec, "--dialect", target.dialect.name]
+        words = ["tconv", "run", "--cases", str(path), *target.pool.backend.arguments, "--dialect", target.dialect.name]
         out.print(shlex.join(words), markup=False, soft_wrap=True)
     return 1
 
@@ -149,7 +153,6 @@ _NOTHING = {
 class _Target:
     """A backend, its dialect and its waivers."""
 
-    spec: str
     pool: Pool
     dialect: Dialect
     waivers: WaiverFile | None
@@ -167,12 +170,14 @@ class _Target:
 
 
 @contextmanager
-def _target(spec: str, dialect_name: str | None, option: str | None, jobs: int, timeout: float) -> Iterator[_Target]:
-    waivers = chosen(option, spec)
-    with Pool(Assignment(spec, options.dialect(dialect_name), None, "", together=WORTHWHILE), jobs, timeout) as pool:
+def _target(
+    spec: str, dialect_name: str | None, given: dict[str, str], waiver_file: str | None, jobs: int, timeout: float
+) -> Iterator[_Target]:
+    waivers, dialect = chosen(waiver_file, spec), options.dialect(dialect_name)
+    with Pool(Assignment(spec, dialect, None, "", together=WORTHWHILE, options=given), jobs, timeout) as pool:
         if ":" in spec:
-            waivers = chosen(option, pool.backend.name)
-        yield _Target(spec, pool, pool.dialect, waivers)
+            waivers = chosen(waiver_file, pool.backend.name)
+        yield _Target(pool, pool.dialect, waivers)
 
 
 def _look(targets: list[_Target]) -> Callable[[Sequence[Case]], list[Deviation]]:

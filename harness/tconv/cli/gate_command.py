@@ -11,7 +11,7 @@ import click
 from tconv.backends import names
 from tconv.cli import options
 from tconv.corpus import Corpus
-from tconv.errors import BackendLost, BackendMissing, UsageError, writing
+from tconv.errors import BackendLost, BackendMissing, OptionError, UsageError, writing
 from tconv.gate.assessment import assessed_files
 from tconv.gate.proof import Prover, Standing
 from tconv.gate.waivers import OPEN, chosen, load
@@ -50,6 +50,7 @@ _WIDTH = max(map(len, Standing))
     multiple=True,
     help="With --prove-waivers: whose waivers; default: the backend of --waivers, or all that are there.",
 )
+@options.backend_options()
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0.05),
@@ -64,6 +65,7 @@ def command(
     junit_file: Path | None,
     proposal: Path | None,
     backends: tuple[str, ...],
+    option: dict[str, str],
     timeout: float,
     *,
     strict: bool,
@@ -80,9 +82,11 @@ def command(
         if records or junit_file or strict or proposal:
             must = "--prove-waivers must go without RECORDS, --junit, --strict and --propose-waivers"
             raise UsageError(f"{must}, which are for records")
-        return _prove(backends, cases, waivers, timeout)
-    if not records or backends:
-        raise UsageError("RECORDS must be given, and no --backend; or --prove-waivers, which runs the examples")
+        return _prove(backends, option, cases, waivers, timeout)
+    if not records or backends or option:
+        raise UsageError(
+            "RECORDS must be given, and no --backend or --option; or --prove-waivers, which runs the examples"
+        )
     assessments, _ = assessed_files(records, cases, waivers, strict=strict)
     if junit_file is not None:
         junit.write(assessments, junit_file)
@@ -101,14 +105,16 @@ def _propose(assessments: list[Assessment], path: Path) -> None:
     click.echo(f"proposed waivers {path}: complete what says {OPEN}")
 
 
-def _prove(backends: tuple[str, ...], cases: Path | None, waivers: str | None, timeout: float) -> int:
+def _prove(
+    backends: tuple[str, ...], option: dict[str, str], cases: Path | None, waivers: str | None, timeout: float
+) -> int:
     corpus, standings = Corpus.load(cases), Counter[Standing]()
     if not backends and waivers not in {None, "none"}:
         backends = (load(Path(waivers)).backend,)
     for spec in backends or names():
         try:
-            prover = Prover(spec, corpus, timeout)
-        except BackendMissing as error:
+            prover = Prover(spec, corpus, timeout, option)
+        except (BackendMissing, OptionError) as error:
             if backends or isinstance(error, BackendLost):
                 raise
             click.echo(f"tconv: {spec} is left out: {error}", err=True)
@@ -125,6 +131,6 @@ def _prove(backends: tuple[str, ...], cases: Path | None, waivers: str | None, t
 
 def _line(prover: Prover, proof: Proof) -> str:
     backend = prover.backend
-    words = f"{backend.name} {backend.version}  {proof.dialect}  {proof.waiver.name}"
+    words = f"{backend.title}  {proof.dialect}  {proof.waiver.name}"
     outcome = phrases.summary(proof.record) if proof.record else ""
     return f"{proof.standing:{_WIDTH}}  {words}: {proof.reason or f'{proof.waiver.example}: {outcome}'}"

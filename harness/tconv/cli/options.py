@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
 from tconv.dialects import Dialect, dialect_named
+from tconv.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 cases = click.option(
     "--cases",
@@ -33,6 +38,42 @@ output = click.option(
 junit = click.option(
     "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
 )
+
+
+def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Return options of a backend by their names.
+
+    Raises:
+        UsageError: a text is not KEY=VALUE, or a key comes twice.
+    """
+    chosen: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise UsageError(f"--option must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
+        if name in chosen:
+            raise UsageError(f"--option must give {name!r} once (got {chosen[name]!r} and {value!r})")
+        chosen[name] = value
+    return chosen
+
+
+def backend_options(
+    flag: str = "--option", of: str = "--backend"
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Return the option that takes the options of a backend.
+
+    Args:
+        flag: how it is called.
+        of: the option that names the backend.
+    """
+    return click.option(
+        flag,
+        flag.strip("-").replace("-", "_"),
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=_chosen,
+        help=f"An option of {of}, as 'tconv backends' lists them; repeatable.",
+    )
 
 
 def dialect(name: str | None) -> Dialect | None:

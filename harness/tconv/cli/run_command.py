@@ -11,7 +11,7 @@ from tconv.backends import names
 from tconv.cli import options
 from tconv.cli.progress import showing
 from tconv.corpus import Corpus, Tier
-from tconv.errors import BackendLost, BackendMissing, DialectError, UsageError
+from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
@@ -35,6 +35,7 @@ _ALL = "all"
     show_default=True,
     help="Whom to judge; 'all' for those that are there.",
 )
+@options.backend_options()
 @click.option("--dialect", "dialect_name", default=None, help="The dialect to speak; default: the backend's first.")
 @options.tier
 @options.cases
@@ -71,6 +72,7 @@ _ALL = "all"
 def command(
     patterns: tuple[str, ...],
     backends: tuple[str, ...],
+    option: dict[str, str],
     dialect_name: str | None,
     tier: Tier,
     cases: Path | None,
@@ -109,12 +111,12 @@ def command(
     assessments = []
     for backend in backends:
         settings = RunSettings(
-            backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat, together, dask
+            backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat, together, dask, option
         )
         try:
             with showing(backend) as progress:
                 path = run(selection, settings, progress)
-        except (BackendMissing, DialectError) as error:
+        except (BackendMissing, DialectError, OptionError) as error:
             # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
             if not everyone or isinstance(error, BackendLost):
                 raise

@@ -33,6 +33,7 @@ _CASES_BETWEEN_LINES = 100
 @click.command(name="shrink")
 @click.argument("case_id", metavar="CASE")
 @click.option("--backend", default="onnxruntime", show_default=True, help="Who fails.")
+@options.backend_options()
 @click.option("--dialect", "dialect_name", default=None, help="The dialect to speak; default: the backend's first.")
 @options.cases
 @click.option(
@@ -45,7 +46,13 @@ _CASES_BETWEEN_LINES = 100
     help="The file to write; default: standard output.",
 )
 def command(
-    case_id: str, backend: str, dialect_name: str | None, cases: Path | None, timeout: float, output: Path | None
+    case_id: str,
+    backend: str,
+    option: dict[str, str],
+    dialect_name: str | None,
+    cases: Path | None,
+    timeout: float,
+    output: Path | None,
 ) -> int:
     """Find the smallest case that fails as CASE does, and print it as a case file.
 
@@ -53,8 +60,8 @@ def command(
     explained, an explanation in common; else with the same words. Exits with 1 where CASE does not fail.
     """
     case = Corpus.load(cases).case(case_id)
-    with Pool(Assignment(backend, options.dialect(dialect_name), None, ""), 1, timeout) as pool:
-        run, dialect = _counted(pool.record), pool.dialect
+    with Pool(Assignment(backend, options.dialect(dialect_name), None, "", options=option), 1, timeout) as pool:
+        run, dialect, named = _counted(pool.record), pool.dialect, pool.backend.arguments
         record = run(case)
         wanted = failure(record)
         if wanted is None:
@@ -64,7 +71,7 @@ def command(
     smallest = replace(result.case, id=_NAME, about=summary(result.result))
     text = case_file([smallest], f"The smallest case that fails as {case.id} does.")
     file = output or Path(f"{_NAME}.yaml")
-    words = ["tconv", "run", "--cases", str(file), "--backend", backend, "--dialect", dialect.name]
+    words = ["tconv", "run", "--cases", str(file), *named, "--dialect", dialect.name]
     lines = [summary(result.result), f"{result.tried} simpler cases were run", shlex.join(words)]
     if output is None:
         # The output must be a case file: these lines go into comments.

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from tconv.cases.case import Case
 from tconv.dialects import dialect_named
-from tconv.errors import BackendLost, BackendMissing, ClusterError, DialectError, UsageError
+from tconv.errors import BackendLost, BackendMissing, ClusterError, DialectError, OptionError, UsageError
 from tconv.records import machine_facts
 from tconv.records.record_file import BackendHeader  # noqa: TC001 - pydantic reads the annotation
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _OF_A_MACHINE = ("dialect", "folder", "log", "environment")
 """Fields of an assignment that a dask worker sets itself."""
-_ERRORS = {error.__name__: error for error in (BackendMissing, BackendLost, DialectError, ClusterError)}
+_ERRORS = {error.__name__: error for error in (BackendMissing, BackendLost, DialectError, OptionError, ClusterError)}
 """What a worker may report; anything else is a failure of tconv itself."""
 CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
 

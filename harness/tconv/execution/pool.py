@@ -47,9 +47,11 @@ class Pool:
     Attributes:
         backend: what the backend says of itself.
         dialect: the dialect that it speaks.
+        options: its options, each as name, meaning, default and what it may be.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
+        OptionError: it does not have an option that it was given, or not with that value.
     """
 
     def __init__(self, assignment: Assignment, jobs: int, timeout: float) -> None:
@@ -138,7 +140,7 @@ class Pool:
         will show the death.
         """
         worker = self._start()
-        dialect_name, backend = worker.introduction(self._assignment.backend)
+        dialect_name, backend, self.options = worker.introduction(self._assignment.backend)
         accumulates = dict(self._assignment.accumulates)
         for dtype in (dtype for dtype in PROBED if dtype not in self._assignment.accumulates):
             message = worker.receive(max(_PROBE_SECONDS, CASES_PER_TYPE * self._timeout))

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tconv.backends.process_end import last_words
-from tconv.errors import BackendMissing, DialectError, TconvError, one_line
+from tconv.errors import BackendMissing, DialectError, OptionError, TconvError, one_line
 from tconv.execution.worker import results_file
 from tconv.records.record_file import BackendHeader, Line
 
@@ -39,6 +39,20 @@ class Chunk(NamedTuple):
 
     cases: list[Case]
     apart: bool = False
+
+
+class Introduced(NamedTuple):
+    """What a worker says of itself.
+
+    Attributes:
+        dialect: the dialect's name.
+        backend: what records say of the backend.
+        options: its options, each as name, meaning, default and what it may be.
+    """
+
+    dialect: str
+    backend: BackendHeader
+    options: list[tuple[str, str, str, str]]
 
 
 @dataclass(slots=True)
@@ -172,8 +186,8 @@ class WorkerProcess:
                 return message
         return None
 
-    def introduction(self, spec: str) -> tuple[str, BackendHeader]:
-        """Receive the first message, and return the dialect's name and the backend's header.
+    def introduction(self, spec: str) -> Introduced:
+        """Receive the first message.
 
         Args:
             spec: how the user named the backend.
@@ -181,17 +195,20 @@ class WorkerProcess:
         Raises:
             BackendMissing: there is no backend, or it ended before it answered.
             DialectError: the backend does not speak the dialect.
+            OptionError: the backend does not have an option that it was given, or not with that value.
         """
         match self.receive(max(0.0, self.deadline(0) - monotonic())):
             case None:
                 output = last_words(self.log)
                 printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""
                 raise BackendMissing(f"backend {spec!r} must start (it ended before it answered){printed}")
-            case ["info", dialect_name, header]:
+            case ["info", dialect_name, header, options]:
                 self.introduced = True
-                return dialect_name, BackendHeader.model_validate(header | {"spec": spec})
+                return Introduced(dialect_name, BackendHeader.model_validate(header | {"spec": spec}), options)
             case ["missing", text]:
                 raise BackendMissing(text)
+            case ["option", text]:
+                raise OptionError(text)
             case ["wrong", text]:
                 raise DialectError(text)
             case message:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TextIO
+from urllib.parse import quote
 
 from tconv import __version__
 from tconv.errors import ClusterError, FileError, writing
@@ -17,7 +18,7 @@ from tconv.records.cells import START
 from tconv.records.record_file import RunHeader, header_line, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from tconv.cases.case import Case
@@ -41,6 +42,7 @@ class RunSettings:
         repeat: how often each case is run.
         together: how many cases are asked in company at most.
         dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
+        options: values of the backend's options, by name.
     """
 
     backend: str
@@ -52,6 +54,7 @@ class RunSettings:
     repeat: int = 1
     together: int = 1
     dask: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
@@ -72,7 +75,15 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
     folder = str(settings.output.resolve())
-    assignment = Assignment(settings.backend, settings.dialect, folder, "", settings.repeat, together=settings.together)
+    assignment = Assignment(
+        settings.backend,
+        settings.dialect,
+        folder,
+        "",
+        settings.repeat,
+        together=settings.together,
+        options=settings.options,
+    )
     with _pool(assignment, settings) as pool:
         header = _header(selection, settings, pool, total)
         path = settings.output / record_name(header, selection.name)
@@ -127,10 +138,12 @@ def _pool(assignment: Assignment, settings: RunSettings) -> Pool | Cluster:
 
 
 def record_name(header: RunHeader, selection: str = "") -> str:
-    """Return the name of the record file: backend, version, dialect, and the selection where it is a part."""
-    words = f"{header.backend.name}-{header.backend.version}-{header.dialect.replace('/', '-')}"
+    """Return the name of the record file: backend, version, options, dialect, and the selection where it is a part."""
+    # Quoted, so that two values never have one file.
+    chosen = [f"{name}={quote(value, safe='')}" for name, value in header.backend.options.items()]
+    words = "-".join((header.backend.name, header.backend.version, *chosen, header.dialect.replace("/", "-")))
     words += f"-{selection}" if selection else ""
-    return re.sub(r"[^A-Za-z0-9._+-]", "_", words).lstrip(".") + ".jsonl"
+    return re.sub(r"[^A-Za-z0-9._+=%-]", "_", words).lstrip(".") + ".jsonl"
 
 
 def _open(path: Path, mode: Literal["a", "w"]) -> TextIO:

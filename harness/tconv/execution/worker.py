@@ -19,9 +19,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tconv.backends import create, machine
+from tconv.backends import create, machine, options_of
+from tconv.backends.options import differing
 from tconv.dialects import dialect_named
-from tconv.errors import BackendMissing, TconvError, one_line
+from tconv.errors import BackendMissing, OptionError, TconvError, one_line
 from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
@@ -54,6 +55,7 @@ class Assignment:
         accumulates: the types that sums are kept in, as far as they are known; None for one whose probe failed. The
             types that are not in it are probed.
         together: how many cases are asked in company at most.
+        options: values of the backend's options, by name.
         environment: the environment variables of the process that starts it.
     """
 
@@ -64,6 +66,7 @@ class Assignment:
     repeat: int = 1
     accumulates: Mapping[str, str | None] = field(default_factory=dict)
     together: int = 1
+    options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
@@ -74,7 +77,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
         evaluator = _start_evaluator(connection, position, assignment)
     except TconvError as error:
         # A backend's exception may have many lines, and the message is shown as one.
-        _send(connection, ["missing" if isinstance(error, BackendMissing) else "wrong", one_line(str(error))])
+        _send(connection, [_word(error), one_line(str(error))])
         return
 
     def announce(indices: list[int]) -> None:
@@ -88,6 +91,16 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
             cases, apart = connection.recv()
             position.receive()
             _answer(companion.records(cases, apart=apart), connection, results)
+
+
+def _word(error: TconvError) -> str:
+    match error:
+        case BackendMissing():
+            return "missing"
+        case OptionError():
+            return "option"
+        case _:
+            return "wrong"
 
 
 def results_file(log: str) -> Path:
@@ -117,7 +130,7 @@ def _write(file: BinaryIO, line: bytes) -> None:
 
 def _start_evaluator(connection: Connection, position: Position, assignment: Assignment) -> Evaluator:
     """Start the backend, send its introduction and the results of the probes, and return the evaluator."""
-    backend = create(assignment.backend)
+    backend = create(assignment.backend, assignment.options)
     info = backend.info()
     if not info.dialects:
         raise BackendMissing(f"backend {assignment.backend!r} must speak a dialect (got none)")
@@ -125,7 +138,10 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
     if dialect.name not in info.dialects:
         spoken = ", ".join(info.dialects)
         raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")
-    _send(connection, ["info", dialect.name, _header(info)])
+    options = options_of(backend)
+    chosen = {"options": differing(options, assignment.options)}
+    offered = [[option.name, option.meaning, option.default, option.allowed] for option in options]
+    _send(connection, ["info", dialect.name, _header(info) | chosen, offered])
     accumulators = dict(assignment.accumulates)
     for dtype in PROBED:
         if dtype not in accumulators:

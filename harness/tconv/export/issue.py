@@ -61,7 +61,7 @@ def issue(problem: Problem, record: Record, header: BackendHeader, actual: Array
         actual: the wrong output, in NCX; None where there is none.
         cases: the value of --cases; empty for tconv's own corpus.
     """
-    return "\n".join(_markdown(problem, record, header, actual, reproduce(record, header.spec, cases), cases))
+    return "\n".join(_markdown(problem, record, header, actual, reproduce(record, header.arguments, cases), cases))
 
 
 def _markdown(
@@ -69,7 +69,7 @@ def _markdown(
 ) -> Iterator[str]:
     explained = explanation(record)
     why = f", {explained}" if record.diagnosis else ""
-    yield f"# {one_line(f'{header.name} {header.version}')}: {problem.dialect.name} {TITLES[record.verdict.kind]}{why}"
+    yield f"# {one_line(header.title)}: {problem.dialect.name} {TITLES[record.verdict.kind]}{why}"
     yield from _section("Versions", _versions(header))
     yield from _section("Call", _call(problem))
     yield from _section("Expected", _expected(problem))
@@ -91,7 +91,7 @@ def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
 
 
 def _versions(header: BackendHeader) -> Iterator[str]:
-    yield f"- {_code(f'{header.name} {header.version}')}"
+    yield f"- {_code(header.title)}"
     accumulates = {f"accumulates {k} in": v for k, v in header.accumulates.items()}
     for name, value in (header.environment | header.machine | accumulates).items():
         yield f"  - {name}: {_code(value)}"

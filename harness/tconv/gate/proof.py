@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tconv.dialects import dialect_named
@@ -14,7 +15,7 @@ from tconv.execution.worker import Assignment
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
@@ -56,6 +57,7 @@ class Prover:
         spec: an installed name or `package.module:attribute`.
         corpus: where the examples are.
         timeout: seconds that an example may take.
+        options: values of the backend's options, by name.
 
     Attributes:
         backend: what the backend says of itself.
@@ -64,10 +66,12 @@ class Prover:
         BackendMissing: the backend is not there or does not start.
     """
 
-    def __init__(self, spec: str, corpus: Corpus, timeout: float) -> None:
-        self._spec, self._corpus, self._timeout = spec, corpus, timeout
+    def __init__(
+        self, spec: str, corpus: Corpus, timeout: float, options: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self._spec, self._corpus, self._timeout, self._options = spec, corpus, timeout, dict(options)
         self._unspoken: set[str] = set()
-        with Pool(Assignment(spec, None, None, ""), 1, timeout) as pool:
+        with self._pool(None) as pool:
             self.backend: BackendHeader = pool.backend
             self._accumulates = {pool.dialect.name: _known(pool)}
 
@@ -82,6 +86,8 @@ class Prover:
             return Proof(waiver, dialect, Standing.NOT_HERE, f"for versions {waiver.versions}")
         if not waiver.on_machine(self.backend.machine):
             return Proof(waiver, dialect, Standing.NOT_HERE, f"for machines {waiver.machine}")
+        if not waiver.for_options(self.backend.options):
+            return Proof(waiver, dialect, Standing.NOT_HERE, "for other options of the backend")
         case = self._corpus.find(waiver.example)
         if case is None or not waiver.covers(case.id, case.facts):
             reason = f"its example {waiver.example!r} is no case that it covers; correct it"
@@ -99,12 +105,16 @@ class Prover:
     def _alone(self, case: Case, dialect: str) -> Record | None:
         """Return the record of a case that runs in a process of its own; None where the dialect is not spoken."""
         try:
-            assignment = Assignment(self._spec, dialect_named(dialect), None, "", accumulates=self._probed(dialect))
-            with Pool(assignment, 1, self._timeout) as pool:
+            with self._pool(dialect, self._probed(dialect)) as pool:
                 return pool.record(case)
         except DialectError:
             self._unspoken.add(dialect)
             return None
+
+    def _pool(self, dialect: str | None, accumulates: Mapping[str, str | None] = MappingProxyType({})) -> Pool:
+        spoken = dialect_named(dialect) if dialect else None
+        assignment = Assignment(self._spec, spoken, None, "", accumulates=dict(accumulates), options=self._options)
+        return Pool(assignment, 1, self._timeout)
 
     def _probed(self, dialect: str) -> dict[str, str | None]:
         """Return the types that sums are kept in, as a run in the dialect finds them.
@@ -112,7 +122,7 @@ class Prover:
         They are probed in a process of its own: a probe would be a call before the example.
         """
         if dialect not in self._accumulates:
-            with Pool(Assignment(self._spec, dialect_named(dialect), None, ""), 1, self._timeout) as pool:
+            with self._pool(dialect) as pool:
                 self._accumulates[dialect] = _known(pool)
         return self._accumulates[dialect]
 

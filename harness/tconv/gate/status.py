@@ -75,9 +75,7 @@ def judged(
             return Judged(record, Status.INEXPRESSIBLE, reason=reason)
         case ver.Unsupported(reason):
             entries = waivers.unsupported if waivers else ()
-            declared = next(
-                (e for e in entries if e.covers(record.case, facts) and e.on_machine(backend.machine)), None
-            )
+            declared = next((e for e in entries if e.covers(record.case, facts) and e.holds_on(backend)), None)
             if declared is None:
                 return Judged(record, Status.FAILED, reason=f"unsupported, and not declared so: {reason}")
             return Judged(record, Status.UNSUPPORTED, reason=declared.because)

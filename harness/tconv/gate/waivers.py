@@ -11,37 +11,26 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from tconv.cases.patterns import label, parse
 from tconv.datafiles import data_folder
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
-from tconv.documents.models import Mappings, Part, Texts, Values
-from tconv.errors import TconvError, nearest
-from tconv.gate.machines import Machines
+from tconv.documents.models import Mappings, Part, Texts
+from tconv.errors import nearest
+from tconv.gate.scope import Options, Scope
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
-from tconv.vocabulary import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.records.record_file import BackendHeader, Record
 
-Scalar = str | int | bool | None
 NonEmpty = Annotated[str, Field(min_length=1)]
 OPEN = "TODO"
 """What a clause or a reason begins with that nobody has written yet, as in a proposed file."""
 _NOT_EMPTY = Field(json_schema_extra={"minLength": 1})
 _DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-
-
-def _is_pattern(text: str) -> str:
-    try:
-        parse(text)
-    except TconvError as error:
-        raise ValueError(str(error)) from None
-    return text
 
 
 def _is_specifier(text: str) -> str:
@@ -76,34 +65,6 @@ def _is_date(value: object) -> str:
         return date.fromisoformat(str(value)).isoformat()
     except ValueError:
         raise ValueError(f"must be a date such as '2026-11-20' (got {value!r})") from None
-
-
-class Scope(Part):
-    """Which cases are covered: a pattern, and values that facts must have, a list meaning any of them.
-
-    `machine` limits that to some machines.
-    """
-
-    cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
-    where: dict[str, Scalar | Values[Scalar]] = Field(default={})
-    machine: Machines | None = None
-
-    @model_validator(mode="after")
-    def _names_cases(self) -> Self:
-        if self.cases == "**" and not self.where:
-            raise ValueError("must say which cases, with cases or where (got neither)")
-        return self
-
-    def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
-        """Return whether the case is covered."""
-        return parse(self.cases).matches(case_id, facts) and all(
-            facts.get(key, _default(key)) in {label(word) for word in (value if isinstance(value, list) else [value])}
-            for key, value in self.where.items()
-        )
-
-    def on_machine(self, facts: Mapping[str, str]) -> bool:
-        """Return whether this is for a machine with these facts."""
-        return self.machine is None or self.machine.include(facts)
 
 
 class Unsupported(Scope):
@@ -153,8 +114,8 @@ class Waiver(Scope):
             return False
 
     def active(self, dialect_name: str, backend: BackendHeader) -> bool:
-        """Return whether the waiver holds for this dialect, and this version of the backend on its machine."""
-        return self.of_version(dialect_name, backend.version) and self.on_machine(backend.machine)
+        """Return whether the waiver holds for this dialect and this backend: version, machine and options."""
+        return self.of_version(dialect_name, backend.version) and self.holds_on(backend)
 
     def _explains(self, record: Record) -> bool:
         """Return whether a misreading of the waiver gives the output."""
@@ -179,10 +140,11 @@ class Waiver(Scope):
 
 
 class WaiverFile(Part):
-    """One backend's known deviations."""
+    """One backend's known deviations; `options` is of every entry that says nothing of that option."""
 
     format: Annotated[int, Field(ge=1, le=1)]
     backend: NonEmpty
+    options: Options = Field(default={})
     unsupported: Mappings[Unsupported] = Field(default=[])
     waivers: Mappings[Waiver] = Field(default=[])
 
@@ -193,6 +155,12 @@ class WaiverFile(Part):
         waivers = [waiver.model_copy(update={"versions": ""}) for waiver in self.waivers]
         return self.model_copy(update={"waivers": waivers})
 
+    @model_validator(mode="after")
+    def _entries_have_its_options(self) -> Self:
+        for entry in (*self.unsupported, *self.waivers):
+            entry.options.update(self.options | entry.options)
+        return self
+
 
 def active_waivers(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:
     """Return the waivers of a file, where there is one, that hold for this dialect and this backend on its machine."""
@@ -200,11 +168,16 @@ def active_waivers(file: WaiverFile | None, dialect_name: str, backend: BackendH
 
 
 def waivers_elsewhere(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:
-    """Return the waivers that would hold for this dialect and this version of the backend, but on another machine."""
+    """Return the waivers that would hold for this dialect and this version of the backend, but on another machine.
+
+    With other options the backend is another one, whose waivers these are not.
+    """
     return [
         waiver
         for waiver in (file.waivers if file else ())
-        if waiver.of_version(dialect_name, backend.version) and not waiver.on_machine(backend.machine)
+        if waiver.of_version(dialect_name, backend.version)
+        and waiver.for_options(backend.options)
+        and not waiver.on_machine(backend.machine)
     ]
 
 
@@ -240,11 +213,6 @@ def chosen(option: str | None, backend: str) -> WaiverFile | None:
         return load(Path(option)) if ":" in backend else load(Path(option)).of_relative(backend)
     shipped = data_folder("waivers") / f"{backend}.yaml"
     return load(shipped) if shipped.is_file() else None
-
-
-def _default(key: str) -> str | None:
-    """Return the value of a fact that a case does not have: of an attribute that is not written, the label of None."""
-    return label(None) if key in ATTRIBUTES else None
 
 
 def _same(expected: object, actual: object) -> bool:

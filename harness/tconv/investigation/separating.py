@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import misreadings_of
@@ -14,7 +15,7 @@ from tconv.investigation.mutants import mutated
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -59,7 +60,13 @@ class Reasoning:
 
 
 def separate(
-    case: Case, others: Iterable[Case], dialect: Dialect, backend: str, timeout: float, most: int = 12
+    case: Case,
+    others: Iterable[Case],
+    dialect: Dialect,
+    backend: str,
+    timeout: float,
+    most: int = 12,
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> Reasoning:
     """Return which misreading a backend follows, by running a case and others that separate the candidates.
 
@@ -70,11 +77,12 @@ def separate(
         backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
         timeout: seconds that one case may take.
         most: how many other cases may be run that are evidence.
+        options: values of the backend's options, by name.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
     """
-    with Pool(Assignment(backend, dialect, None, "", REPEAT), 1, timeout) as pool:
+    with Pool(Assignment(backend, dialect, None, "", REPEAT, options=dict(options)), 1, timeout) as pool:
         first = pool.record(case)
         left = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []

@@ -18,7 +18,7 @@ from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -64,7 +64,7 @@ def side_by_side(
     """
 
     def look(cases: Sequence[Case]) -> list[Deviation]:
-        first, second = pools[0].records(cases), pools[1].records(cases)
+        first, second = (_named(pool, pool.records(cases)) for pool in pools)
         deviations = []
         for case in cases:
             records = first[case.id], second[case.id]
@@ -80,6 +80,12 @@ def side_by_side(
         return deviations
 
     return look
+
+
+def _named(pool: Pool, records: Mapping[str, Record]) -> dict[str, Record]:
+    """Return records with the chosen options in the backend's name: the two may be one runtime with others."""
+    name = " ".join((pool.backend.name, *pool.backend.chosen))
+    return {case: replace(record, backend=name) for case, record in records.items()}
 
 
 def differ(case: Case, records: tuple[Record, Record], dialects: tuple[Dialect, Dialect]) -> str:

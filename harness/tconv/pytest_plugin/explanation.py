@@ -42,7 +42,7 @@ def of(judged: Judged, backend: str, root: Path) -> Iterator[str]:
         yield _line("explained", why)
     if record.tolerance is not None:
         yield _line("tolerance", record.tolerance)
-    yield _line("reproduce", reproduce(record, backend, str(root)))
+    yield _line("reproduce", reproduce(record, ("--backend", backend), str(root)))
 
 
 def _compared(verdict: ver.Verdict) -> Iterator[str]:

@@ -154,6 +154,6 @@ class Gatekeeper:
         header, counts = self._assessment.run.header, self._assessment.counts
         terminalreporter.write_sep("=", "tconv")
         totals = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
-        terminalreporter.write_line(f"{header.backend.name} {header.backend.version}, {header.dialect}: {totals}")
+        terminalreporter.write_line(f"{header.backend.title}, {header.dialect}: {totals}")
         for reason in self._assessment.red:
             terminalreporter.write_line(f"red: {reason}", red=True)

@@ -38,7 +38,8 @@ class BackendHeader(BaseModel):
 
     `spec` is how it was named on the command line; `supplied` are the questions of `rules` that it answers itself.
     `environment` is what it says of itself, with the environment variables that change its kernels; `machine` holds the
-    facts of the machine that it was on, see `backends.machine`.
+    facts of the machine that it was on, see `backends.machine`. `options` has those of its options that are not at
+    their defaults: with others it is another backend in every report.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,6 +51,22 @@ class BackendHeader(BaseModel):
     environment: dict[str, str] = {}
     machine: dict[str, str] = {}
     supplied: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The options that are not at their defaults, as `name=value`."""
+        return tuple(f"{name}={value}" for name, value in self.options.items())
+
+    @property
+    def title(self) -> str:
+        """How reports name it: name, version and chosen options."""
+        return " ".join((self.name, self.version, *self.chosen))
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What names it on the command line."""
+        return ("--backend", self.spec or self.name, *(word for text in self.chosen for word in ("--option", text)))
 
 
 class RunHeader(BaseModel):

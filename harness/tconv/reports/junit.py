@@ -40,7 +40,7 @@ def write(assessments: Sequence[Assessment], path: Path) -> None:
 
 def _suite(assessment: Assessment) -> TestSuite:
     header = assessment.run.header
-    suite = TestSuite(_clean(f"{header.backend.name} {header.backend.version} {header.dialect}"))
+    suite = TestSuite(_clean(f"{header.backend.title} {header.dialect}"))
     for name, value in (header.platform | header.backend.machine | header.backend.environment).items():
         suite.add_property(_clean(name), _clean(value))
     suite.add_testcases([_case(judged, header) for judged in assessment.judged])
@@ -62,7 +62,7 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
             why = _clean(explanation(record))
             what = _clean(headline(record.verdict))
             failure = Failure(what + (f"; {why}" if why else ""), record.verdict.kind)
-            failure.text = _clean(reproduce(record, header.backend.spec, header.path))
+            failure.text = _clean(reproduce(record, header.backend.arguments, header.path))
             case.result = [failure]
         case _:
             case.result = [Skipped(_clean(f"{judged.status}: {judged.reason}"))]

@@ -11,7 +11,7 @@ from tconv.errors import one_line
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tconv.comparison.answers import Answers
     from tconv.records.record_file import Record
@@ -107,15 +107,15 @@ def inconsistency(answers: Answers) -> str:
     return f"inconsistent: the question {answers.question} is answered by {given}"
 
 
-def reproduce(record: Record, backend: str = "", cases: str = "") -> str:
+def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> str:
     """Return the command that runs a record's case again.
 
     Args:
         record: the record.
-        backend: the value of --backend in the run, where it is not the backend's own name.
+        backend: the words that name the backend on the command line; empty for the backend's own name.
         cases: the value of --cases; empty for tconv's own corpus.
     """
-    words = ["tconv", "run", record.case, "--backend", backend or record.backend, "--dialect", record.dialect]
+    words = ["tconv", "run", record.case, *(backend or ("--backend", record.backend)), "--dialect", record.dialect]
     return shlex.join([*words, "--cases", cases] if cases else words)
 
 

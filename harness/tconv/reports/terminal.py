@@ -48,7 +48,7 @@ def show(assessment: Assessment, page: Path | None) -> None:
     out.print()
     out.print(
         Text.assemble(
-            (f"{header.backend.name} {header.backend.version}", "bold"),
+            (header.backend.title, "bold"),
             f"  {header.dialect}  {header.tier} tier  {assessment.run.cases} cases",
             f"  shard {header.shard}" if header.shard else "",
         )
@@ -125,7 +125,7 @@ def _notes(assessment: Assessment) -> Iterator[str]:
         yield f"waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}"
     if assessment.counts[Status.FAILED]:
         backend = assessment.run.header.backend
-        words = ["tconv", "diagnose", "CASE", "--backend", backend.spec or backend.name]
+        words = ["tconv", "diagnose", "CASE", *backend.arguments]
         yield f"{shlex.join(words)} tells why one fails"
 
 

@@ -82,4 +82,4 @@ def _run(assessment: Assessment) -> AtlasRun:
     # Runs of one backend with other kernels are told apart by what chose these.
     chosen = [backend.environment[name] for name in VARIABLES if name in backend.environment]
     level = f" ({', '.join(chosen)})" if chosen else ""
-    return AtlasRun(f"{backend.name} {backend.version}{level}", assessment.run.dialect, assessment)
+    return AtlasRun(f"{backend.title}{level}", assessment.run.dialect, assessment)

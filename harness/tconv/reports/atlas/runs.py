@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AtlasRun:
-    """A backend's run; its name is that of the backend with the version."""
+    """A backend's run; its name is that of the backend with the version and chosen options."""
 
     name: str
     dialect: Dialect

@@ -97,8 +97,8 @@ def overviews(assessments: Sequence[Assessment]) -> list[Overview]:
     result = []
     for assessment in assessments:
         header = assessment.run.header
-        key = f"{header.backend.name}-{header.backend.version}:{header.dialect}"
-        name = f"{header.backend.name} {header.backend.version}, {header.dialect}"
+        key = f"{header.backend.title.replace(' ', '-')}:{header.dialect}"
+        name = f"{header.backend.title}, {header.dialect}"
         uses[key] += 1
         if (number := uses[key]) > 1:
             key, name = f"{key}~{number}", f"{name} ({number})"
@@ -159,7 +159,7 @@ def _line(name: str, counts: Counter[Status], statuses: Iterable[Status], **filt
 
 def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     run, header = assessment.run, assessment.run.header
-    yield "Backend", f"{header.backend.name} {header.backend.version}"
+    yield "Backend", header.backend.title
     yield "Dialect", header.dialect
     yield "Tier", header.tier
     if header.patterns:

@@ -25,7 +25,8 @@ export function describeRecord(record, data) {
   if (labels) head.append(el("span", { class: "labels" }, `[${labels}`));
   const status = el("strong", { class: record.status }, `${record.symbol} ${record.status}`);
   const corpus = run.cases ? ` --cases ${quoteArgument(run.cases)}` : "";
-  const options = `--backend ${quoteArgument(run.backend)} --dialect ${quoteArgument(run.dialect)}`;
+  const chosen = run.options.map((text) => ` --option ${quoteArgument(text)}`).join("");
+  const options = `--backend ${quoteArgument(run.backend)}${chosen} --dialect ${quoteArgument(run.dialect)}`;
   /** @type {Viewer[]} */
   const viewers = [];
   /** @param {Options} shown */

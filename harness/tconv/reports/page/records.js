@@ -12,6 +12,7 @@ import { parseQuery } from "./search.js";
  * @property {string} key stands for the run in addresses
  * @property {string} name
  * @property {string} backend
+ * @property {string[]} options those that are not at their defaults, as `name=value`
  * @property {string} dialect
  * @property {string} cases the case files, empty for tconv's own
  */

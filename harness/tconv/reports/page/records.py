@@ -60,12 +60,13 @@ def _facts_beside_labels(case_id: str, assessment: Assessment) -> tuple[tuple[st
     return tuple((key, value) for key, value in assessment.facts.get(case_id, {}).items() if key not in labels)
 
 
-def _run(run: Overview) -> dict[str, str]:
+def _run(run: Overview) -> dict[str, str | list[str]]:
     header = run.assessment.run.header
     return {
         "key": run.key,
         "name": run.name,
         "backend": header.backend.spec or header.backend.name,
+        "options": list(header.backend.chosen),
         "dialect": header.dialect,
         "cases": header.path,
     }

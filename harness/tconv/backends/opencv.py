@@ -1,0 +1,69 @@
+"""OpenCV's DNN module on the ONNX model of a call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import cv2
+import ml_dtypes
+import numpy as np
+
+from tconv.backends import BackendInfo, Option
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
+from tconv.backends.options import settled
+from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
+    from tconv.vocabulary import Array
+
+_ENGINES = {
+    name.removeprefix("ENGINE_").lower(): getattr(cv2.dnn, name) for name in dir(cv2.dnn) if name.startswith("ENGINE_")
+}
+_NO_BFLOAT16 = "numpy has no bfloat16 that cv2 takes: a blob cannot be fed"
+
+
+class OpenCv:
+    """One network for each call, on the CPU.
+
+    Args:
+        given: values of `OPTIONS`.
+    """
+
+    OPTIONS: ClassVar = (
+        Option(
+            "engine",
+            "the DNN engine; auto takes the new one, and the classic where that fails",
+            "auto",
+            tuple(_ENGINES),
+        ),
+        Option("threads", "threads of OpenCV", "1", range(1, 1025)),
+    )
+
+    def __init__(self, **given: str) -> None:
+        self._chosen = settled(self.OPTIONS, given)
+        cv2.setNumThreads(int(self._chosen["threads"]))
+
+    def info(self) -> BackendInfo:
+        """Return OpenCV's version and how it is set up."""
+        return BackendInfo("opencv", cv2.__version__, ONNX_DIALECT_NAMES, self._chosen)
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Read the model, feed the inputs by name, infer. The output has the type that OpenCV gives it."""
+        model = np.frombuffer(build(call, arrays).SerializeToString(), np.uint8)
+        feeds = call.feeds(arrays)
+        if any(array.dtype == ml_dtypes.bfloat16 for array in feeds.values()):
+            return Unsupported(_NO_BFLOAT16)
+        try:
+            network = cv2.dnn.readNetFromONNX(model, _ENGINES[self._chosen["engine"]])
+            for name, array in feeds.items():
+                network.setInput(np.ascontiguousarray(array), name)
+            output = network.forward()
+        except cv2.error as error:
+            message = " ".join(str(error.err or error).split())
+            return (Unsupported if error.code == cv2.Error.StsNotImplemented else Refused)(message)
+        # A blob without elements comes as None, and its shape is lost.
+        return Broke("forward() returned None") if output is None else Produced(np.array(output))

@@ -1,0 +1,87 @@
+"""Options of a backend: what a user may choose of a runtime, as plain data.
+
+A backend lists its options in the class attribute `OPTIONS`, and takes what is given as keyword arguments of its
+constructor. What is given at its default is as good as not given: the run is one of the same backend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tconv.errors import OptionError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing that a user may choose.
+
+    Attributes:
+        name: its name, a Python identifier.
+        meaning: what it chooses, in a few words.
+        default: the value where none is given.
+        values: the words, or the integers, that it may be; None for any text.
+    """
+
+    name: str
+    meaning: str
+    default: str
+    values: tuple[str, ...] | range | None = None
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words."""
+        match self.values:
+            case None:
+                return "any text"
+            case range():
+                return f"an integer from {self.values[0]} to {self.values[-1]}"
+            case words:
+                return ", ".join(words)
+
+    def allows(self, value: str) -> bool:
+        """Return whether it may have this value."""
+        if isinstance(self.values, range):
+            return value.isdecimal() and str(int(value)) == value and int(value) in self.values
+        return self.values is None or value in self.values
+
+
+def checked(options: Sequence[Option], given: Mapping[str, str], backend: str) -> dict[str, str]:
+    """Return what was given, checked.
+
+    Args:
+        options: the options that the backend has.
+        given: values by the options' names.
+        backend: how messages name the backend.
+
+    Raises:
+        OptionError: the backend has no such option, or the option may not have that value.
+    """
+    known = {option.name: option for option in options}
+    for name, value in given.items():
+        if name not in known:
+            if not known:
+                raise OptionError(f"{backend} must be given no option, as it has none (got {name!r})")
+            names = ", ".join(known)
+            raise OptionError(f"an option of {backend} must be one of {names} (got {name!r}){nearest(name, known)}")
+        if not (option := known[name]).allows(value):
+            words = option.values if isinstance(option.values, tuple) else ()
+            one_of = "one of " if words else ""
+            raise OptionError(
+                f"option {name} of {backend} must be {one_of}{option.allowed} (got {value!r}){nearest(value, words)}"
+            )
+    return dict(given)
+
+
+def settled(options: Sequence[Option], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the value of each option: the given one, or its default."""
+    return {option.name: given.get(option.name, option.default) for option in options}
+
+
+def differing(options: Sequence[Option], given: Mapping[str, str]) -> dict[str, str]:
+    """Return what was given and is no default, in the order of names: it tells one run of a backend from another."""
+    defaults = {option.name: option.default for option in options}
+    return {name: value for name, value in sorted(given.items()) if defaults.get(name) != value}

@@ -1,0 +1,62 @@
+"""tract, Sonos' inference engine in Rust, on the ONNX model of a call."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import ml_dtypes
+import numpy as np
+import tract
+
+from tconv.backends import BackendInfo
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
+from tconv.backends.outcome import Produced, Refused, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.backends.outcome import Outcome
+    from tconv.cases.call import Call
+    from tconv.vocabulary import Array
+
+_NO_BFLOAT16 = "tract's Python has no bfloat16: a tensor cannot be fed"
+
+
+class Tract:
+    """The model is read from a file, made a typed model, optimised and run, all on the CPU.
+
+    Where a model declares symbols, or no shape, tract has to be told the sizes before it makes a typed model of it.
+    """
+
+    def __init__(self) -> None:
+        # An error shall be its causes, without the frames of the process.
+        os.environ["RUST_BACKTRACE"] = "0"
+        self._onnx = tract.onnx()
+        self._file = Path(tempfile.mkdtemp(prefix="tconv-tract-")) / "model.onnx"
+
+    def info(self) -> BackendInfo:
+        """Return tract's version."""
+        return BackendInfo("tract", tract.version(), ONNX_DIALECT_NAMES)
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Read the model, infer its types and shapes, optimise it, run it. Any error of tract's is a refusal."""
+        self._file.write_bytes(build(call, arrays).SerializeToString())
+        feeds = list(call.feeds(arrays).values())
+        if any(array.dtype == ml_dtypes.bfloat16 for array in feeds):
+            return Unsupported(_NO_BFLOAT16)
+        try:
+            model = self._onnx.load(self._file)
+            if call.shapes != "static":
+                for index, array in enumerate(feeds):
+                    model.set_input_fact(index, _fact(array))
+            return Produced(np.array(model.into_model().into_runnable().run(feeds)[0].to_numpy()))
+        except tract.TractError as error:
+            return Refused(" ".join(str(error).split()))
+
+
+def _fact(array: Array) -> str:
+    """Return the type and the sizes of an input, as tract wants them where the model does not declare them."""
+    return ",".join((*map(str, array.shape), f"{array.dtype.kind}{8 * array.itemsize}"))

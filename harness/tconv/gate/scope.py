@@ -1,0 +1,81 @@
+"""What an entry of a waiver file is for: cases, machines, and options of the backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from tconv.cases.patterns import label, parse
+from tconv.documents.models import Part, Values
+from tconv.errors import TconvError
+from tconv.gate.machines import Machines
+from tconv.vocabulary import ATTRIBUTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.records.record_file import BackendHeader
+
+Scalar = str | int | bool | None
+Options = dict[str, Scalar | Values[Scalar]]
+"""Values that options of the backend may have, by name."""
+_AT_DEFAULT, _ANY = "default", "*"
+
+
+def _is_pattern(text: str) -> str:
+    try:
+        parse(text)
+    except TconvError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+class Scope(Part):
+    """Which cases are covered: a pattern, and values that facts must have, a list meaning any of them.
+
+    `machine` limits that to some machines. `options` has values of the backend's options, `default` for what is not
+    given and `*` for any: an option that it does not name must be at its default.
+    """
+
+    cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
+    where: dict[str, Scalar | Values[Scalar]] = Field(default={})
+    machine: Machines | None = None
+    options: Options = Field(default={})
+
+    @model_validator(mode="after")
+    def _names_cases(self) -> Self:
+        if self.cases == "**" and not self.where:
+            raise ValueError("must say which cases, with cases or where (got neither)")
+        return self
+
+    def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
+        """Return whether the case is covered."""
+        return parse(self.cases).matches(case_id, facts) and all(
+            facts.get(key, _default(key)) in _labels(value) for key, value in self.where.items()
+        )
+
+    def on_machine(self, facts: Mapping[str, str]) -> bool:
+        """Return whether this is for a machine with these facts."""
+        return self.machine is None or self.machine.include(facts)
+
+    def for_options(self, chosen: Mapping[str, str]) -> bool:
+        """Return whether this is for a run whose options are these, and all others at their defaults."""
+        allowed = {name: _labels(value) for name, value in self.options.items()}
+        return all(
+            not {_ANY, chosen.get(name, _AT_DEFAULT)}.isdisjoint(allowed.get(name, {_AT_DEFAULT}))
+            for name in {*chosen, *allowed}
+        )
+
+    def holds_on(self, backend: BackendHeader) -> bool:
+        """Return whether this is for a backend on its machine, with its options."""
+        return self.on_machine(backend.machine) and self.for_options(backend.options)
+
+
+def _default(key: str) -> str | None:
+    """Return the value of a fact that a case does not have: of an attribute that is not written, the label of None."""
+    return label(None) if key in ATTRIBUTES else None
+
+
+def _labels(value: Scalar | list[Scalar]) -> set[str]:
+    return {label(word) for word in (value if isinstance(value, list) else [value])}

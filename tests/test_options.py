@@ -1,0 +1,236 @@
+"""A backend with other options is another backend: everywhere it is named, and in what is known of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from made_records import AGREED, DIFFERED, facts, header, run_of, waiver, waiver_file
+from small_corpus import written
+from tconv.backends import Option, create, names, options_of
+from tconv.backends.options import checked, differing
+from tconv.errors import BackendMissing, OptionError
+from tconv.execution.cluster_messages import Order, order_of
+from tconv.execution.run import record_name
+from tconv.execution.worker import Assignment
+from tconv.gate.assessment import assess
+from tconv.gate.status import Status
+from tconv.records.record_file import BackendHeader, Run, read
+from tconv.records.shards import merged
+from tconv.reports.junit import write
+from tconv.reports.page.overview import overviews
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from small_corpus import Command
+
+SPEC = "wrong_backends:PadsAsChosen"
+SWAPPED = ("--backend", SPEC, "--option", "pads=swapped")
+OPTIONS = (
+    Option("pads", "where", "in-place", ("in-place", "swapped")),
+    Option("threads", "how many", "1", range(1, 9)),
+)
+
+
+def chosen(**options: str) -> Run:
+    """Return a run of one case that differs, of a backend with these options."""
+    run = run_of({"a/b/c[s=1]": DIFFERED, "a/d/e": AGREED})
+    backend = run.header.backend.model_copy(update={"options": options})
+    return replace(run, header=run.header.model_copy(update={"backend": backend}))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"pad": "x"}, "an option of acme must be one of pads, threads (got 'pad'); did you mean 'pads'?"),
+        (
+            {"pads": "swaped"},
+            "option pads of acme must be one of in-place, swapped (got 'swaped'); did you mean 'swapped'?",
+        ),
+        ({"threads": "9"}, "option threads of acme must be an integer from 1 to 8 (got '9')"),
+        ({"threads": "01"}, "option threads of acme must be an integer from 1 to 8 (got '01')"),
+        ({"threads": "many"}, "option threads of acme must be an integer from 1 to 8 (got 'many')"),
+    ],
+    ids=str,
+)
+def test_what_is_no_option_is_refused_with_the_nearest_one(given: dict[str, str], message: str) -> None:
+    """So is a value that the option may not have."""
+    with pytest.raises(OptionError) as caught:
+        checked(OPTIONS, given, "acme")
+    assert str(caught.value) == message
+
+
+def test_an_option_may_be_any_text_and_a_backend_may_have_none() -> None:
+    """Free texts are not looked at; a backend without options takes none."""
+    assert checked([Option("path", "where", "")], {"path": "/a b"}, "acme") == {"path": "/a b"}
+    with pytest.raises(OptionError, match="acme must be given no option, as it has none"):
+        checked([], {"path": "x"}, "acme")
+
+
+def test_what_is_given_at_its_default_is_not_told() -> None:
+    """Else one backend would be two."""
+    assert differing(OPTIONS, {"threads": "2", "pads": "in-place"}) == {"threads": "2"}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_shipped_option_may_have_its_default(name: str) -> None:
+    """And has a meaning; a backend starts with its defaults given."""
+    try:
+        options = options_of(create(name))
+    except BackendMissing as error:
+        pytest.skip(str(error))
+    assert all(option.allows(option.default) and option.meaning for option in options)
+    create(name, {option.name: option.default for option in options})
+
+
+def test_the_options_reach_the_backend_and_stand_in_the_header(command: Command, tmp_path: Path) -> None:
+    """Both runs have files of their own, the terminal names the options, and the commands that it prints have them."""
+    cases = ("--cases", str(written(tmp_path)), "--output", "out")
+    assert command("run", "--backend", SPEC, "--option", "pads=in-place", *cases).returncode == 0
+    done = command("run", *SWAPPED, *cases)
+    assert done.returncode == 1
+    assert "PadsAsChosen 1.0 pads=swapped  onnx/ConvTranspose-22" in done.stdout
+    assert f"tconv diagnose CASE --backend {SPEC} --option pads=swapped" in done.stdout
+    first, second = sorted((tmp_path / "out").glob("*.jsonl"))
+    assert first.name == "PadsAsChosen-1.0-onnx-ConvTranspose-22.jsonl"
+    assert second.name == "PadsAsChosen-1.0-pads=swapped-onnx-ConvTranspose-22.jsonl"
+    assert [read(path).header.backend.options for path in (first, second)] == [{}, {"pads": "swapped"}]
+
+
+def test_a_run_with_other_options_is_not_resumed() -> None:
+    """Their headers differ, whatever their files are called."""
+    assert not chosen().header.continues(chosen(pads="swapped").header)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("diagnose", "small/padded"),
+        ("shrink", "small/padded"),
+        ("export", "small/padded", "--issue"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_the_commands_for_one_case_take_options_too(command: Command, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """With the default nothing fails, and what they print repeats the options."""
+    cases = ("--cases", str(written(tmp_path)))
+    failing, fine = (command(*words, *backend, *cases) for backend in (SWAPPED, ("--backend", SPEC)))
+    assert "pads-exchanged" in failing.stdout
+    assert "pads-exchanged" not in fine.stdout
+    assert words[0] == "diagnose" or "--option pads=swapped" in failing.stdout
+
+
+def test_a_backend_is_asked_against_itself_with_other_options(command: Command) -> None:
+    """Both are named with their options where they differ."""
+    words = ("--backend", SPEC, "--against", SPEC, "--against-option", "pads=swapped", "--examples", "60", "-j", "1")
+    done = command("fuzz", *words)
+    assert done.returncode == 1
+    assert "PadsAsChosen 1.0  onnx/ConvTranspose-22  against  PadsAsChosen 1.0 pads=swapped" in done.stdout
+    assert "PadsAsChosen as the text says; PadsAsChosen pads=swapped" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "--option", "pads"), "--option must be KEY=VALUE (got 'pads'); 'tconv backends' shows the keys"),
+        (("run", "--option", "a=1", "--option", "a=2"), "--option must give 'a' once (got '1' and '2')"),
+        (("run", "bias", "--backend", SPEC, "--option", "pad=x"), f"an option of {SPEC} must be one of pads, threads"),
+        (("gate", "x.jsonl", "--option", "a=1"), "RECORDS must be given, and no --backend or --option"),
+        (("export", "bias/bias/alone", "x", "--option", "a=1"), "--option must be beside --issue"),
+        (("fuzz", "--against-option", "a=1"), "--against-dialect and --against-option must be beside --against"),
+    ],
+    ids=str,
+)
+def test_a_wrong_option_is_wrong_usage_in_one_line(command: Command, words: tuple[str, ...], message: str) -> None:
+    """Exit code 2, and what must be."""
+    done = command(*words)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(f"tconv: {message}")
+
+
+def test_the_command_lists_the_options_of_each_backend(command: Command) -> None:
+    """Name, default, meaning and what each may be."""
+    line = "  --option intra_op_num_threads=1  threads of an operator: an integer from 1 to 1024"
+    assert line in command("backends").stdout.splitlines()
+
+
+def test_runs_with_other_options_are_two_in_every_report(tmp_path: Path) -> None:
+    """On the page, in JUnit XML, in file names; shards of the one are none of the other."""
+    runs = [chosen(), chosen(threads="2"), chosen(threads="3")]
+    assessments = [assess(run, None, facts) for run in runs]
+    shown = overviews(assessments)
+    assert [overview.name.partition(",")[0] for overview in shown] == [
+        "acme 1.2.0",
+        "acme 1.2.0 threads=2",
+        "acme 1.2.0 threads=3",
+    ]
+    assert len({overview.key for overview in shown}) == 3
+    assert len({record_name(run.header) for run in runs}) == 3
+    write(assessments, tmp_path / "junit.xml")
+    assert "acme 1.2.0 threads=2 onnx" in (tmp_path / "junit.xml").read_text()
+    parts = [replace(run, header=run.header.model_copy(update={"shard": "1/2"})) for run in runs]
+    assert len(merged(parts)) == 3
+
+
+def test_two_values_never_have_one_record_file() -> None:
+    """Signs that may not stand in a file's name are quoted."""
+    values = ("AUTO:CPU,GPU", "AUTO_CPU_GPU", "AUTO%3ACPU,GPU")
+    files = {record_name(chosen(device=value).header) for value in values}
+    assert len(files) == 3
+
+
+def test_a_cluster_is_given_the_options() -> None:
+    """They travel with the order, and workers with others would not judge alike."""
+    order = order_of(Assignment(SPEC, None, None, "", options={"pads": "swapped"}), 1.0)
+    settings = Order.model_validate_json(order.model_dump_json()).settings
+    assert Assignment(dialect=None, folder=None, log="", **settings).options == {"pads": "swapped"}
+
+
+@pytest.mark.parametrize(
+    ("of_waiver", "of_file", "options", "status"),
+    [
+        ({}, {}, {}, Status.WAIVED),
+        ({}, {}, {"threads": "2"}, Status.FAILED),
+        ({"threads": 2}, {}, {"threads": "2"}, Status.WAIVED),
+        ({"threads": 2}, {}, {}, Status.FAILED),
+        ({"threads": ["default", 2]}, {}, {}, Status.WAIVED),
+        ({"threads": "*"}, {}, {}, Status.WAIVED),
+        ({"threads": "*"}, {}, {"threads": "3"}, Status.WAIVED),
+        ({"threads": "*"}, {}, {"threads": "3", "pads": "swapped"}, Status.FAILED),
+        ({}, {"threads": "*"}, {"threads": "3"}, Status.WAIVED),
+        ({"threads": 2}, {"threads": "*"}, {"threads": "3"}, Status.FAILED),
+    ],
+    ids=str,
+)
+def test_a_waiver_is_for_default_options_unless_it_names_others(
+    of_waiver: dict[str, Any], of_file: dict[str, Any], options: dict[str, str], status: Status
+) -> None:
+    """An option that neither it nor its file names must be at its default; what it says goes before its file."""
+    file = waiver_file(waiver(options=of_waiver))
+    file = file.model_validate(file.model_dump(exclude_unset=True) | {"options": of_file})
+    result = assess(chosen(**options), file, facts)
+    assert result.judged[0].status is status
+    # A waiver for other options is neither stale nor void.
+    assert [use.state for use in result.uses] == (["fitting"] if status is Status.WAIVED else [])
+
+
+def test_proofs_run_with_the_options(command: Command, tmp_path: Path) -> None:
+    """A waiver for other options than are given is not here."""
+    settings = waiver(cases="small/*", example="small/padded", options={"pads": "swapped"})
+    file = tmp_path / "own.yaml"
+    file.write_text(json.dumps({"format": 1, "backend": "PadsAsChosen", "waivers": [settings]}))
+    words = ("gate", "--prove-waivers", "--cases", str(written(tmp_path)), "--waivers", str(file))
+    stands = command(*words, *SWAPPED)
+    assert stands.stdout.startswith("stands ")
+    assert "PadsAsChosen 1.0 pads=swapped" in stands.stdout
+    assert "not here" in command(*words, "--backend", SPEC).stdout.splitlines()[0]
+
+
+def test_a_header_without_options_is_of_the_defaults() -> None:
+    """Records that were written before there were options are read."""
+    assert BackendHeader.model_validate({"name": "acme", "version": "1"}).title == "acme 1"
+    assert header().backend.arguments == ("--backend", "acme")
