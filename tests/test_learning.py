@@ -301,3 +301,11 @@ def test_no_file_is_proposed_over_another(command: Command, tmp_path: Path) -> N
     assert command("gate", records, "--propose-waivers", "none.yaml").returncode == 0
     assert "waivers: []" in (tmp_path / "none.yaml").read_text()
     assert command("gate", records, "--waivers", "none.yaml").returncode == 0
+
+
+def test_diagnose_prints_the_rule(command: Command) -> None:
+    """Of one failing case: what the backend computes there, learnt from cases of the same padding mode."""
+    case = "padding/pads/one-side-written[side=begin,strides=1,filter_format=IOX]"
+    done = command("diagnose", case, "--backend", "wrong_backends:PadsSwapped")
+    assert done.returncode == 0
+    assert "its own rule, learnt from cases of this kind: under explicit: pads_begin is pads_end" in done.stdout

@@ -10,13 +10,17 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
+from tconv.execution.worker import Assignment
+from tconv.investigation.own_rule import own_rule
 from tconv.investigation.separating import REPEAT, separate
+from tconv.learning.axis_terms import LEGEND
 from tconv.reports.phrases import headline
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.investigation.separating import Reasoning
+    from tconv.learning import Lesson
 
 
 @click.command(name="diagnose")
@@ -36,14 +40,29 @@ def command(
     """Run CASE, and tell which misreading explains what a backend does.
 
     Each case is asked three times. Where several misreadings explain it, further cases of tconv's own corpus are run
-    that tell them apart. Exits with 1 where nothing explains a failure, or several misreadings still do.
+    that tell them apart. Where the output has another size or lies elsewhere, cases of its padding mode are run, and
+    the formula is printed that the backend follows. Exits with 1 where nothing explains a failure, or several
+    misreadings still do and no formula was found.
     """
     dialect = dialect_named(dialect_name)
     case = Corpus.load(cases).case(case_id)
-    reasoning = separate(case, Corpus.load().cases("gate"), dialect, backend, timeout, options=option)
+    own = tuple(Corpus.load().cases("gate"))
+    reasoning = separate(case, own, dialect, backend, timeout, options=option)
     _print(reasoning, {misreading.name: misreading.says for misreading in misreadings_of(dialect)})
     kind = reasoning.record.verdict.kind
-    return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1)
+    assignment = Assignment(backend, dialect, None, "", options=option)
+    lesson = own_rule(case, reasoning.record, own, assignment, timeout)
+    if lesson is not None:
+        _print_rule(lesson)
+    return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
+
+
+def _print_rule(lesson: Lesson) -> None:
+    click.echo(f"its own rule, learnt from cases of this kind: {lesson}")
+    click.echo(f"  the smallest case that shows it: {lesson.example.id}")
+    if lesson.clause:
+        click.echo(f"  the text: {lesson.clause}")
+    click.echo(f"  {LEGEND}")
 
 
 def _print(reasoning: Reasoning, says: dict[str, str]) -> None:

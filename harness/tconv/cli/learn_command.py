@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.corpus import Tier
+    from tconv.dialects import Dialect
     from tconv.records.record_file import Run
 
 
 @click.command(name="learn")
 @click.argument("records", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--backend", "backends", multiple=True, help="Instead of RECORDS: whom to ask.")
+@options.backend_options()
 @click.option("--dialect", "dialect_name", default=None, help="With --backend: the dialect to speak.")
 @options.tier_to_full
 @options.cases
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 def command(
     records: tuple[Path, ...],
     backends: tuple[str, ...],
+    option: dict[str, str],
     dialect_name: str | None,
     tier: Tier,
     cases: Path | None,
@@ -53,29 +56,35 @@ def command(
     """
     if bool(records) == bool(backends):
         raise UsageError("RECORDS must be given, or --backend, and not both")
+    if option and records:
+        raise UsageError("--option must be beside --backend: records have their options")
     corpus = Corpus.load(cases)
-    runs = merged([*map(read, records)]) if records else _asked(backends, dialect_name, tier, corpus, jobs)
+    runs = (
+        merged([*map(read, records)])
+        if records
+        else _asked(backends, option, options.dialect(dialect_name), Selection(corpus, tier), jobs)
+    )
     for learnt in runs:
         _print(learnt, corpus)
 
 
 def _asked(
-    backends: tuple[str, ...], dialect_name: str | None, tier: Tier, corpus: Corpus, jobs: int | None
+    backends: tuple[str, ...], option: dict[str, str], dialect: Dialect | None, selection: Selection, jobs: int | None
 ) -> Iterator[Run]:
     """Yield a run of each backend, whose records are not kept."""
     prepare()
     for backend in backends:
         with TemporaryDirectory(prefix="tconv-learn-") as folder, showing(backend) as progress:
             settings = RunSettings(
-                backend, options.dialect(dialect_name), jobs or os.cpu_count() or 1, timeout=60.0, output=Path(folder)
+                backend, dialect, jobs or os.cpu_count() or 1, timeout=60.0, output=Path(folder), options=option
             )
-            yield read(run(Selection(corpus, tier), settings, progress))
+            yield read(run(selection, settings, progress))
 
 
 def _print(learnt: Run, corpus: Corpus) -> None:
     header = learnt.header
     lines = sheet(learnt.records, corpus.find, learnt.dialect)
-    click.echo(f"{header.backend.name} {header.backend.version}  {header.dialect}  {len(learnt.records):,} records")
+    click.echo(f"{header.backend.title}  {header.dialect}  {len(learnt.records):,} records")
     for line in lines:
         click.echo(f"{'*' if line.deviates else ' '} {line}")
     click.echo(f"  {LEGEND}" if lines else "  no answer tells a size")
