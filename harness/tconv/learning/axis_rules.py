@@ -66,12 +66,11 @@ def followed(rows: Sequence[Row], quantity: str) -> tuple[Formula, ...]:
         quantity: `stride`, `dilation`, `size` or `pads_begin`.
     """
     rows = [row for row in rows if quantity in row.got]
-    deviating = [row for row in rows if row.got[quantity] != row.owed[quantity]]
+    deviating = _deviating(rows, quantity)
     if not deviating:
         return ()
     one = _nearly(rows, deviating, quantity) or _single(rows, quantity, "got")
-    # The text's own formula may give another number where another quantity deviates, as the size does.
-    if one and _witnessed(one, rows) and (one == owed(rows, quantity) or not _is_of_text(one, deviating, quantity)):
+    if one and _witnessed(one, rows) and not _is_of_text(one, deviating, quantity):
         return (one,)
     found: list[Formula] = []
     while deviating and len(found) < _MOST_FORMULAS:
@@ -87,6 +86,16 @@ def followed(rows: Sequence[Row], quantity: str) -> tuple[Formula, ...]:
         found.append(formula)
         deviating = [row for row, fitting in zip(deviating, given, strict=True) if not fitting]
     return tuple(found)
+
+
+def _deviating(rows: Sequence[Row], quantity: str) -> list[Row]:
+    """Return the axes of which neither the text nor its formula gives the quantity.
+
+    Where another quantity deviates, as the size does, the text's formula may give another number than is owed.
+    """
+    deviating = [row for row in rows if row.got[quantity] != row.owed[quantity]]
+    of_text = owed(rows, quantity) if deviating else None
+    return [row for row in deviating if of_text is None or of_text.value(row.of_answer) != row.got[quantity]]
 
 
 def _nearly(rows: Sequence[Row], deviating: Sequence[Row], quantity: str) -> Formula | None:
