@@ -101,6 +101,18 @@ def test_the_options_reach_the_backend_and_stand_in_the_header(command: Command,
     assert [read(path).header.backend.options for path in (first, second)] == [{}, {"pads": "swapped"}]
 
 
+def test_artifacts_of_other_options_have_other_names(command: Command, tmp_path: Path) -> None:
+    """One folder may have the runs of both, and a case that is wrong in both."""
+    words = ("run", *SWAPPED, "--cases", str(written(tmp_path)), "--output", "out")
+    command(*words)
+    command(*words, "--option", "threads=2")
+    runs = [read(path) for path in (tmp_path / "out").glob("*.jsonl")]
+    named = [record.artifact for run in runs for record in run.records if record.artifact]
+    assert len(runs) == 2
+    assert len(set(named)) == len(named) > 0
+    assert all((tmp_path / "out" / name).is_file() for name in named)
+
+
 def test_a_run_with_other_options_is_not_resumed() -> None:
     """Their headers differ, whatever their files are called."""
     assert not chosen().header.continues(chosen(pads="swapped").header)

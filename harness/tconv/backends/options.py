@@ -81,6 +81,11 @@ def settled(options: Sequence[Option], given: Mapping[str, str]) -> dict[str, st
     return {option.name: given.get(option.name, option.default) for option in options}
 
 
+def written(chosen: Mapping[str, str]) -> tuple[str, ...]:
+    """Return options as on the command line, `name=value`."""
+    return tuple(f"{name}={value}" for name, value in chosen.items())
+
+
 def differing(options: Sequence[Option], given: Mapping[str, str]) -> dict[str, str]:
     """Return what was given and is no default, in the order of names: it tells one run of a backend from another."""
     defaults = {option.name: option.default for option in options}

@@ -206,7 +206,7 @@ class Cluster:
 
     def _lines(self, reply: Reply, chunk: Chunk) -> Iterator[Line]:
         """Write the artifacts of a reply, and yield its lines."""
-        identities = {case.id: (self.backend.name, self.dialect.name, case.id) for case in chunk}
+        identities = {case.id: (self.backend.name, self.dialect.name, case.id, *self.backend.chosen) for case in chunk}
         answered = {case for case, _ in reply.lines}
         if not answered or len(answered) < len(reply.lines) or not answered <= identities.keys():
             raise TconvError("a dask worker must answer cases that it was sent, each once (got others, or none)")

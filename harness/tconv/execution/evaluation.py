@@ -46,6 +46,7 @@ class Evaluator:
         folder: where artifacts go, in `artifacts/`; None for nowhere.
         repeat: how often each case is run; outcomes that differ are unstable.
         position: where to say that the backend is called; a death or a silence then is the backend's.
+        chosen: the backend's options that are not at their defaults, as `name=value`.
     """
 
     def __init__(
@@ -57,8 +58,10 @@ class Evaluator:
         folder: Path | None,
         repeat: int = 1,
         position: Position | None = None,
+        chosen: Sequence[str] = (),
     ) -> None:
         self.dialect = dialect
+        self._chosen = chosen
         self._backend = backend
         self._name = name
         self._accumulates = accumulates
@@ -190,7 +193,7 @@ class Evaluator:
             return None
         expected = problem.truth.values(candidate.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": actual}
-        path = artifacts.write(self._folder, (self._name, self.dialect.name, problem.case.id), arrays)
+        path = artifacts.write(self._folder, (self._name, self.dialect.name, problem.case.id, *self._chosen), arrays)
         self._artifacts += path is not None
         return path
 

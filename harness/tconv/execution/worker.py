@@ -20,7 +20,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tconv.backends import create, machine, options_of
-from tconv.backends.options import differing
+from tconv.backends.options import differing, written
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, one_line
 from tconv.execution.accumulation import PROBED, accumulates
@@ -139,9 +139,9 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
         spoken = ", ".join(info.dialects)
         raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")
     options = options_of(backend)
-    chosen = {"options": differing(options, assignment.options)}
+    chosen = differing(options, assignment.options)
     offered = [[option.name, option.meaning, option.default, option.allowed] for option in options]
-    _send(connection, ["info", dialect.name, _header(info) | chosen, offered])
+    _send(connection, ["info", dialect.name, _header(info) | {"options": chosen}, offered])
     accumulators = dict(assignment.accumulates)
     for dtype in PROBED:
         if dtype not in accumulators:
@@ -151,7 +151,7 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
             _send(connection, ["accumulates", accumulators[dtype]])
     known = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
-    return Evaluator(backend, info.name, dialect, known, folder, assignment.repeat, position)
+    return Evaluator(backend, info.name, dialect, known, folder, assignment.repeat, position, written(chosen))
 
 
 def _header(info: BackendInfo) -> dict[str, Any]:

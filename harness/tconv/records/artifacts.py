@@ -34,7 +34,7 @@ def write(folder: Path, identity: Sequence[str], arrays: Mapping[str, Array]) ->
 
     Args:
         folder: the folder of the record file.
-        identity: backend, dialect and case id, which no other artifact of the folder has.
+        identity: backend, dialect, case id and chosen options, which no other artifact of the folder has.
         arrays: operands, expected and actual output by name, in NCX and IOX.
     """
     if sum(array.size for array in arrays.values()) > LARGEST_WRITTEN:

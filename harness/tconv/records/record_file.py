@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tconv.backends.options import written
 from tconv.backends.outcome import Recorded
 from tconv.diagnosis.placement import Placement
 from tconv.dialects import dialect_named
@@ -56,7 +57,7 @@ class BackendHeader(BaseModel):
     @property
     def chosen(self) -> tuple[str, ...]:
         """The options that are not at their defaults, as `name=value`."""
-        return tuple(f"{name}={value}" for name, value in self.options.items())
+        return written(self.options)
 
     @property
     def title(self) -> str:
