@@ -57,6 +57,7 @@ class WorkerProcess:
         company: the indices of the company that it asked last.
         results: where the next record begins in the file of its records.
         messages: how many it was sent.
+        spare: whether it waits for another worker to die, and is given no cases before.
     """
 
     process: SpawnProcess | ForkServerProcess
@@ -70,6 +71,7 @@ class WorkerProcess:
     company: list[int] = field(default_factory=list)
     results: int = 0
     messages: int = 0
+    spare: bool = False
 
     @property
     def busy(self) -> bool:
