@@ -235,6 +235,11 @@ class Pool:
                 worker.chunk = None
                 self._feed(worker, waiting)
                 yield from self._confirmed(lines)
+            case ["ended", code, message]:
+                # Where it had not had the last message, its successor finds that.
+                if message == worker.messages:
+                    worker.succeeded = True
+                    yield from self._after_end(worker, ending(code), waiting)
             case ["failed", trace]:
                 ids = ", ".join(worker.pending[index].id for index in worker.asked)
                 raise RuntimeError(f"judging {ids} failed:\n{trace}")
@@ -245,12 +250,23 @@ class Pool:
         """Find out what a worker died of. What it was at is asked again first in another worker, which has no past."""
         worker.process.join(timeout=_GRACE_SECONDS)
         cause = ending(worker.process.exitcode) if worker.ended else "closed its connection and went on"
+        # The end of the process that workers are forked from reads as this code for all of them.
+        yield from self._after_end(worker, cause, waiting, known=worker.process.exitcode != _SERVER_ENDED)
+
+    def _after_end(self, worker: WorkerProcess, cause: str, waiting: Waiting, *, known: bool = True) -> Iterator[Line]:
+        """Give the verdict where it is certain what a worker died of, or ask again what it was at.
+
+        Args:
+            worker: a worker that ended.
+            cause: how.
+            waiting: the cases that wait.
+            known: whether the cause may be the backend's.
+        """
         yield from self._confirmed(worker.lines())
         if not (asked := worker.take_asked()):
             self._replace(worker, waiting)
             return
-        # The end of the process that workers are forked from reads as this code for all of them.
-        certain = worker.begun and worker.position.fresh and worker.process.exitcode != _SERVER_ENDED
+        certain = worker.begun and worker.position.fresh and known
         if (certain and not worker.in_company) or asked[0].id in self._suspected:
             yield from self._without_answer(worker, asked, ver.Died(cause, last_words(worker.log)), waiting)
             return
@@ -283,16 +299,18 @@ class Pool:
     ) -> None:
         """Start another worker for the cases that a worker has not run; where given, for others before them."""
         was_apart = worker.chunk is not None and worker.chunk.apart
-        worker.kill()
-        self._workers.remove(worker)
-        for file in (worker.log, results_file(str(worker.log))):
-            file.unlink(missing_ok=True)
         rest = Chunk(list(worker.pending.values()), was_apart)
         if self._assignment.together == 1:
             waiting.spread(rest)
         else:
             waiting.put_back(rest)
         waiting.put_back(Chunk(list(first), apart or was_apart))
+        if worker.succeeded:
+            worker.chunk, worker.pending, worker.company, worker.succeeded = None, {}, [], False
+            self._feed(worker, waiting)
+            return
+        self._remove(worker)
+        self._assignment = replace(self._assignment, succeeded=True)
         # One spare for a backend that dies, and another each time that none is ready.
         ready = any(worker.spare and worker.introduced for worker in self._workers)
         self._spares = min(self._spares + (not ready), self._jobs + _MOST_SPARES)
@@ -301,6 +319,12 @@ class Pool:
         for idle in [w for w in self._workers if not w.busy and not w.spare]:
             self._feed(idle, waiting)
         self._keep_spares()
+
+    def _remove(self, worker: WorkerProcess) -> None:
+        worker.kill()
+        self._workers.remove(worker)
+        for file in (worker.log, results_file(str(worker.log))):
+            file.unlink(missing_ok=True)
 
     def _confirmed(self, lines: Iterable[Line]) -> Iterator[Line]:
         """Yield lines: with the cause where a worker died at the case after others and not when it ran alone.
