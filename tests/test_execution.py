@@ -11,7 +11,7 @@ import sys
 import uuid
 from collections import Counter
 from dataclasses import replace
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
@@ -187,6 +187,23 @@ def test_a_worker_that_never_comes_to_its_case_is_that_cases_verdict(tmp_path: P
         assert [(line.case, line.record.verdict.kind) for line in pool.run(asked)] == [
             (case.id, "died") for case in asked
         ]
+
+
+def test_workers_are_kept_for_those_that_die_and_none_for_those_that_live(tmp_path: Path) -> None:
+    """Who never dies has the workers that were asked for. Who dies often has more, which have loaded the backend."""
+    before, asked = set(active_children()), cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    for backend, jobs in (("Right", 2), ("Aborts", 2)):
+        with Pool(Assignment(f"wrong_backends:{backend}", None, None, ""), jobs, TIMEOUT) as pool:
+            kinds = [line.record.verdict.kind for line in pool.run(asked)]
+            workers = len(set(active_children()) - before)
+            again = [line.record.verdict.kind for line in pool.run(asked)]
+        assert sorted(again) == sorted(kinds)
+        assert set(active_children()) == before
+        if backend == "Right":
+            assert (set(kinds), workers <= jobs) == ({"agreed"}, True)
+        else:
+            assert "died" in kinds
+            assert 1 < workers <= 2 * jobs + 4
 
 
 def test_a_death_keeps_the_lines_that_say_why(tmp_path: Path) -> None:

@@ -136,6 +136,20 @@ def test_a_runtime_that_cannot_be_given_the_call_has_no_script(tmp_path: Path) -
     done = tconv(tmp_path, "export", "small/symbols", "out", "--backend", "torch", "--cases", "small.yaml")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "a case must be one that torch can be given" in done.stderr
+    done = tconv(
+        tmp_path,
+        "export",
+        "small/plain",
+        "out",
+        "--backend",
+        "openvino",
+        "--dialect",
+        "onnx/ConvTranspose-22",
+        "--cases",
+        "small.yaml",
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--dialect must be one that openvino speaks, such as openvino/ConvolutionBackpropData-1" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -445,6 +446,22 @@ class Aborts(_Troubled):
         sys.stderr.write("assertion failed: stride < 7\n")
         sys.stderr.flush()
         os.abort()
+
+
+class AbortsAndSaysThatItLoads(Aborts):
+    """It takes a line of the log when it is loaded."""
+
+    def __init__(self) -> None:
+        with Path(os.environ[LOG]).open("ab", buffering=0) as file:
+            file.write(b"loaded\n")
+
+
+class AbortsAndHasAThread(AbortsAndSaysThatItLoads):
+    """With a thread that no copy of the process would have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        threading.Thread(target=time.sleep, args=(FOREVER,), daemon=True).start()
 
 
 class Panics(_Troubled):

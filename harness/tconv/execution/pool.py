@@ -34,6 +34,8 @@ _GRACE_SECONDS = 5.0
 _COMPANIES = 4
 _SERVER_ENDED = 255
 _PROBE_SECONDS = 10.0
+_MOST_SPARES = 4
+"""How many workers are kept for those that will die, beyond one for each job."""
 
 
 class Pool:
@@ -66,6 +68,7 @@ class Pool:
         self._suspected: dict[str, str] = {}
         # The company of which a worker died, by the ids of its cases, which are asked alone.
         self._companies: dict[str, DeadlyCompany] = {}
+        self._spares = 0
         try:
             self.dialect, self.backend = self._start_first()
         except BaseException:
@@ -97,10 +100,10 @@ class Pool:
         # Cases of a type, and those of them that are alike, make a company: of a few companies few cases are left over.
         waiting = Waiting(cases, max(CHUNK, _COMPANIES * self._assignment.together))
         for worker in self._workers:
-            if worker.introduced:
+            if worker.introduced and not worker.spare:
                 self._feed(worker, waiting)
-        while len(self._workers) < self._jobs and (chunk := waiting.next()):
-            self._start(chunk)
+        while sum(not worker.spare for worker in self._workers) < self._jobs and (chunk := waiting.next()):
+            self._employ(chunk)
         while any(worker.chunk for worker in self._workers):
             yield from self._lines(waiting)
 
@@ -170,6 +173,24 @@ class Pool:
         theirs.close()
         return worker
 
+    def _employ(self, chunk: Chunk) -> None:
+        """Give cases to a spare worker, one that has loaded its backend if there is one, or start a worker for them."""
+        spares = sorted((worker for worker in self._workers if worker.spare), key=lambda spare: not spare.introduced)
+        worker = next(iter(spares), None)
+        if worker is None:
+            self._start(chunk)
+            return
+        worker.spare = False
+        if worker.introduced:
+            worker.feed(chunk)
+        else:
+            worker.chunk = chunk
+
+    def _keep_spares(self) -> None:
+        """Start workers in place of those that will die; a backend that never dies has none."""
+        for _ in range(self._spares - sum(worker.spare for worker in self._workers)):
+            self._start().spare = True
+
     def _feed(self, worker: WorkerProcess, waiting: Waiting) -> None:
         """Send a worker the chunk that it was started for, or the next; no message where there is none."""
         if chunk := worker.chunk or waiting.next():
@@ -191,7 +212,8 @@ class Pool:
                 worker.introduction(self._assignment.backend)
             except BackendMissing as error:
                 raise BackendLost(str(error)) from None
-            self._feed(worker, waiting)
+            if not worker.spare:
+                self._feed(worker, waiting)
             return
         try:
             while worker.busy and worker.connection.poll():
@@ -216,6 +238,11 @@ class Pool:
                 worker.chunk = None
                 self._feed(worker, waiting)
                 yield from self._confirmed(lines)
+            case ["ended", code, message]:
+                # Where it had not had the last message, its successor finds that.
+                if message == worker.messages:
+                    worker.succeeded = True
+                    yield from self._after_end(worker, ending(code), waiting)
             case ["failed", trace]:
                 ids = ", ".join(worker.pending[index].id for index in worker.asked)
                 raise RuntimeError(f"judging {ids} failed:\n{trace}")
@@ -226,12 +253,23 @@ class Pool:
         """Find out what a worker died of. What it was at is asked again first in another worker, which has no past."""
         worker.process.join(timeout=_GRACE_SECONDS)
         cause = ending(worker.process.exitcode) if worker.ended else "closed its connection and went on"
+        # The end of the process that workers are forked from reads as this code for all of them.
+        yield from self._after_end(worker, cause, waiting, known=worker.process.exitcode != _SERVER_ENDED)
+
+    def _after_end(self, worker: WorkerProcess, cause: str, waiting: Waiting, *, known: bool = True) -> Iterator[Line]:
+        """Give the verdict where it is certain what a worker died of, or ask again what it was at.
+
+        Args:
+            worker: a worker that ended.
+            cause: how.
+            waiting: the cases that wait.
+            known: whether the cause may be the backend's.
+        """
         yield from self._confirmed(worker.lines())
         if not (asked := worker.take_asked()):
             self._replace(worker, waiting)
             return
-        # The end of the process that workers are forked from reads as this code for all of them.
-        certain = worker.begun and worker.position.fresh and worker.process.exitcode != _SERVER_ENDED
+        certain = worker.begun and worker.position.fresh and known
         if (certain and not worker.in_company) or asked[0].id in self._suspected:
             yield from self._without_answer(worker, asked, ver.Died(cause, last_words(worker.log)), waiting)
             return
@@ -264,14 +302,32 @@ class Pool:
     ) -> None:
         """Start another worker for the cases that a worker has not run; where given, for others before them."""
         was_apart = worker.chunk is not None and worker.chunk.apart
+        rest = Chunk(list(worker.pending.values()), was_apart)
+        if self._assignment.together == 1:
+            waiting.spread(rest)
+        else:
+            waiting.put_back(rest)
+        waiting.put_back(Chunk(list(first), apart or was_apart))
+        if worker.succeeded:
+            worker.chunk, worker.pending, worker.company, worker.succeeded = None, {}, [], False
+            self._feed(worker, waiting)
+            return
+        self._remove(worker)
+        self._assignment = replace(self._assignment, succeeded=True)
+        # One spare for a backend that dies, and another each time that none is ready.
+        ready = any(worker.spare and worker.introduced for worker in self._workers)
+        self._spares = min(self._spares + (not ready), self._jobs + _MOST_SPARES)
+        if chunk := waiting.next():
+            self._employ(chunk)
+        for idle in [w for w in self._workers if not w.busy and not w.spare]:
+            self._feed(idle, waiting)
+        self._keep_spares()
+
+    def _remove(self, worker: WorkerProcess) -> None:
         worker.kill()
         self._workers.remove(worker)
         for file in (worker.log, results_file(str(worker.log))):
             file.unlink(missing_ok=True)
-        waiting.put_back(Chunk(list(worker.pending.values()), was_apart))
-        waiting.put_back(Chunk(list(first), apart or was_apart))
-        if chunk := waiting.next():
-            self._start(chunk)
 
     def _confirmed(self, lines: Iterable[Line]) -> Iterator[Line]:
         """Yield lines: with the cause where a worker died at the case after others and not when it ran alone.

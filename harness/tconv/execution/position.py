@@ -39,6 +39,11 @@ class Position:
         return None if index == _NOWHERE or self._whole(_MESSAGE) != message else index
 
     @property
+    def message(self) -> int:
+        """How many messages it has had."""
+        return self._whole(_MESSAGE)
+
+    @property
     def company(self) -> int:
         """How many cases it asks together."""
         return max(1, self._whole(_COMPANY))
@@ -64,6 +69,12 @@ class Position:
         """Return a number as an integer; a runtime that writes outside its own memory may have left anything."""
         value = self._cells[cell]
         return int(value) if isfinite(value) else _NOWHERE
+
+    def renew(self) -> None:
+        """Be a process in which the backend has been called for nothing."""
+        self._cells[_CALLS] = 0
+        self._cells[_FIRST] = self._cells[_INDEX] = _NOWHERE
+        self._move(_CALLING, 0)
 
     def receive(self) -> None:
         """Have a message, and be at none of its cases."""

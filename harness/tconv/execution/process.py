@@ -71,6 +71,8 @@ class WorkerProcess:
         company: the indices of the company that it asked last.
         results: where the next record begins in the file of its records.
         messages: how many it was sent.
+        spare: whether it waits for another worker to die, and is given no cases before.
+        succeeded: whether it has died and a copy of it, which was asked nothing, waits for cases.
     """
 
     process: SpawnProcess | ForkServerProcess
@@ -84,6 +86,8 @@ class WorkerProcess:
     company: list[int] = field(default_factory=list)
     results: int = 0
     messages: int = 0
+    spare: bool = False
+    succeeded: bool = False
 
     @property
     def busy(self) -> bool:

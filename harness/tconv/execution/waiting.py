@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 CHUNK = 32
 """Cases in a message; so few that the last chunks of several workers end at about the same time."""
 
+_SPREAD = 4
+"""Cases in a message after a death, so that several workers share those that follow."""
+
 
 class Waiting:
     """Cases that wait: those that were put back first, then the others as they come.
@@ -44,6 +47,11 @@ class Waiting:
         """Let cases wait again, before all others."""
         if chunk.cases:
             self._returned.appendleft(chunk)
+
+    def spread(self, chunk: Chunk) -> None:
+        """Let cases wait again as `put_back` does, in small chunks: where one case is deadly, its neighbours may be."""
+        for start in reversed(range(0, len(chunk.cases), _SPREAD)):
+            self.put_back(Chunk(chunk.cases[start : start + _SPREAD], chunk.apart))
 
 
 @dataclass(slots=True)

@@ -27,6 +27,7 @@ from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.signals import lead_own_group
+from tconv.execution.succession import shared, succeed
 from tconv.records.record_file import record_line
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Assignment:
         together: how many cases are asked in company at most.
         options: values of the backend's options, by name.
         environment: the environment variables of the process that starts it.
+        succeeded: whether it leaves a copy of itself behind for the case that it dies, where it can, see `succession`.
     """
 
     backend: str
@@ -68,11 +70,13 @@ class Assignment:
     together: int = 1
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    succeeded: bool = False
 
 
 def serve(connection: Connection, position: Position, assignment: Assignment) -> None:
     """Answer messages of cases until the parent closes the connection."""
     _detach(assignment)
+    before = shared() if assignment.succeeded else None
     try:
         evaluator = _start_evaluator(connection, position, assignment)
     except TconvError as error:
@@ -83,12 +87,21 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
     def announce(indices: list[int]) -> None:
         _send(connection, ["company", indices])
 
+    copied = before is not None and before == shared()
+    if copied:
+        # Whoever is told ends both, and a copy that ends because its parent is gone is told to nobody.
+        succeed(lambda code: _send(connection, ["ended", code, position.message]))
     companion = Companion(evaluator, position, assignment.together, announce)
     # No buffer of ours: what is written is there when the process has died.
     with suppress(EOFError), results_file(assignment.log).open("ab", buffering=0) as results:
         while True:
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
             cases, apart = connection.recv()
+            if copied:
+                # What the parent had to read of the one before, it has read when it sends a message.
+                position.renew()
+                os.truncate(assignment.log, 0)
+                copied = False
             position.receive()
             _answer(companion.records(cases, apart=apart), connection, results)
 

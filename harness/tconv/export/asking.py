@@ -117,10 +117,15 @@ def asking(problem: Problem, backend: str) -> Asking:
         backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
 
     Raises:
-        UsageError: the backend is given a geometry, and the call has none.
+        UsageError: the backend does not speak the dialect, or is given a geometry, and the call has none.
     """
     if (known := _OF_MODELS.get(backend)) is not None and problem.dialect.opset is not None:
         return replace(known, version=f"{known.modules[0]}.__version__")
+    spoken = FIRST_DIALECT.get(backend, problem.dialect.name)
+    if spoken.partition("/")[0] != problem.dialect.name.partition("/")[0]:
+        raise UsageError(
+            f"--dialect must be one that {backend} speaks, such as {spoken} (got {problem.dialect.name!r})"
+        )
     if backend in _OF_ARRAYS:
         modules, lines_of, refusals, version = _OF_ARRAYS[backend]
         lines = lines_of(problem)

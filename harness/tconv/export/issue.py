@@ -14,7 +14,7 @@ from tconv import __version__
 from tconv.cases.layouts import from_ncx
 from tconv.diagnosis import UNDIAGNOSED
 from tconv.diagnosis.misreadings import misreadings_of
-from tconv.errors import one_line
+from tconv.errors import UsageError, one_line
 from tconv.expectation.owed import Refuse
 from tconv.export.asking import asking
 from tconv.export.clauses import clauses
@@ -158,11 +158,15 @@ def _clauses(problem: Problem) -> Iterator[str]:
 def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: str) -> Iterator[str]:
     yield from ("With tconv:", "", _fenced(command, "sh"), "")
     backend = header.spec or header.name
-    if (source := snippet(problem, backend)) is not None:
+    try:
         hint = asking(problem, backend).hint
+    except UsageError:
+        # It is asked for a geometry, which this call does not have.
+        return
+    if (source := snippet(problem, backend)) is not None:
         yield from (f"Without it{hint and f'; {hint}'}:", "", _fenced(source, "python"))
-    elif problem.dialect.opset is not None:
-        words = ["tconv", "export", problem.case.id, ".", "--dialect", problem.dialect.name]
+    else:
+        words = ["tconv", "export", problem.case.id, ".", "--backend", backend, "--dialect", problem.dialect.name]
         words += ["--cases", cases] if cases else []
         yield from ("The arrays are too large for a report; this writes them with a script:", "")
         yield _fenced(shlex.join(words), "sh")

@@ -13,7 +13,6 @@ from onnx import AttributeProto, TensorProto, helper
 
 from tconv.backends.onnx_model import build
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.errors import UsageError
 from tconv.export.asking import DEFAULT, asking
 from tconv.vocabulary import DType
 
@@ -32,16 +31,16 @@ LONGEST = 30_000
 def snippet(problem: Problem, backend: str = DEFAULT) -> str | None:
     """Return Python that asks a backend for a case and prints the output; it needs no file.
 
-    None where the arrays are too large for a report, or the backend cannot be given the call.
+    None where the arrays are too large for a report.
 
     Args:
         problem: the case in the dialect.
         backend: whom to ask, see `asking`.
+
+    Raises:
+        UsageError: the backend cannot be given the call.
     """
-    try:
-        ask = asking(problem, backend)
-    except UsageError:
-        return None
+    ask = asking(problem, backend)
     lines = [*_arrays(problem)]
     if ask.of_model:
         lines += _graph(problem, build(problem.call, problem.arrays))

@@ -24,7 +24,7 @@ _MOST_TERMS = 4
 _TRIED = 20
 """Rows on which all sums are tried; those that fit are held against all rows."""
 _MOST_TIES = 2000
-_SAMPLES = 6
+_SAMPLES = 8
 """Samples of rows that are tried where no formula gives all of them."""
 _SAMPLE = 10
 """Rows of a sample."""
@@ -140,8 +140,11 @@ def covering(target: Array, terms: Terms, forms: Sequence[Form] = SUMS) -> Formu
     """
     random = np.random.default_rng(0)
     best: tuple[int, Formula] | None = None
-    for _ in range(_SAMPLES):
-        rows = random.permutation(len(target))[:_SAMPLE]
+    # Where a term is 0 it is not seen that it is missed: half of the samples are of rows with few zeros.
+    by_zeros = np.argsort(sum(column == 0 for column in terms.columns.values()), kind="stable")
+    for number in range(_SAMPLES):
+        among = by_zeros[: len(target) // 2 + _SAMPLE] if number % 2 else by_zeros
+        rows = random.permutation(among)[:_SAMPLE]
         sample = Terms({name: column[rows] for name, column in terms.columns.items()}, terms.lengths)
         found = _short(target[rows], sample, forms)
         if found is not None:

@@ -1,0 +1,55 @@
+"""A worker that dies is succeeded by a copy of itself, made before it was asked anything: nothing is loaded anew.
+
+The copy is a fork, which is as good as another process only where the backend has made nothing that both would share:
+no thread, no child, no connection, no device. Where there is any, or no way to know, another worker is started instead.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SHARED = ("socket:", "pipe:", "anon_inode:", "/dev/", "/memfd:")
+_PARENT = 1
+"""The place of the parent's number in /proc/PID/stat, behind the name."""
+
+
+def shared() -> frozenset[str] | None:
+    """Return what a fork of this process would share with it, or would not have; None where it has threads.
+
+    None too where the system does not tell.
+    """
+    targets, children = [], []
+    try:
+        if len([*Path("/proc/self/task").iterdir()]) != 1:
+            return None
+        for path in Path("/proc/self/fd").iterdir():
+            with suppress(FileNotFoundError):
+                targets.append(str(path.readlink()))
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                if path.read_text().rpartition(")")[2].split()[_PARENT] == str(os.getpid()):
+                    children.append(path.parent.name)
+    except OSError:
+        return None
+    return frozenset([*children, *(target for target in targets if target.startswith(_SHARED))])
+
+
+def succeed(tell: Callable[[int], None]) -> None:
+    """Return in a copy of this process, and each time that one ends in another; this process itself does not return.
+
+    Args:
+        tell: called with the exit code of a copy that ended, as `Process.exitcode` has it; where it raises OSError,
+            this process ends.
+    """
+    while copy := os.fork():
+        _, status = os.waitpid(copy, 0)
+        try:
+            tell(os.waitstatus_to_exitcode(status))
+        except OSError:
+            os._exit(0)
