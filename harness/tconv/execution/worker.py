@@ -54,6 +54,7 @@ class Assignment:
         accumulates: the types that sums are kept in, as far as they are known; None for one whose probe failed. The
             types that are not in it are probed.
         together: how many cases are asked in company at most.
+        deadly: cases with such likenesses are asked alone, as several have ended workers.
         environment: the environment variables of the process that starts it.
     """
 
@@ -64,6 +65,7 @@ class Assignment:
     repeat: int = 1
     accumulates: Mapping[str, str | None] = field(default_factory=dict)
     together: int = 1
+    deadly: frozenset[object] = frozenset()
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
@@ -80,7 +82,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
     def announce(indices: list[int]) -> None:
         _send(connection, ["company", indices])
 
-    companion = Companion(evaluator, position, assignment.together, announce)
+    companion = Companion(evaluator, position, assignment.together, announce, assignment.deadly)
     # No buffer of ours: what is written is there when the process has died.
     with suppress(EOFError), results_file(assignment.log).open("ab", buffering=0) as results:
         while True:
