@@ -159,6 +159,17 @@ def test_a_company_that_nobody_survives_is_told_where_each_does_alone(tmp_path: 
     assert any(isinstance(record.verdict, ver.DiffersInCompany) for record in found.values())
 
 
+def test_what_is_like_cases_that_end_workers_goes_alone(tmp_path: Path) -> None:
+    """After two deaths of a kind a death costs no more workers than alone: one that has a past, and a fresh one."""
+    sizes = [[size] for size in range(2, 18)]
+    asked = cases(tmp_path, PEACE.replace("[[2], [3], [4], [5]]", str(sizes)).replace("2, 3, 4]", f"{TROUBLE}]"))
+    with Pool(Assignment("wrong_backends:DiesOfTrouble", None, None, "", together=4), 1, TIMEOUT) as pool:
+        died = {line.case for line in pool.run(asked) if line.record.verdict.kind == "died"}
+        started = pool._started
+    assert died == in_trouble(asked)
+    assert started <= 2 * len(died) + 4
+
+
 def test_a_death_of_a_case_that_found_no_company_is_its_own(tmp_path: Path) -> None:
     """It is asked when all others of its chunk have been prepared or answered, and none of those is harmed."""
     text = WITH_TROUBLE.replace("[1, 2, 3, 7]", "[1, 2]") + (

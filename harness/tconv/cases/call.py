@@ -125,7 +125,7 @@ def express(case: Case, dialect: Dialect, written: Signature | None = None) -> C
 
 
 def _layout(word: str | None, default: _Format) -> _Format:
-    return type(default)(word) if word in set(type(default)) else default
+    return next((layout for layout in type(default) if layout == word), default) if word else default
 
 
 def _written(attributes: Attributes, dialect: Dialect, whose: Speller) -> dict[str, Value]:
@@ -145,7 +145,9 @@ def _written(attributes: Attributes, dialect: Dialect, whose: Speller) -> dict[s
             words[word] = _pads(attributes)
         else:
             words[word] = meanings[name].get(str(value), value) if name in meanings else value
-    return {name: spelling.printed.get(str(word), word) if whose == "page" else word for name, word in words.items()}
+    if whose == "page":
+        return {name: spelling.printed.get(str(word), word) for name, word in words.items()}
+    return words
 
 
 def _pads(attributes: Attributes) -> Ints:

@@ -63,15 +63,22 @@ class Companion:
         position: where to say which case, or which company, is asked.
         size: how many cases a company has at most; with 1 each is asked alone.
         announce: called with the indices of a company before it is asked.
+        deadly: cases with such likenesses have ended workers before, see `likeness`; they are asked alone.
     """
 
     def __init__(
-        self, evaluator: Evaluator, position: Position, size: int, announce: Callable[[list[int]], None]
+        self,
+        evaluator: Evaluator,
+        position: Position,
+        size: int,
+        announce: Callable[[list[int]], None],
+        deadly: frozenset[object] = frozenset(),
     ) -> None:
         self._evaluator = evaluator
         self._position = position
         self._size = size if evaluator.keeps_company else 1
         self._announce = announce
+        self._deadly = deadly
         self._asked: Counter[object] = Counter()
         self._failed: Counter[object] = Counter()
 
@@ -104,7 +111,7 @@ class Companion:
 
     def _is_hopeless(self, likes: Iterable[object]) -> bool:
         """Return whether a case is like those that fail in company."""
-        return any(
+        return not self._deadly.isdisjoint(likes) or any(
             self._failed[like] >= _FAILURES and self._failed[like] * _SHARE > self._asked[like] for like in likes
         )
 
@@ -193,16 +200,21 @@ def _apart(in_company: Judged, alone: Judged) -> tuple[str, str]:
 
 
 def _likes(case: Case) -> tuple[object, ...]:
-    """Return what cases have in common that a runtime is likely to treat alike: the type; mode and what is written.
+    """Return what cases have in common that a runtime is likely to treat alike: the type; and more, its likeness.
 
     Nothing of a case that is not for company: one that is invalid, or does not declare its sizes.
     """
     if case.breaks is not None or case.shapes != "static":
         return ()
+    return case.x.dtype, likeness(case)
+
+
+def likeness(case: Case) -> tuple[object, ...]:
+    """Return type, mode, groups, the number of axes, and what is written."""
     asked = case.attributes
     given = (asked.output_padding, asked.output_shape, asked.pads_begin, asked.pads_end, asked.groups)
     written = tuple(value is not None for value in given)
-    return case.x.dtype, (case.x.dtype, asked.auto_pad, written, asked.groups, len(case.x.shape))
+    return case.x.dtype, asked.auto_pad, written, asked.groups, len(case.x.shape)
 
 
 def _ids(members: Sequence[Member]) -> tuple[str, ...]:

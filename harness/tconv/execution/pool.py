@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from dataclasses import replace
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -14,6 +15,7 @@ from tconv.backends.process_end import ending, last_words
 from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing, TconvError
 from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
+from tconv.execution.company import likeness
 from tconv.execution.position import Position
 from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
 from tconv.execution.signals import start_method, undisturbed
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 5.0
 _COMPANIES = 4
+_DEADLY = 2
+"""So many cases that end a worker, and those that are alike are not asked in company any more: its end costs more."""
 _SERVER_ENDED = 255
 _PROBE_SECONDS = 10.0
 _MOST_SPARES = 4
@@ -69,6 +73,7 @@ class Pool:
         # The company of which a worker died, by the ids of its cases, which are asked alone.
         self._companies: dict[str, DeadlyCompany] = {}
         self._spares = 0
+        self._deaths: Counter[object] = Counter()
         try:
             self.dialect, self.backend = self._start_first()
         except BaseException:
@@ -164,7 +169,8 @@ class Pool:
         self._started += 1
         ours, theirs = self._context.Pipe()
         position = Position()
-        assignment = replace(self._assignment, log=str(log))
+        deadly = frozenset(like for like, deaths in self._deaths.items() if deaths >= _DEADLY)
+        assignment = replace(self._assignment, log=str(log), deadly=deadly)
         process = self._context.Process(target=serve, args=(theirs, position, assignment), daemon=True)
         worker = WorkerProcess(process, ours, position, log, chunk)
         with undisturbed(), limited():
@@ -285,6 +291,8 @@ class Pool:
         """
         if not worker.in_company:
             self._suspected.pop(asked[0].id, None)
+            # Whoever ends a worker has another one started, which is told.
+            self._deaths[likeness(asked[0])] += 1
             self._replace(worker, waiting)
             yield from self._confirmed([Line.of(Record(asked[0].id, self.backend.name, self.dialect.name, outcome))])
             return

@@ -57,6 +57,7 @@ class Assignment:
             types that are not in it are probed.
         together: how many cases are asked in company at most.
         options: values of the backend's options, by name.
+        deadly: cases with such likenesses are asked alone, as several have ended workers.
         environment: the environment variables of the process that starts it.
         succeeded: whether it leaves a copy of itself behind for the case that it dies, where it can, see `succession`.
     """
@@ -69,6 +70,7 @@ class Assignment:
     accumulates: Mapping[str, str | None] = field(default_factory=dict)
     together: int = 1
     options: Mapping[str, str] = field(default_factory=dict)
+    deadly: frozenset[object] = frozenset()
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     succeeded: bool = False
 
@@ -91,7 +93,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
     if copied:
         # Whoever is told ends both, and a copy that ends because its parent is gone is told to nobody.
         succeed(lambda code: _send(connection, ["ended", code, position.message]))
-    companion = Companion(evaluator, position, assignment.together, announce)
+    companion = Companion(evaluator, position, assignment.together, announce, assignment.deadly)
     # No buffer of ours: what is written is there when the process has died.
     with suppress(EOFError), results_file(assignment.log).open("ab", buffering=0) as results:
         while True:

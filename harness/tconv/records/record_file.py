@@ -205,8 +205,9 @@ def header_line(header: RunHeader) -> str:
 
 def record_line(record: Record) -> str:
     """Return a record's line, without its newline. Keys with None or an empty tuple are left out."""
-    verdict = {"kind": record.verdict.kind} | _plain(record.verdict)
-    line = _plain(record) | {"verdict": verdict, "seconds": round(record.seconds, 6)}
+    line = _plain(record)
+    line["verdict"] = {"kind": record.verdict.kind} | _plain(record.verdict)
+    line["seconds"] = round(record.seconds, 6)
     return _ENCODER.encode(line)
 
 
@@ -221,16 +222,20 @@ def record_of(line: str | bytes) -> Record:
 
 def _plain(part: Record | Verdict | CallSummary | Placement) -> dict[str, Any]:
     """Return a part of a record as JSON values by key, without the keys that are left out."""
-    values = ((name, getattr(part, name)) for name in part.__slots__)
-    return {name: _value(value) for name, value in values if value is not None and (value != () or name in _SHAPES)}
+    plain = {}
+    for name in part.__slots__:
+        value = getattr(part, name)
+        if value is not None and (value != () or name in _SHAPES):
+            plain[name] = _value(value)
+    return plain
 
 
 def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
-    if isinstance(value, float):
-        return "NaN" if math.isnan(value) else _NON_FINITE.get(value, value)
     if isinstance(value, str):
         # A lone surrogate, as in text that a runtime did not decode, would make the line unreadable.
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _NON_FINITE.get(value, "NaN")
     if isinstance(value, CallSummary | Placement):
         return _plain(value)
     if isinstance(value, tuple):
