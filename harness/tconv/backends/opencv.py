@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.vocabulary import Array
 
-_ENGINES = {
-    name.removeprefix("ENGINE_").lower(): getattr(cv2.dnn, name) for name in dir(cv2.dnn) if name.startswith("ENGINE_")
-}
+# ENGINE_ORT is left out: a wheel without ONNX Runtime takes the classic engine in its name, and says nothing.
+_ENGINES = {"auto": cv2.dnn.ENGINE_AUTO, "new": cv2.dnn.ENGINE_NEW, "classic": cv2.dnn.ENGINE_CLASSIC}
 _NO_BFLOAT16 = "numpy has no bfloat16 that cv2 takes: a blob cannot be fed"
 
 
