@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_records import EVERY_VERDICT, header
+from tconv.diagnosis.placement import Placement
 from tconv.dialects.readings import Together
 from tconv.errors import FileError
 from tconv.records.record_file import CallSummary, Line, Record, header_line, read, record_line, record_of
@@ -69,6 +70,8 @@ CALLS = st.builds(
     TEXT,
     TEXT,
 )
+SIZES = st.lists(st.integers(-9, 99), max_size=3).map(tuple)
+PLACEMENTS = st.builds(Placement, SIZES, SIZES, SIZES, st.lists(SIZES.filter(len), max_size=2).map(tuple))
 SECONDS = st.floats(0, 1e6).map(lambda seconds: round(seconds, 6))
 
 
@@ -90,6 +93,7 @@ def test_a_record_is_read_as_it_was_written(kind: type[ver.Verdict], data: st.Da
             optional,
             WORDS.map(lambda texts: tuple(map(Together.parse, texts))),
             optional,
+            st.none() | PLACEMENTS,
             optional,
         )
     )
