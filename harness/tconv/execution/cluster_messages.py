@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tconv.execution.worker import Assignment
 
 
-_OF_A_MACHINE = ("dialect", "folder", "log", "environment")
+_OF_A_MACHINE = ("dialect", "folder", "log", "environment", "deadly")
 """Fields of an assignment that a dask worker sets itself."""
 _ERRORS = {error.__name__: error for error in (BackendMissing, BackendLost, DialectError, OptionError, ClusterError)}
 """What a worker may report; anything else is a failure of tconv itself."""
