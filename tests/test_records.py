@@ -70,8 +70,8 @@ CALLS = st.builds(
     TEXT,
     TEXT,
 )
-SIZES = st.lists(st.integers(-9, 99), max_size=3).map(tuple)
-PLACEMENTS = st.builds(Placement, SIZES, SIZES, SIZES, st.lists(SIZES.filter(len), max_size=2).map(tuple))
+SIZES = st.lists(st.integers(-9, 99), min_size=1, max_size=3).map(tuple)
+PLACEMENTS = st.builds(Placement, SIZES, SIZES, SIZES, st.lists(SIZES, max_size=2).map(tuple))
 SECONDS = st.floats(0, 1e6).map(lambda seconds: round(seconds, 6))
 
 

@@ -48,13 +48,32 @@ def command(
     case = Corpus.load(cases).case(case_id)
     own = tuple(Corpus.load().cases("gate"))
     reasoning = separate(case, own, dialect, backend, timeout, options=option)
-    _print(reasoning, {misreading.name: misreading.says for misreading in misreadings_of(dialect)})
-    kind = reasoning.record.verdict.kind
     assignment = Assignment(backend, dialect, None, "", options=option)
     lesson = own_rule(case, reasoning.record, own, assignment, timeout)
+    says = {misreading.name: misreading.says for misreading in misreadings_of(dialect)}
+    _print(reasoning, says)
     if lesson is not None:
         _print_rule(lesson)
+    _conclude(reasoning, says)
+    kind = reasoning.record.verdict.kind
     return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
+
+
+def _print(reasoning: Reasoning, says: dict[str, str]) -> None:
+    record = reasoning.record
+    click.echo(f"{record.case}\n  {headline(record.verdict)}")
+    if record.verdict.kind in {"differed", "wrong-shape"}:
+        click.echo(f"  asked {REPEAT} times, the output is the same")
+    if record.described:
+        click.echo(f"  no misreading gives this output: {record.described}")
+    if record.diagnosis:
+        click.echo("  explained by")
+    for misreadings in record.diagnosis:
+        click.echo(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
+    for further in reasoning.further:
+        left = f"which leaves {', '.join(further.left) or 'none'}"
+        what = left if further.tells else "which has another reason, and says nothing of these"
+        click.echo(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
 
 
 def _print_rule(lesson: Lesson) -> None:
@@ -65,23 +84,9 @@ def _print_rule(lesson: Lesson) -> None:
     click.echo(f"  {LEGEND}")
 
 
-def _print(reasoning: Reasoning, says: dict[str, str]) -> None:
-    record = reasoning.record
-    click.echo(f"{record.case}\n  {headline(record.verdict)}")
-    if record.verdict.kind in {"differed", "wrong-shape"}:
-        click.echo(f"  asked {REPEAT} times, the output is the same")
-    if record.described:
-        click.echo(f"  no misreading gives this output: {record.described}")
-    if not record.diagnosis:
-        return
-    click.echo("  explained by")
-    for misreadings in record.diagnosis:
-        click.echo(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
-    for further in reasoning.further:
-        left = f"which leaves {', '.join(further.left) or 'none'}"
-        what = left if further.tells else "which has another reason, and says nothing of these"
-        click.echo(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
+def _conclude(reasoning: Reasoning, says: dict[str, str]) -> None:
+    """Print which misreadings are left, where there were some."""
     if len(reasoning.left) == 1:
         click.echo(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
-    else:
+    elif reasoning.record.diagnosis:
         click.echo(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")
