@@ -59,8 +59,11 @@ def _sums_in(narrow: DType) -> PrecisionOtherwise:
 
 
 def _steps_at_best(y: Array, dtype: DType) -> Array:
-    """Return the values rounded once, as the least that rounding each step does."""
-    return _nearest(y, dtype) if dtype in _BITS else y
+    """Return the values as sums of two parts that are rounded, the least that rounding each step does."""
+    if dtype not in _BITS:
+        return y
+    with np.errstate(invalid="ignore"):
+        return _nearest(_nearest(y / 3, dtype) + _nearest(y - y / 3, dtype), dtype)
 
 
 def _steps_account(actual: Array, terms: Terms, dtype: DType) -> bool:
@@ -74,9 +77,10 @@ def _steps_account(actual: Array, terms: Terms, dtype: DType) -> bool:
     with np.errstate(invalid="ignore"):
         error = np.abs(got - terms.y)
         unit = np.spacing(np.abs(actual)).astype(np.float64)
-        several = error > unit + _rounding(terms, UNIT_ROUNDOFF[DType.F32])
+        of_f32 = _rounding(terms, UNIT_ROUNDOFF[DType.F32])
+        wrong, several = error > unit / 2 + of_f32, error > unit + of_f32
         near = error <= _rounding(terms, UNIT_ROUNDOFF[dtype]) + unit / 2
-    return bool(several.sum() >= _EVIDENCE and near.all())
+    return bool(wrong.sum() >= _EVIDENCE and several.any() and near.all())
 
 
 def _nearest(values: Array, narrow: DType) -> Array:
