@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from tconv.cases.patterns import parse
 from tconv.comparison.siblings import settled
 from tconv.corpus import Corpus
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.trust import untrusted
+from tconv.gate.waiver_uses import WaiverUse, waiver_uses
 from tconv.gate.waivers import active_waivers, chosen, waivers_elsewhere
 from tconv.learning import denials, lessons
 from tconv.records.record_file import read
@@ -28,28 +28,9 @@ if TYPE_CHECKING:
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.learning import Lesson
-    from tconv.records.cells import Cell
     from tconv.records.record_file import Record, Run
 
     FactsOf = Callable[[str], Mapping[str, str] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class WaiverUse:
-    """What a waiver did in a run.
-
-    Attributes:
-        waiver: the waiver.
-        state: void where it does not cover its example; stale where the example ran and does not deviate, or unneeded
-            where the waivers were written for another backend; wide where it also covers cases that agree.
-        waived: how many records it waives.
-        agreeing: the ids of the cases that it covers and that agree.
-    """
-
-    waiver: Waiver
-    state: Literal["void", "stale", "unneeded", "wide", "fitting"]
-    waived: int = 0
-    agreeing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +188,7 @@ def assess(
     failed = [member.record for member in members if member.status is Status.FAILED]
     learnt, denied = ((), {}) if find is None or not failed else _explained(run, failed, find)
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
-    uses = _uses(members, active, facts, facts_of, _whole_cells(run), own=own, whole=_whole(run))
+    uses = waiver_uses(run, members, active, facts, facts_of, own=own)
     return Assessment(
         run,
         members,
@@ -274,65 +255,6 @@ def assessed_files(
 
 def _waived(members: Sequence[Judged]) -> frozenset[str]:
     return frozenset(member.record.case for member in members if member.waiver is not None)
-
-
-def _uses(
-    members: Sequence[Judged],
-    active: Sequence[Waiver],
-    facts: Mapping[str, Mapping[str, str]],
-    facts_of: FactsOf,
-    cells: Sequence[Cell],
-    *,
-    own: bool,
-    whole: bool,
-) -> Iterator[WaiverUse]:
-    by_case = {member.record.case: member for member in members}
-    for waiver in active:
-        example_facts = facts_of(waiver.example)
-        if own if example_facts is None else not waiver.covers(waiver.example, example_facts):
-            yield WaiverUse(waiver, "void")
-            continue
-        covered = [member for member in members if waiver.covers(member.record.case, facts[member.record.case])]
-        waived = sum(member.waiver is waiver for member in covered)
-        agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
-        # Only the example decides: in a run of a part of the corpus the other cases need not show the deviation.
-        # Where the dialect cannot express it, the waiver cannot be checked.
-        example = by_case.get(waiver.example)
-        if example is None:
-            stale = _only_agreed(waiver.example, cells, example_facts or {})
-        else:
-            stale = example.status is not Status.INEXPRESSIBLE and not _deviates(example, waiver, whole=whole)
-        if stale:
-            yield WaiverUse(waiver, "stale", waived, agreeing)
-        else:
-            yield WaiverUse(waiver, "wide" if agreeing else "fitting", waived, agreeing)
-
-
-def _deviates(example: Judged, waiver: Waiver, *, whole: bool) -> bool:
-    """Return whether a waiver's example deviates, or may deviate for all that a part of the corpus shows.
-
-    Where the example follows a disputed reading, only the other cases can show that it deviates.
-    """
-    if isinstance(example.record.verdict, ver.Disputed):
-        return not whole
-    return example.waiver is waiver
-
-
-def _whole_cells(run: Run) -> Sequence[Cell]:
-    """Return the cells of which a run asked every case; of a part of the corpus none is known to be so."""
-    return () if run.header.patterns else run.cells
-
-
-def _only_agreed(case_id: str, cells: Sequence[Cell], facts: Mapping[str, str]) -> bool:
-    """Return whether a case without a record is counted in a cell, and nothing else is counted there but agreement."""
-    path = case_id.partition("[")[0]
-    own = [cell for cell in cells if cell.cell.partition("[")[0] == path]
-    return {cell.kind for cell in own if parse(cell.cell).matches(case_id, facts)} == {"agreed"}
-
-
-def _whole(run: Run) -> bool:
-    """Return whether a run has the cases of the gate, by which its verdicts are settled."""
-    return not run.header.patterns and run.header.tier != "smoke" and not run.header.shard
 
 
 def _harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:

@@ -34,7 +34,7 @@ SPACINGS = QUANTITIES[:2]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AnsweredAxis:
     """An axis of an answer.
 
     Attributes:
@@ -93,7 +93,7 @@ class Answer:
         )
         return all(size < _SHOWING_SPACING or a == b for a, b, size in zip(computed, shown, sizes, strict=True))
 
-    def rows(self, spacing: Mapping[str, Formula]) -> Iterator[Row]:
+    def axes(self, spacing: Mapping[str, Formula]) -> Iterator[AnsweredAxis]:
         """Yield the axes of the answer.
 
         Args:
@@ -119,7 +119,7 @@ class Answer:
             used = {name: theirs[name] for name in SPACINGS}
             used |= {name: formula.value(of_text) for name, formula in spacing.items()}
             used |= {name: got[name] for name in SPACINGS if name in got}
-            yield Row(
+            yield AnsweredAxis(
                 self.case.id, theirs, got, of_text, terms(signature, axis, used["stride"], used["dilation"], size)
             )
 

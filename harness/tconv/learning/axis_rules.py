@@ -12,7 +12,7 @@ from tconv.learning.formulas import HALVES, SUMS, Form, Formula, Terms, covering
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tconv.learning.answers import Row
+    from tconv.learning.answers import AnsweredAxis
     from tconv.vocabulary import Array
 
 _WITNESSES = 3
@@ -53,24 +53,24 @@ _USUAL: Mapping[str, tuple[Formula, ...]] = {
 """The formulas of the texts: `full + op - pads`, and half of what exceeds the size."""
 
 
-def owed(rows: Sequence[Row], quantity: str) -> Formula | None:
+def owed(axes: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
     """Return the text's own formula for a quantity, learnt from what it owes to these axes."""
-    return _single(rows, quantity, "owed")
+    return _single(axes, quantity, "owed")
 
 
-def followed(rows: Sequence[Row], quantity: str) -> tuple[Formula, ...]:
+def followed(axes: Sequence[AnsweredAxis], quantity: str) -> tuple[Formula, ...]:
     """Return the formulas that answers follow: one for all axes, or those of the axes that deviate from the text.
 
     Args:
-        rows: the axes of a situation.
+        axes: the axes of a situation.
         quantity: `stride`, `dilation`, `size` or `pads_begin`.
     """
-    rows = [row for row in rows if quantity in row.got]
-    deviating = _deviating(rows, quantity)
+    axes = [axis for axis in axes if quantity in axis.got]
+    deviating = _deviating(axes, quantity)
     if not deviating:
         return ()
-    one = _nearly(rows, deviating, quantity) or _single(rows, quantity, "got")
-    if one and _witnessed(one, rows) and not _is_of_text(one, deviating, quantity):
+    one = _nearly(axes, deviating, quantity) or _single(axes, quantity, "got")
+    if one and _witnessed(one, axes) and not _is_of_text(one, deviating, quantity):
         return (one,)
     found: list[Formula] = []
     while deviating and len(found) < _MOST_FORMULAS:
@@ -78,49 +78,49 @@ def followed(rows: Sequence[Row], quantity: str) -> tuple[Formula, ...]:
         if formula is None:
             break
         given = formula.values(_columns(deviating, "got")) == _target(deviating, quantity, "got")
-        claimed = [row for row, fitting in zip(deviating, given, strict=True) if fitting]
+        claimed = [axis for axis, fitting in zip(deviating, given, strict=True) if fitting]
         if not _witnessed(formula, claimed):
             break
-        if _part(formula, rows, quantity) >= MOST:
+        if _part(formula, axes, quantity) >= MOST:
             return (formula,)
         found.append(formula)
-        deviating = [row for row, fitting in zip(deviating, given, strict=True) if not fitting]
+        deviating = [axis for axis, fitting in zip(deviating, given, strict=True) if not fitting]
     return tuple(found)
 
 
-def _deviating(rows: Sequence[Row], quantity: str) -> list[Row]:
+def _deviating(axes: Sequence[AnsweredAxis], quantity: str) -> list[AnsweredAxis]:
     """Return the axes of which neither the text nor its formula gives the quantity.
 
     Where another quantity deviates, as the size does, the text's formula may give another number than is owed.
     """
-    deviating = [row for row in rows if row.got[quantity] != row.owed[quantity]]
-    of_text = owed(rows, quantity) if deviating else None
-    return [row for row in deviating if of_text is None or of_text.value(row.of_answer) != row.got[quantity]]
+    deviating = [axis for axis in axes if axis.got[quantity] != axis.owed[quantity]]
+    of_text = owed(axes, quantity) if deviating else None
+    return [axis for axis in deviating if of_text is None or of_text.value(axis.of_answer) != axis.got[quantity]]
 
 
-def _nearly(rows: Sequence[Row], deviating: Sequence[Row], quantity: str) -> Formula | None:
+def _nearly(axes: Sequence[AnsweredAxis], deviating: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
     """Return a text's formula that gives nearly all of the axes, those that deviate too."""
-    for formula in _usual(quantity, _columns(rows, "got")):
-        if (formula.values(_columns(rows, "got")) == _target(rows, quantity, "got")).all():
+    for formula in _usual(quantity, _columns(axes, "got")):
+        if (formula.values(_columns(axes, "got")) == _target(axes, quantity, "got")).all():
             return formula
-        if all(_part(formula, some, quantity) >= MOST for some in (deviating, rows)):
+        if all(_part(formula, some, quantity) >= MOST for some in (deviating, axes)):
             return formula
     return None
 
 
-def _is_of_text(formula: Formula, rows: Sequence[Row], quantity: str) -> bool:
+def _is_of_text(formula: Formula, axes: Sequence[AnsweredAxis], quantity: str) -> bool:
     """Return whether the text's numbers obey a formula too: what holds for both tells nothing of the runtime."""
-    return bool((formula.values(_columns(rows, "owed")) == _target(rows, quantity, "owed")).all())
+    return bool((formula.values(_columns(axes, "owed")) == _target(axes, quantity, "owed")).all())
 
 
-def _part(formula: Formula, rows: Sequence[Row], quantity: str) -> float:
+def _part(formula: Formula, axes: Sequence[AnsweredAxis], quantity: str) -> float:
     """Return the part of the axes of which a formula gives the quantity."""
-    return float((formula.values(_columns(rows, "got")) == _target(rows, quantity, "got")).mean())
+    return float((formula.values(_columns(axes, "got")) == _target(axes, quantity, "got")).mean())
 
 
-def _single(rows: Iterable[Row], quantity: str, whose: str) -> Formula | None:
-    """Return the simplest formula for all rows, of what is owed or of what was got."""
-    distinct = _distinct(row for row in rows if quantity in getattr(row, whose))
+def _single(axes: Iterable[AnsweredAxis], quantity: str, whose: str) -> Formula | None:
+    """Return the simplest formula for all axes, of what is owed or of what was got."""
+    distinct = _distinct(axis for axis in axes if quantity in getattr(axis, whose))
     if not distinct:
         return None
     target = _target(distinct, quantity, whose)
@@ -140,9 +140,9 @@ def _usual(quantity: str, columns: Mapping[str, Array]) -> Iterator[Formula]:
             yield formula
 
 
-def _covering(rows: Sequence[Row], quantity: str) -> Formula | None:
-    """Return the formula that gives most of the rows."""
-    distinct = _distinct(rows)
+def _covering(axes: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
+    """Return the formula that gives most of the axes."""
+    distinct = _distinct(axes)
     target, columns = _target(distinct, quantity, "got"), _columns(distinct, "got")
     found = [covering(target, _terms(columns, lengths, quantity), _FORMS[quantity]) for lengths in _TERMS[quantity]]
     return max(filter(None, found), key=lambda formula: int((formula.values(columns) == target).sum()), default=None)
@@ -154,22 +154,22 @@ def _terms(columns: Mapping[str, Array], lengths: Mapping[str, int], quantity: s
     return Terms({name: columns[name] for name in names}, lengths)
 
 
-def _target(rows: Sequence[Row], quantity: str, whose: str) -> Array:
-    return np.array([getattr(row, whose)[quantity] for row in rows], dtype=np.int64)
+def _target(axes: Sequence[AnsweredAxis], quantity: str, whose: str) -> Array:
+    return np.array([getattr(axis, whose)[quantity] for axis in axes], dtype=np.int64)
 
 
-def _columns(rows: Sequence[Row], whose: str) -> dict[str, Array]:
+def _columns(axes: Sequence[AnsweredAxis], whose: str) -> dict[str, Array]:
     """Return every term's numbers, those of the text or those of the answer."""
-    numbers = [row.of_answer if whose == "got" else row.of_text for row in rows]
+    numbers = [axis.of_answer if whose == "got" else axis.of_text for axis in axes]
     return {name: np.array([each[name] for each in numbers], dtype=np.int64) for name in numbers[0]}
 
 
-def _distinct(rows: Iterable[Row]) -> list[Row]:
-    """Return rows that say something different, one of each."""
-    return list({(*row.of_answer.values(), *row.owed.values(), *row.got.items()): row for row in rows}.values())
+def _distinct(axes: Iterable[AnsweredAxis]) -> list[AnsweredAxis]:
+    """Return axes that say something different, one of each."""
+    return list({(*axis.of_answer.values(), *axis.owed.values(), *axis.got.items()): axis for axis in axes}.values())
 
 
-def _witnessed(formula: Formula, rows: Sequence[Row]) -> bool:
-    """Return whether rows are enough to believe a formula that fits them, and of more than one case."""
+def _witnessed(formula: Formula, axes: Sequence[AnsweredAxis]) -> bool:
+    """Return whether axes are enough to believe a formula that fits them, and of more than one case."""
     enough = max(_WITNESSES, len(formula.terms) + 1)
-    return len({row.case for row in rows}) > 1 and len(_distinct(rows)) >= enough
+    return len({axis.case for axis in axes}) > 1 and len(_distinct(axes)) >= enough

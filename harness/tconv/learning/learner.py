@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tconv.dialects import Dialect
-    from tconv.learning.answers import Answer, Row
+    from tconv.learning.answers import Answer, AnsweredAxis
     from tconv.learning.formulas import Formula
     from tconv.learning.situations import Situation
 
@@ -38,30 +38,30 @@ class Learner:
     @cached_property
     def spacing(self) -> dict[str, tuple[Formula, ...]]:
         """The formulas that strides and dilations follow, where some deviate."""
-        rows = [row for answer in self.answers for row in answer.rows({})]
-        return {quantity: followed(rows, quantity) for quantity in SPACINGS}
+        axes = [axis for answer in self.answers for axis in answer.axes({})]
+        return {quantity: followed(axes, quantity) for quantity in SPACINGS}
 
     @cached_property
-    def rows(self) -> dict[str, list[Row]]:
+    def axes(self) -> dict[str, list[AnsweredAxis]]:
         """The axes of each answer, by the case's id."""
         single = {quantity: formulas[0] for quantity, formulas in self.spacing.items() if len(formulas) == 1}
-        return {answer.case.id: list(answer.rows(single)) for answer in self.answers}
+        return {answer.case.id: list(answer.axes(single)) for answer in self.answers}
 
     @cached_property
-    def all_rows(self) -> list[Row]:
+    def all_axes(self) -> list[AnsweredAxis]:
         """The axes of all answers."""
-        return [row for rows in self.rows.values() for row in rows]
+        return [axis for axes in self.axes.values() for axis in axes]
 
     @cached_property
     def owed(self) -> dict[str, Formula | None]:
         """The text's own formulas, by quantity."""
-        return {quantity: owed(self.all_rows, quantity) for quantity in QUANTITIES}
+        return {quantity: owed(self.all_axes, quantity) for quantity in QUANTITIES}
 
     @cached_property
     def followed(self) -> dict[str, tuple[Formula, ...]]:
         """The formulas that the answers follow, by quantity, where some deviate."""
         rest = [quantity for quantity in QUANTITIES if quantity not in SPACINGS]
-        return {**self.spacing, **{quantity: followed(self.all_rows, quantity) for quantity in rest}}
+        return {**self.spacing, **{quantity: followed(self.all_axes, quantity) for quantity in rest}}
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield a lesson for each set of rules that deviating answers follow."""
@@ -91,7 +91,7 @@ class Learner:
         formula = self.owed[quantity]
         if formula is not None and self.gives(answer, quantity, (formula,)):
             return True
-        return answer.gives(quantity, [row.owed[quantity] for row in self.rows[answer.case.id]])
+        return answer.gives(quantity, [axis.owed[quantity] for axis in self.axes[answer.case.id]])
 
     def _lesson(self, rules: tuple[Rule, ...], members: Sequence[Answer]) -> Lesson:
         following = {
@@ -117,8 +117,8 @@ class Learner:
 
     def gives(self, answer: Answer, quantity: str, formulas: Sequence[Formula]) -> bool:
         """Return whether one of these formulas gives a quantity of an answer on all axes, as far as its values tell."""
-        rows = self.rows[answer.case.id]
-        return any(answer.gives(quantity, [formula.value(row.of_answer) for row in rows]) for formula in formulas)
+        axes = self.axes[answer.case.id]
+        return any(answer.gives(quantity, [formula.value(axis.of_answer) for axis in axes]) for formula in formulas)
 
     def gives_most(self, quantity: str, formula: Formula) -> bool:
         """Return whether a formula gives a quantity of nearly all answers."""

@@ -16,7 +16,8 @@ from tconv.reports.statuses import STATUSES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tconv.gate.assessment import Assessment, WaiverUse
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.waiver_uses import WaiverUse
     from tconv.gate.waivers import Waiver
     from tconv.reports.causes import Cause
 

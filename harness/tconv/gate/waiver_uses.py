@@ -1,0 +1,107 @@
+"""What waivers did in a run: whether each is still needed, covers its example, or covers more than it should."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tconv.cases.patterns import parse
+from tconv.gate.status import Status
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tconv.gate.status import Judged
+    from tconv.gate.waivers import Waiver
+    from tconv.records.cells import Cell
+    from tconv.records.record_file import Run
+
+    FactsOf = Callable[[str], Mapping[str, str] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverUse:
+    """What a waiver did in a run.
+
+    Attributes:
+        waiver: the waiver.
+        state: void where it does not cover its example; stale where the example ran and does not deviate, or unneeded
+            where the waivers were written for another backend; wide where it also covers cases that agree.
+        waived: how many records it waives.
+        agreeing: the ids of the cases that it covers and that agree.
+    """
+
+    waiver: Waiver
+    state: Literal["void", "stale", "unneeded", "wide", "fitting"]
+    waived: int = 0
+    agreeing: tuple[str, ...] = ()
+
+
+def waiver_uses(
+    run: Run,
+    members: Sequence[Judged],
+    active: Sequence[Waiver],
+    facts: Mapping[str, Mapping[str, str]],
+    facts_of: FactsOf,
+    *,
+    own: bool,
+) -> Iterator[WaiverUse]:
+    """Yield what each waiver did in a run.
+
+    Args:
+        run: the run.
+        members: its records, judged.
+        active: the waivers that hold for its backend, dialect and machine.
+        facts: the facts of the records' cases, by id.
+        facts_of: returns a case's facts by its id; None where the corpus has no such case.
+        own: whether the waivers were written for this corpus; else it need not have their examples.
+    """
+    cells, whole = _whole_cells(run), _whole(run)
+    by_case = {member.record.case: member for member in members}
+    for waiver in active:
+        example_facts = facts_of(waiver.example)
+        if own if example_facts is None else not waiver.covers(waiver.example, example_facts):
+            yield WaiverUse(waiver, "void")
+            continue
+        covered = [member for member in members if waiver.covers(member.record.case, facts[member.record.case])]
+        waived = sum(member.waiver is waiver for member in covered)
+        agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
+        # Only the example decides: in a run of a part of the corpus the other cases need not show the deviation.
+        # Where the dialect cannot express it, the waiver cannot be checked.
+        example = by_case.get(waiver.example)
+        if example is None:
+            stale = _only_agreed(waiver.example, cells, example_facts or {})
+        else:
+            stale = example.status is not Status.INEXPRESSIBLE and not _deviates(example, waiver, whole=whole)
+        if stale:
+            yield WaiverUse(waiver, "stale", waived, agreeing)
+        else:
+            yield WaiverUse(waiver, "wide" if agreeing else "fitting", waived, agreeing)
+
+
+def _deviates(example: Judged, waiver: Waiver, *, whole: bool) -> bool:
+    """Return whether a waiver's example deviates, or may deviate for all that a part of the corpus shows.
+
+    Where the example follows a disputed reading, only the other cases can show that it deviates.
+    """
+    if isinstance(example.record.verdict, ver.Disputed):
+        return not whole
+    return example.waiver is waiver
+
+
+def _whole_cells(run: Run) -> Sequence[Cell]:
+    """Return the cells of which a run asked every case; of a part of the corpus none is known to be so."""
+    return () if run.header.patterns else run.cells
+
+
+def _only_agreed(case_id: str, cells: Sequence[Cell], facts: Mapping[str, str]) -> bool:
+    """Return whether a case without a record is counted in a cell, and nothing else is counted there but agreement."""
+    path = case_id.partition("[")[0]
+    own = [cell for cell in cells if cell.cell.partition("[")[0] == path]
+    return {cell.kind for cell in own if parse(cell.cell).matches(case_id, facts)} == {"agreed"}
+
+
+def _whole(run: Run) -> bool:
+    """Return whether a run has the cases of the gate, by which its verdicts are settled."""
+    return not run.header.patterns and run.header.tier != "smoke" and not run.header.shard
