@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +155,34 @@ def test_seven_terms_are_found() -> None:
     assert set(found.terms) == set(made.terms)
 
 
+def test_a_formula_is_read_as_it_is_computed() -> None:
+    """What is printed gives the numbers: a sum that is subtracted stands in parentheses."""
+    full = "(X-1)*s + (K-1)*d + 1"
+    numbers = {"X": 5, "s": 2, "K": 3, "d": 4, "size": 20, full: 17}
+    for form in HALVES:
+        formula = Formula(((1, "size"), (-1, full)), form)
+        words = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "max": max, "sign": 1}
+        text = re.sub(r"\|(.*)\|", r"(\1)", str(formula))
+        assert eval(text, words, numbers) == formula.value(numbers)  # noqa: S307 - our own formula
+
+
+def test_an_output_that_lies_nowhere_is_no_answer_that_fits(valid: list[Case], corpus: Corpus) -> None:
+    """Noise of the right shape is counted, and not among what the text's rule of pads gives."""
+
+    def noise(problem: Problem) -> Array:
+        random = np.random.default_rng(len(problem.case.id))
+        y = problem.output
+        assert y is not None
+        return random.integers(-999, 999, y.shape).astype(y.dtype)
+
+    records = records_of(noise, [case for case in valid[::8] if case.x.dtype is DType.F32])
+    for line in sheet(records, corpus.find, ONNX):
+        if line.quantity == "pads_begin":
+            assert line.fits < line.of / 2, str(line)
+        else:
+            assert line.fits == line.of
+
+
 def test_noise_has_no_formula() -> None:
     """Random numbers are explained by nothing."""
     random = np.random.default_rng(0)
@@ -162,14 +191,11 @@ def test_noise_has_no_formula() -> None:
 
 
 LEARNT = {
-    "same=input-size": "under same_*: size is X, the text says X*s",
     "sized_explicit=kept": "under output_shape beside explicit: pads_begin is pads_begin, the text says",
     "negative_sized=shrink": "size is min(output_shape, (X-1)*s + (K-1)*d + 1 + op), the text says output_shape",
     "pads-symmetric": "size is (X-1)*s + (K-1)*d + 1 + op - 2*pads_begin",
     "pads-interleaved": "pads_begin is pads[2*i]",
-    "strides-axes-reversed": "stride is strides[-1-i], the text says strides[i]",
     "strides-for-dilations": "dilation is strides[i], the text says dilations[i]",
-    "one-too-late": "under explicit: pads_begin is pads_begin + 1, the text says pads_begin",
 }
 
 
@@ -199,10 +225,10 @@ def test_a_learnt_rule_fits_every_member_it_claims(valid: list[Case], corpus: Co
         with np.errstate(over="ignore", invalid="ignore"):
             return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
 
-    records = records_of(shifted, valid[::2])
+    records = records_of(shifted, valid[::5])
     wanted = failed(records)
     explained = {case for lesson in lessons(records, corpus.find, ONNX, wanted) for case in lesson.cases}
-    assert len(wanted) > 80
+    assert len(wanted) > 40
     assert len(explained) < 0.4 * len(wanted)
 
 

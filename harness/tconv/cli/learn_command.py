@@ -56,8 +56,8 @@ def command(
     """
     if bool(records) == bool(backends):
         raise UsageError("RECORDS must be given, or --backend, and not both")
-    if option and records:
-        raise UsageError("--option must be beside --backend: records have their options")
+    if records and (option or dialect_name or jobs):
+        raise UsageError("--option, --dialect and --jobs must be beside --backend: records have theirs")
     corpus = Corpus.load(cases)
     runs = (
         merged([*map(read, records)])
@@ -83,6 +83,12 @@ def _asked(
 
 def _print(learnt: Run, corpus: Corpus) -> None:
     header = learnt.header
+    if header.corpus != corpus.digest:
+        raise UsageError(f"records must be of this corpus, {corpus.digest} (got {header.corpus}); run it again")
+    if learnt.cells:
+        raise UsageError(
+            "records must have every answer (got those of the exhaustive tier, which only count agreement)"
+        )
     lines = sheet(learnt.records, corpus.find, learnt.dialect)
     click.echo(f"{header.backend.title}  {header.dialect}  {len(learnt.records):,} records")
     for line in lines:

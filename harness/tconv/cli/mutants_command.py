@@ -74,7 +74,8 @@ def command(tier: Tier, cases: Path | None, dialect_name: str, in_company: bool,
 
 def _alone_and_in_company(cases: Sequence[Case], dialect: Dialect) -> int:
     """Print which misreadings are noticed by other cases in company than alone; return 1 where there are any."""
-    misreadings, noticed, differing = misreadings_of(dialect), 0, 0
+    misreadings = [misreading for misreading in misreadings_of(dialect) if misreading.playable]
+    noticed, differing = 0, 0
     for misreading in misreadings:
         alone, together = killed(cases, dialect, misreading, 1), killed(cases, dialect, misreading)
         noticed += len(alone)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,8 @@ MOST_BEGINS = 48
 """Shifts that may fit an output; where more do, as with equal values everywhere, its place is not known."""
 _LARGEST = 2**22
 """Elements of the reference's output that is searched; a larger one is not."""
+_BUDGET = 0.5
+"""Seconds of this thread's processor time, after which no further spacing is tried."""
 _PIVOTS = 6
 """Elements that every shift is held against first, so that few shifts are held against all elements."""
 
@@ -40,13 +43,15 @@ class Placement(Recorded):
     Attributes:
         output: the spatial sizes.
         strides, dilations: those that give these values; the call's own where the values do not tell.
-        pads_begin: every list of pads_begin that gives these values; empty where the values do not tell.
+        pads_begin: every list of pads_begin that gives these values; empty where the values do not tell, or none does.
+        searched: whether every shift was held against the values: without pads_begin none gives them.
     """
 
     output: Ints
     strides: Ints
     dilations: Ints
     pads_begin: tuple[Ints, ...] = ()
+    searched: bool = False
 
 
 def placed(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Placement | None:
@@ -62,33 +67,42 @@ def placed(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping
         The placement; one without pads_begin where only the size is known, and None where not even the channels fit.
     """
     output = tuple(actual.shape[2:])
-    if actual.shape[:2] != truth.shape(geometry)[:2] or len(output) != len(geometry.output):
+    if not output or actual.shape[:2] != truth.shape(geometry)[:2] or len(output) != len(geometry.output):
         return None
-    if actual.size and np.isfinite(actual.astype(np.float64)).all():
-        for strides, dilations in _spacings(geometry):
-            spaced = replace(geometry, strides=strides, dilations=dilations, output=output)
-            begins = _begins(actual, truth, spaced, accumulates)
-            if begins is None:
-                break
-            if begins:
-                return Placement(output, strides, dilations, begins)
-    return Placement(output, geometry.strides, geometry.dilations)
+    nowhere = Placement(output, geometry.strides, geometry.dilations)
+    if not actual.size or not np.isfinite(actual.astype(np.float64)).all():
+        return nowhere
+    ends = thread_time() + _BUDGET
+    for strides, dilations in _spacings(geometry):
+        spaced = replace(geometry, strides=strides, dilations=dilations, output=output)
+        begins = None if thread_time() > ends else _begins(actual, truth, spaced, accumulates)
+        if begins is None:
+            return nowhere
+        if begins:
+            return Placement(output, strides, dilations, begins, searched=True)
+    return replace(nowhere, searched=True)
 
 
 def _spacings(geometry: Geometry) -> Iterator[tuple[Ints, Ints]]:
     """Yield strides and dilations: the call's own, then what may be made of them by overlooking or exchanging some."""
-    own = geometry.strides, geometry.dilations
+    strides, dilations = geometry.strides, geometry.dilations
     rank = len(geometry.output)
-    made = [
-        {(1,) * rank: None, values[::-1]: None, values[:1] * rank: None, values[-1:] * rank: None, others: None}
-        for values, others in (own, own[::-1])
-    ]
-    pairs = [own, *((s, own[1]) for s in made[0]), *((own[0], d) for d in made[1])]
-    yield from dict.fromkeys([*pairs, *((s, d) for s in made[0] for d in made[1])])
+    strides_made, dilations_made = (
+        ((1,) * rank, values[::-1], values[:1] * rank, values[-1:] * rank) for values in (strides, dilations)
+    )
+    yield from dict.fromkeys(
+        [
+            (strides, dilations),
+            *((made, dilations) for made in strides_made),
+            *((strides, made) for made in dilations_made),
+            *zip(strides_made, dilations_made, strict=True),
+            (dilations, strides),
+        ]
+    )
 
 
 def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> tuple[Ints, ...] | None:
-    """Return each pads_begin for which a geometry gives the output; None where there are too many to tell."""
+    """Return each pads_begin for which a geometry gives the output; None where too many are to be tried, or fit."""
     full, sizes = geometry.full, geometry.output
     # One beyond the first and the last shift with an element that a tap reaches stands for all that have none.
     most = sizes
@@ -97,8 +111,10 @@ def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
         pads_begin=tuple(-m for m in most),
         output=tuple(f + 2 * m for f, m in zip(full, most, strict=True)),
     )
-    if min(full) < 1 or prod(truth.shape(wide)) > _LARGEST:
+    if min(full) < 1:
         return ()
+    if prod(truth.shape(wide)) > _LARGEST:
+        return None
     shifts = tuple(f + m + 1 for f, m in zip(full, most, strict=True))
     fits = np.ones(shifts, dtype=bool)
     got, all_sums = actual.astype(np.float64), truth.values(wide)

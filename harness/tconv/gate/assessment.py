@@ -186,7 +186,9 @@ def assess(
         members = with_better_causes(members)
     active = active_waivers(waivers, dialect, backend)
     failed = [member.record for member in members if member.status is Status.FAILED]
-    learnt, denied = ((), {}) if find is None or not failed else _explained(run, failed, find)
+    # Where agreement is only counted, in cells, it would be no evidence.
+    learns = find is not None and failed and not run.cells
+    learnt, denied = _explained(run, failed, find) if find is not None and learns else ((), {})
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, members, active, facts, facts_of, own=own)
     return Assessment(

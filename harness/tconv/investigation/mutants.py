@@ -92,7 +92,7 @@ def measure(cases: Iterable[Case], dialect: Dialect, progress: Callable[[int], N
         dialect: the dialect.
         progress: called with the number of cases done.
     """
-    misreadings = misreadings_of(dialect)
+    misreadings = [misreading for misreading in misreadings_of(dialect) if misreading.playable]
     affected: dict[str, list[str]] = defaultdict(list)
     killed: dict[str, list[str]] = defaultdict(list)
     seen: dict[tuple[object, ...], dict[str, bool]] = {}
@@ -145,13 +145,13 @@ def mutated(problem: Problem, misreading: Misreading) -> Array | None:
 def output(misreading: Misreading, call: Call, operands: dict[str, Array]) -> Array | None:
     """Return the same of a call, whose operands are in float64, NCX and IOX."""
     misread = apply((misreading,), call.written, call.dialect, operands)
-    if misread is None:
+    if misread is None or not misreading.playable:
         return None
     y = Truth(misread.operands, call.dtype).values(misread.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
         if misread.finish is not None:
             y = misread.finish(y)
-        if misread.precision is not None:
+        if misread.precision is not None and misread.precision.at_best is not None:
             y = misread.precision.at_best(y, call.dtype)
     return in_call(y, call)
 

@@ -77,13 +77,17 @@ class Answer:
         moved = bool(given.pads_begin) and owed.pads_begin not in given.pads_begin
         return moved or (given.output, given.strides, given.dilations) != (owed.output, owed.strides, owed.dilations)
 
+    def tells(self, quantity: str) -> bool:
+        """Return whether the answer shows a quantity, or that no value of it gives the answer."""
+        return quantity == "size" or bool(self.placement.pads_begin) or self.placement.searched
+
     def gives(self, quantity: str, computed: Sequence[int]) -> bool:
         """Return whether numbers, one for each axis, are those of the answer, as far as its values tell."""
         given = self.placement
         if quantity == "size":
             return tuple(computed) == given.output
         if not given.pads_begin:
-            return True
+            return not given.searched
         if quantity == "pads_begin":
             return tuple(computed) in given.pads_begin
         shown, sizes = (
@@ -137,7 +141,7 @@ def answers_of(cases: Iterable[tuple[Record, Case]], dialect: Dialect) -> Iterat
             continue
         owed = problem.values.primary.geometry
         placement = _placement(record, problem, problem.values)
-        if placement is not None and len(placement.output) == len(owed.output):
+        if placement is not None and _of_rank(placement, len(owed.output)):
             yield Answer(case, situation_of(case), problem.signature, owed, placement)
 
 
@@ -145,7 +149,7 @@ SHOWING = ver.Agreed | ver.Disputed | ver.Mistrusted | ver.Inconsistent | ver.Di
 
 
 def _placement(record: Record, problem: Problem, owed: Values) -> Placement | None:
-    """Return where an answer lies; None where its values do not tell, and its size is the one that is owed."""
+    """Return where an answer lies, as far as is known; None where not even its size is."""
     verdict = record.verdict
     if isinstance(verdict, ver.Agreed | ver.Disputed):
         geometry = followed(verdict, owed)
@@ -158,13 +162,18 @@ def _placement(record: Record, problem: Problem, owed: Values) -> Placement | No
         geometry = owed.geometry(verdict.readings)
         return None if geometry is None else _of(geometry, (geometry.pads_begin,))
     if record.placement is not None:
-        known = record.placement.pads_begin or isinstance(verdict, ver.WrongShape)
-        return record.placement if known else None
+        return record.placement
     if isinstance(verdict, ver.WrongShape) and len(verdict.actual) == len(verdict.expected):
         is_ncx = problem.call.data_format is DataFormat.NCX
         sizes = verdict.actual[2:] if is_ncx else verdict.actual[1:-1]
         return _of(replace(owed.primary.geometry, output=sizes), ())
     return None
+
+
+def _of_rank(placement: Placement, rank: int) -> bool:
+    """Return whether every list has an entry for each axis: those of a file need not."""
+    lists = (placement.output, placement.strides, placement.dilations, *placement.pads_begin)
+    return all(len(entries) == rank for entries in lists)
 
 
 def _of(geometry: Geometry, begins: tuple[Ints, ...]) -> Placement:

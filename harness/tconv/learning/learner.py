@@ -103,7 +103,11 @@ class Learner:
         if len(following) < MOST * len(self.answers):
             rest = [_facts(answer) for answer in self.answers if answer.case.id not in following]
             where = shared_facts([_facts(answer) for answer in members], rest)
-        asked = [answer for answer in self.answers if where is None or where.holds(_facts(answer))]
+        asked = [
+            answer
+            for answer in self.answers
+            if (where is None or where.holds(_facts(answer))) and all(answer.tells(rule.quantity) for rule in rules)
+        ]
         return Lesson(
             (self.situation,),
             rules,
@@ -126,6 +130,8 @@ class Learner:
 
     def _clause(self, rules: Sequence[Rule]) -> str:
         """Return the text's words on the first question that these rules answer otherwise."""
+        if rules[0].quantity in SPACINGS:
+            return ""
         mode, sized = self.situation.auto_pad, self.situation.output_shape
         same = mode.startswith("same")
         if rules[0].quantity == "size" and same and not sized:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tconv.learning.axis_rules import MOST
 from tconv.learning.situations import named
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Lesson:
     Attributes:
         situations: where they apply.
         rules: what is computed otherwise there.
-        where: the facts that tell the cases apart that follow these rules; None where all of the situation do.
+        where: the facts that tell the cases apart that follow these rules; None where nearly all of the situation do,
+            or where no facts tell them apart.
         cases: the ids of the answers that deviate, and are exactly these rules'.
         fits, of: how many answers of `of` asked there are these rules', those that agree with the text too included.
         example: the smallest case that tells the rules from the text's.
@@ -58,4 +60,5 @@ class Lesson:
     def __str__(self) -> str:
         where = f" where {self.where}" if self.where else ""
         rules = "; ".join(map(str, self.rules))
-        return f"under {named(self.situations)}{where}: {rules}; {self.fits} of {self.of} answers fit"
+        some = "" if self.where or self.fits >= MOST * self.of else "in some cases "
+        return f"{some}under {named(self.situations)}{where}: {rules}; {self.fits} of {self.of} answers fit"

@@ -43,7 +43,7 @@ class SheetLine:
     @property
     def deviates(self) -> bool:
         """Whether the runtime computes something else than the text says."""
-        return tuple(map(str, self.formulas)) != (str(self.owed),)
+        return self.owed is not None and tuple(map(str, self.formulas)) != (str(self.owed),)
 
     @property
     def where(self) -> str:
@@ -56,7 +56,9 @@ class SheetLine:
         return " or ".join(map(str, self.formulas)) or "no formula that was found"
 
     def __str__(self) -> str:
-        text = f"the text says {self.owed}" if self.deviates and self.owed else "as the text says"
+        text = f"the text says {self.owed}" if self.deviates else "as the text says"
+        if self.owed is None:
+            text = "and the text has no formula that was found"
         return f"{self.where}: {self.quantity} is {self.computes}, {text}; {self.fits} of {self.of} answers fit"
 
 
@@ -85,8 +87,10 @@ def _lines(learner: Learner) -> Iterator[SheetLine]:
             continue
         whole = len(followed) == 1 and learner.gives_most(quantity, followed[0])
         formulas = followed if whole or owed is None else (owed, *followed)
-        fits = sum(learner.gives(answer, quantity, formulas) for answer in learner.answers)
-        yield SheetLine((learner.situation,), quantity, formulas, owed, fits, len(learner.answers))
+        telling = [answer for answer in learner.answers if answer.tells(quantity)]
+        fits = sum(learner.gives(answer, quantity, formulas) for answer in telling)
+        if telling:
+            yield SheetLine((learner.situation,), quantity, formulas, owed, fits, len(telling))
 
 
 def _merged(lines: Sequence[SheetLine]) -> SheetLine:

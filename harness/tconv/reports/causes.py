@@ -125,7 +125,7 @@ def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:
 def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
     """Return what speaks against the name of a group."""
     denied = assessment.denied.get(Together.parse(group[-1]), 0) if group[0] == "explained" else 0
-    return f"; {denied} cases that agree deny it, so it only fits these" if denied else ""
+    return f"; {denied} siblings that agree deny it, so it only fits these" if denied else ""
 
 
 def _common(members: list[Judged], assessment: Assessment) -> Shared | None:
@@ -135,7 +135,8 @@ def _common(members: list[Judged], assessment: Assessment) -> Shared | None:
     # Who is owed a refusal, and refuses, says nothing of why others are refused.
     others = [assessment.facts[record.case] for record in agreeing if not (refused and _is_refusal(record))]
     facts = [assessment.facts[member.record.case] for member in members]
-    return shared_facts(facts, others) if len(members) > 1 else None
+    # Where agreement is only counted, in cells, there are others of which nothing is known.
+    return shared_facts(facts, others) if len(members) > 1 and not assessment.run.cells else None
 
 
 def _is_refusal(record: Record) -> bool:

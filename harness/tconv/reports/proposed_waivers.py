@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,13 @@ import yaml
 from packaging.version import InvalidVersion, Version
 
 from tconv.cases.patterns import label
+from tconv.errors import one_line
 from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.records.failure import without_numbers
 from tconv.reports.causes import causes
 from tconv.verdict import kinds as ver
+from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,10 +37,11 @@ def proposed(assessment: Assessment) -> str:
     """
     header = assessment.run.header
     parts = [
-        f"# Proposed from a run of {header.backend.name} {header.backend.version} in {header.dialect}.",
+        f"# Proposed from a run of {_words_of(header.backend.title)} in {header.dialect}.",
         f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.",
         "format: 1",
         f"backend: {_line(header.backend.name)}",
+        *([f"options: {_line(dict(header.backend.options))}"] if header.backend.options else []),
         "waivers:",
     ]
     number = 0
@@ -75,10 +79,14 @@ def _has(where: Mapping[str, Any], facts: Mapping[str, str]) -> bool:
 def _where(cause: Cause, members: Sequence[Judged], assessment: Assessment) -> Iterator[dict[str, Any]]:
     """Yield the facts that waivers ask for, all of them or one or another; none where members share none."""
     if cause.lesson is not None:
-        facts = [assessment.facts[member.record.case] for member in members]
-        names = ("auto_pad", "output_shape_given")
-        where = {name: sorted({each.get(name, label(None)) for each in facts}) for name in names}
-        yield {name: values if len(values) > 1 else values[0] for name, values in where.items()}
+        known = {name for member in members for name in _facts(member, assessment)}
+        shared = cause.lesson.where.where if cause.lesson.where and cause.lesson.where.all_of else {}
+        for situation in cause.lesson.situations:
+            modes = (
+                [AutoPad.EXPLICIT.value, label(None)] if situation.auto_pad == AutoPad.EXPLICIT else situation.auto_pad
+            )
+            more = {name: list(values) for name, values in shared.items() if name in known}
+            yield {"auto_pad": modes, "output_shape_given": label(situation.output_shape), **more}
     elif cause.common is not None:
         common = {name: list(values) if len(values) > 1 else values[0] for name, values in cause.common.where.items()}
         yield from [common] if cause.common.all_of else ({name: value} for name, value in common.items())
@@ -97,7 +105,7 @@ def _waiver(
     if common:
         waiver["diagnosis"] = common
     return waiver | {
-        "versions": f">={_public(header.backend.version)}",
+        "versions": _versions(header.backend.version),
         "clause": cause.lesson.clause if cause.lesson and cause.lesson.clause else OPEN,
         "because": OPEN,
         "example": min((member.record.case for member in members), key=lambda case: (len(case), case)),
@@ -120,22 +128,31 @@ def _message(member: Judged) -> str:
     return verdict.message if isinstance(verdict, ver.RefusedValid | ver.Broke) else ""
 
 
-def _public(version: str) -> str:
+def _versions(version: str) -> str:
+    """Return the specifier of a version and all later ones; empty, which is any, where it cannot be compared."""
     try:
-        return Version(version).public
+        return f">={Version(version).public}"
     except InvalidVersion:
-        return "0"
+        return ""
 
 
 def _comments(cause: Cause, waiver: Mapping[str, Any], assessment: Assessment) -> Iterator[str]:
     made = Waiver.model_validate({**waiver, "clause": "?", "because": "?"})
     covered = [member for member in assessment.judged if made.covers(member.record.case, _facts(member, assessment))]
-    waived = sum(made.waives(member.record, _facts(member, assessment)) for member in covered)
+    waived = {member.record.case for member in covered if made.waives(member.record, _facts(member, assessment))}
+    own = {member.record.case for member in cause.members}
     agreeing = sum(member.status in {Status.PASSED, Status.DISPUTED} for member in covered)
-    what = " ".join(cause.what.split())
-    yield f"  # {waived} of {cause.count} cases; {agreeing} cases that agree are covered too. {what}"
-    backend = assessment.run.header.backend
-    yield f"  # Smaller still: tconv shrink '{waiver['example']}' --backend {backend.spec or backend.name}"
+    also = f", and {len(waived - own)} of other causes" if waived - own else ""
+    count = f"{len(waived & own)} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
+    yield f"  # {count}. {_words_of(cause.what)}"
+    header = assessment.run.header
+    command = ["tconv", "shrink", waiver["example"], *header.backend.arguments, "--dialect", header.dialect]
+    yield f"  # Smaller still: {_words_of(shlex.join(command))}"
+
+
+def _words_of(text: str) -> str:
+    """Return text for a comment, in one line and without control characters: records may come from anywhere."""
+    return " ".join(one_line(text).split())
 
 
 def _facts(member: Judged, assessment: Assessment) -> Mapping[str, str]:

@@ -52,11 +52,12 @@ class PrecisionOtherwise:
     """Numbers are stored with fewer bits than they must have, so that no order of the sum gives what is owed.
 
     Attributes:
-        at_best: returns the exact values of a type with these bits, as if only the result were stored with them.
+        at_best: returns the exact values of a type with these bits, as if only the result were stored with them; None
+            where what is lost depends on the terms of each sum, so that it cannot be played with the sums alone.
         accounts: whether an output may come from the terms of a sum that is stored so.
     """
 
-    at_best: Callable[[Array, DType], Array]
+    at_best: Callable[[Array, DType], Array] | None
     accounts: Callable[[Array, Terms, DType], bool]
 
 
@@ -80,3 +81,8 @@ class Misreading:
     says: str
     change: Change
     seen: str = ""
+
+    @property
+    def playable(self) -> bool:
+        """Whether there is a runtime to be made of it from the reference's values."""
+        return not isinstance(self.change, PrecisionOtherwise) or self.change.at_best is not None

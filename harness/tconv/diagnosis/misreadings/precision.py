@@ -58,14 +58,6 @@ def _sums_in(narrow: DType) -> PrecisionOtherwise:
     return PrecisionOtherwise(at_best, accounts)
 
 
-def _steps_at_best(y: Array, dtype: DType) -> Array:
-    """Return the values as sums of two parts that are rounded, the least that rounding each step does."""
-    if dtype not in _BITS:
-        return y
-    with np.errstate(invalid="ignore"):
-        return _nearest(_nearest(y / 3, dtype) + _nearest(y - y / 3, dtype), dtype)
-
-
 def _steps_account(actual: Array, terms: Terms, dtype: DType) -> bool:
     """Return whether steps of a sum were rounded to the output's own 16-bit type.
 
@@ -143,7 +135,7 @@ MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "steps-rounded-to-16-bits",
         "a sum is rounded to the output's 16-bit type at several steps, and not once at its end",
-        PrecisionOtherwise(_steps_at_best, _steps_account),
+        PrecisionOtherwise(None, _steps_account),
         "torch 2.13 where output_padding is not below the stride",
     ),
     Misreading(
