@@ -141,7 +141,10 @@ def _onednn(problem: Problem, backend: type[OneDnn]) -> list[str] | None:
     x = _name(call, "x")
     return [
         *lines,
-        f"y = graph.Graph().run({backend.kind}, {backend.attributes(call)}, inputs, {x}.dtype, {call.rank + 2})",
+        f"operation = graph.Operation({backend.attributes(call)}, inputs, {x}.dtype, {call.rank + 2})",
+        f"(y,) = graph.Graph().run({backend.kind}, [operation])",
+        "if isinstance(y, Exception):",
+        "    raise y",
     ]
 
 
