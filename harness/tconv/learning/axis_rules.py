@@ -21,6 +21,7 @@ _MOST_FORMULAS = 3
 """Formulas that a quantity may follow in one situation beside the text's own."""
 MOST = 0.95
 """The part of all axes that a formula must give to be the formula of all: a few answers may have another reason."""
+_HALF = 0.5
 _FORMS = {"stride": (Form.PLAIN,), "dilation": (Form.PLAIN,), "size": SUMS, "pads_begin": HALVES}
 _TERMS: Mapping[str, tuple[Mapping[str, int], ...]] = {
     "stride": ({**SPACING, "1": 1},),
@@ -69,7 +70,7 @@ def followed(axes: Sequence[AnsweredAxis], quantity: str) -> tuple[Formula, ...]
     deviating = _deviating(axes, quantity)
     if not deviating:
         return ()
-    one = _nearly(axes, deviating, quantity) or _single(axes, quantity, "got")
+    one = _nearly(axes, deviating, quantity) or _single(axes, quantity, "got") or _mostly(axes, deviating, quantity)
     if one and _witnessed(one, axes) and not _is_of_text(one, deviating, quantity):
         return (one,)
     found: list[Formula] = []
@@ -106,6 +107,14 @@ def _nearly(axes: Sequence[AnsweredAxis], deviating: Sequence[AnsweredAxis], qua
         if all(_part(formula, some, quantity) >= MOST for some in (deviating, axes)):
             return formula
     return None
+
+
+def _mostly(axes: Sequence[AnsweredAxis], deviating: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
+    """Return a formula that gives nearly all of the axes, and most of those that deviate; others have other reasons."""
+    found = _covering(axes, quantity)
+    if found is None or _part(found, axes, quantity) < MOST or _part(found, deviating, quantity) < _HALF:
+        return None
+    return found
 
 
 def _is_of_text(formula: Formula, axes: Sequence[AnsweredAxis], quantity: str) -> bool:
