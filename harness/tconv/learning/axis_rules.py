@@ -22,6 +22,7 @@ _MOST_FORMULAS = 3
 MOST = 0.95
 """The part of all axes that a formula must give to be the formula of all: a few answers may have another reason."""
 _HALF = 0.5
+"""The part of the axes that deviate which such a formula must give."""
 _FORMS = {"stride": (Form.PLAIN,), "dilation": (Form.PLAIN,), "size": SUMS, "pads_begin": HALVES}
 _TERMS: Mapping[str, tuple[Mapping[str, int], ...]] = {
     "stride": ({**SPACING, "1": 1},),

@@ -79,7 +79,7 @@ class Formula:
     def __str__(self) -> str:
         # What is added first, and of that the longest.
         ordered = sorted(self.terms, key=lambda term: (-term[0], -len(term[1])))
-        text = "".join(f" + {name}" if sign > 0 else f" - {_one(name)}" for sign, name in ordered) or " + 0"
+        text = "".join(f" + {name}" if sign > 0 else f" - {_subtracted(name)}" for sign, name in ordered) or " + 0"
         text = text[3:] if text.startswith(" + ") else f"-{text[3:]}"
         return self.form.pattern.format(text)
 
@@ -94,7 +94,7 @@ class Formula:
         return int(self.form.of(np.array(sum(sign * numbers[name] for sign, name in self.terms)), beside))
 
 
-def _one(name: str) -> str:
+def _subtracted(name: str) -> str:
     """Return a term as it is subtracted: a sum in parentheses."""
     return f"({name})" if " + " in name else name
 
