@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from tconv.backends import outcome as out
-from tconv.cases.layouts import to_ncx
+from tconv.cases.layouts import from_ncx, to_ncx
+from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import Diagnosis, described, diagnose, shared
-from tconv.diagnosis.misreadings import apply, misreadings_of
+from tconv.diagnosis.misreadings import apply, misreadings_of, names_of
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
@@ -25,6 +26,7 @@ from tconv.verdict.judge import judge
 if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
+    from tconv.dialects import Dialect
 
 ONNX = DIALECTS["onnx/ConvTranspose-22"]
 GEOMETRY = Geometry((3,), (3,), (2,), (1,), (0,), (7,), 1)
@@ -100,6 +102,28 @@ def test_a_pair_is_looked_for_where_no_single_one_explains(corpus: Corpus) -> No
     assert made is not None
     array = Truth(made.operands, case.x.dtype).values(made.geometry).astype(np.float32)
     assert Together.parse("output-padding-ignored + filter-flipped") in diagnose(problem, array, {}, budget=5).explained
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+def test_a_misreading_together_with_a_disputed_reading_is_named(small: list[Case], dialect: Dialect) -> None:
+    """A backend follows what its text also allows, and reads the filter back to front: both have their names."""
+    flipped, found = names_of(dialect)["filter-flipped"], 0
+    for case in small[::3]:
+        problem = Problem(case, dialect)
+        for candidate in problem.values.disputed if problem.values else ():
+            both = (*(names_of(dialect)[name] for name in candidate.readings), flipped)
+            made = apply(both, problem.signature, dialect, problem.truth.operands)
+            if made is None or not made.operands["w"].any():
+                continue
+            array = Truth(made.operands, case.x.dtype).values(made.geometry).astype(NUMPY_TYPES[case.x.dtype])
+            if isinstance(
+                judge(problem, out.Produced(from_ncx(array, problem.call.data_format)), {}), ver.Agreed | ver.Disputed
+            ):
+                continue
+            explained = diagnose(problem, array, {}, budget=5).explained
+            assert explained, (case.id, both)
+            found += Together((*candidate.readings, "filter-flipped")) in explained
+    assert found > 0 or not dialect.disputed
 
 
 def test_what_has_the_shape_of_a_disputed_reading_is_held_against_that(corpus: Corpus) -> None:

@@ -8,7 +8,7 @@ import click
 
 from tconv.cli import options
 from tconv.corpus import Corpus
-from tconv.diagnosis.misreadings import misreadings_of
+from tconv.diagnosis.misreadings import names_of
 from tconv.dialects import dialect_named
 from tconv.execution.worker import Assignment
 from tconv.investigation.own_rule import own_rule
@@ -50,7 +50,7 @@ def command(
     reasoning = separate(case, own, dialect, backend, timeout, options=option)
     assignment = Assignment(backend, dialect, None, "", options=option)
     lesson = own_rule(case, reasoning.record, own, assignment, timeout)
-    says = {misreading.name: misreading.says for misreading in misreadings_of(dialect)}
+    says = {name: misreading.says for name, misreading in names_of(dialect).items()}
     _print(reasoning, says)
     if lesson is not None:
         _print_rule(lesson)

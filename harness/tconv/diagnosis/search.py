@@ -11,7 +11,7 @@ import numpy as np
 
 from tconv.diagnosis.description import described
 from tconv.diagnosis.faulty_products import accounted
-from tconv.diagnosis.misreadings import apply, misreadings_of, pairs
+from tconv.diagnosis.misreadings import apply, beside_readings, misreadings_of, pairs
 from tconv.diagnosis.placement import placed
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import bound, near
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from tconv.diagnosis.misreadings import Misread, Misreading
     from tconv.diagnosis.placement import Placement
-    from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.owed import Candidate
     from tconv.expectation.problem import Problem
@@ -84,8 +83,8 @@ def _named(
         what = f"held against {Together(candidate.readings)}, which gives this shape: " if candidate.readings else ""
         return what + _where(actual, problem.truth, geometry, accumulates)
 
-    for misreadings in _candidates(problem.dialect):
-        # Pairs are tried only where no single misreading explains the output.
+    for misreadings in _candidates(problem):
+        # Several together are tried only where no single misreading explains the output.
         if explained and len(misreadings) > 1:
             break
         if thread_time() > ends:
@@ -106,10 +105,12 @@ def _where(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping
     return described(actual, truth.values(geometry), geometry, wrong)
 
 
-def _candidates(dialect: Dialect) -> Iterator[tuple[Misreading, ...]]:
-    for misreading in misreadings_of(dialect):
+def _candidates(problem: Problem) -> Iterator[tuple[Misreading, ...]]:
+    for misreading in misreadings_of(problem.dialect):
         yield (misreading,)
     yield from pairs()
+    disputed = problem.values.disputed if problem.values else ()
+    yield from beside_readings(problem.dialect, [candidate.readings for candidate in disputed])
 
 
 def _gives(misread: Misread, actual: Array, dtype: DType, accumulates: Mapping[str, str]) -> bool:

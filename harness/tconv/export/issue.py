@@ -13,7 +13,7 @@ import numpy as np
 from tconv import __version__
 from tconv.cases.layouts import from_ncx
 from tconv.diagnosis import UNDIAGNOSED
-from tconv.diagnosis.misreadings import misreadings_of
+from tconv.diagnosis.misreadings import names_of
 from tconv.errors import UsageError, one_line
 from tconv.expectation.owed import Refuse
 from tconv.export.asking import asking
@@ -76,13 +76,15 @@ def _markdown(
     yield from _section("Actual", _actual(problem, record, actual))
     yield from _section("Clause", _clauses(problem))
     if explained:
-        says = {misreading.name: misreading.says for misreading in misreadings_of(problem.dialect)}
+        known = names_of(problem.dialect)
         names = dict.fromkeys(name for misreadings in record.diagnosis for name in misreadings.names)
         if record.diagnosis:
             prefix = "The output is "
         else:
             prefix = "" if explained.startswith(UNDIAGNOSED) else "No known misreading gives it: "
-        yield from _section("Diagnosis", [f"{prefix}{explained}.", *(f"- {name}: {says[name]}" for name in names)])
+        yield from _section(
+            "Diagnosis", [f"{prefix}{explained}.", *(f"- {name}: {known[name].says}" for name in names)]
+        )
     yield from _section("How to reproduce", _reproduction(problem, header, command, cases))
 
 

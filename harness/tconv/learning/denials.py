@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.diagnosis import shared
-from tconv.diagnosis.misreadings import apply, misreadings_of
+from tconv.diagnosis.misreadings import apply, names_of
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
@@ -41,10 +41,10 @@ def denials(
     explained: dict[Together, list[str]] = {}
     for case, name in shared({record.case: record.diagnosis for record in failed}).items():
         explained.setdefault(name, []).append(case)
-    catalogue = {misreading.name: misreading for misreading in misreadings_of(dialect)}
+    known = names_of(dialect)
     counts = {}
     for name, cases in explained.items():
-        misreadings = [catalogue[each] for each in name.names if each in catalogue]
+        misreadings = [known[each] for each in name.names if each in known]
         example = find(min(cases, key=len))
         if example is None or any(isinstance(each.change, PrecisionOtherwise) for each in misreadings):
             continue

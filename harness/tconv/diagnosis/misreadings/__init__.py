@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import attributes, geometry, operands, output, precision
@@ -16,9 +17,12 @@ from tconv.diagnosis.misreadings.applied import Misread, apply
 from tconv.diagnosis.misreadings.misreading import Misreading
 
 if TYPE_CHECKING:
-    from tconv.dialects import Dialect
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["CATALOGUE", "Misread", "Misreading", "apply", "misreadings_of", "pairs"]
+    from tconv.dialects import Dialect
+    from tconv.dialects.readings import Reading
+
+__all__ = ["CATALOGUE", "Misread", "Misreading", "apply", "beside_readings", "misreadings_of", "names_of", "pairs"]
 
 CATALOGUE = (
     *attributes.MISREADINGS,
@@ -50,8 +54,34 @@ _SEEN_TOGETHER = (
 @cache
 def misreadings_of(dialect: Dialect) -> tuple[Misreading, ...]:
     """Return the misreadings of a dialect: answers that its text does not allow, and those of the catalogue."""
-    foreign = (Misreading(reading.name, reading.says, reading.change) for reading in dialect.foreign_readings())
-    return (*foreign, *CATALOGUE)
+    return (*map(_followed, dialect.foreign_readings()), *CATALOGUE)
+
+
+def _followed(reading: Reading) -> Misreading:
+    """Return what it is to follow a reading, so that it can be applied together with misreadings."""
+    return Misreading(reading.name, reading.says, reading.change)
+
+
+@cache
+def names_of(dialect: Dialect) -> Mapping[str, Misreading]:
+    """Return all that an explanation in a dialect may name: misreadings, and disputed readings that go beside them."""
+    known = (*misreadings_of(dialect), *map(_followed, dialect.disputed))
+    return MappingProxyType({misreading.name: misreading for misreading in known})
+
+
+def beside_readings(dialect: Dialect, disputed: Sequence[Sequence[str]]) -> Iterator[tuple[Misreading, ...]]:
+    """Yield disputed readings together with each misreading.
+
+    A runtime that follows a reading which its text also allows may be wrong all the same.
+
+    Args:
+        dialect: the dialect.
+        disputed: the names of its disputed readings that are followed together.
+    """
+    names = names_of(dialect)
+    for readings in disputed:
+        for misreading in misreadings_of(dialect):
+            yield (*(names[name] for name in readings), misreading)
 
 
 @cache
