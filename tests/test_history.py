@@ -10,6 +10,7 @@ import sys
 import threading
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
@@ -40,15 +41,19 @@ from tconv.investigation.history.package_index import between, last_of_each_mino
 from tconv.investigation.history.proposals import for_every_version, proposals
 from tconv.investigation.history.runtimes import RUNNERS, RUNTIMES, Runtime
 from tconv.investigation.history.strips import Mark, Span, spans, strips
+from tconv.learning.formulas import Formula
+from tconv.learning.lesson import Lesson, Rule
+from tconv.learning.situations import Situation
 from tconv.records.record_file import Record, read
 from tconv.reports.history import histories, markdown
-from tconv.reports.history.wording import evidence
+from tconv.reports.history.wording import evidence, what
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from small_corpus import Command
+    from tconv.cases.case import Case
     from tconv.gate.assessment import Assessment
     from tconv.gate.waivers import WaiverFile
 
@@ -369,6 +374,24 @@ def test_one_explanation_is_one_cause() -> None:
     of = {FIRST: DIFFERED, SECOND: DIFFERED}
     both = {FIRST: "odd_sized=end|upper-for-lower", SECOND: "odd_sized=end"}
     assert shown(of, {FIRST: AGREED, SECOND: DIFFERED}, diagnosis=both) == [(Status.FAILED, "xx", SECOND)]
+
+
+def test_a_learnt_rule_is_one_cause_in_all_releases(smoke_cases: tuple[Case, ...]) -> None:
+    """However many answers fit in each: the rule is what the releases have in common."""
+    size = Rule("size", Formula(((1, "X"), (1, "s"))), None)
+
+    def learnt(release: Assessment, *cases: str) -> Assessment:
+        situation = Situation(output_shape=False, auto_pad="valid")
+        lesson = Lesson((situation,), (size,), None, cases, len(cases), len(cases), smoke_cases[0])
+        return replace(release, learnt=(lesson,))
+
+    of = {FIRST: DIFFERED, SECOND: DIFFERED}
+    old, new = releases(of, {FIRST: AGREED, SECOND: DIFFERED}, diagnosis={FIRST: "odd_sized=end"})
+    (strip,) = strips([learnt(old, FIRST, SECOND), learnt(new, SECOND)])
+    assert (strip.rule, strip.counts) == ("under valid: size is X + s", (2, 1))
+    # A name that explains one of them alone is no name of the cause.
+    assert strip.explained is None
+    assert what(strip) == "under valid: size is X + s"
 
 
 def test_other_words_for_the_same_cases_are_the_same_cause() -> None:

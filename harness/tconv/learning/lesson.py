@@ -58,7 +58,11 @@ class Lesson:
     clause: str = ""
 
     def __str__(self) -> str:
-        where = f" where {self.where}" if self.where else ""
-        rules = "; ".join(map(str, self.rules))
         some = "" if self.where or self.fits >= MOST * self.of else "in some cases "
-        return f"{some}under {named(self.situations)}{where}: {rules}; {self.fits} of {self.of} answers fit"
+        return f"{some}{self.said}; {self.fits} of {self.of} answers fit"
+
+    @property
+    def said(self) -> str:
+        """The rules, and where they apply, without the number of answers that fit."""
+        where = f" where {self.where}" if self.where else ""
+        return f"under {named(self.situations)}{where}: {'; '.join(map(str, self.rules))}"

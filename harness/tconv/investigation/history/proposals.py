@@ -51,7 +51,7 @@ def for_every_version(file: WaiverFile | None) -> WaiverFile | None:
 
 
 def proposals(file: WaiverFile, releases: Sequence[Assessment]) -> Iterator[Proposal]:
-    """Yield what releases show of every waiver for their dialect and machine.
+    """Yield what releases show of every waiver for their dialect, machine and options.
 
     Args:
         file: the waivers, with their own specifiers.
@@ -59,7 +59,7 @@ def proposals(file: WaiverFile, releases: Sequence[Assessment]) -> Iterator[Prop
     """
     header = releases[-1].run.header
     for waiver in file.waivers:
-        if header.dialect in waiver.dialects and waiver.on_machine(header.backend.machine):
+        if header.dialect in waiver.dialects and waiver.holds_on(header.backend):
             yield _proposal(waiver, releases)
 
 

@@ -24,6 +24,7 @@ ORDER = (Status.FAILED, Status.WAIVED, Status.MISTRUSTED, Status.REPORTED, Statu
 """The statuses that are shown, the most urgent first."""
 
 _Key = tuple[str, ...]
+_LEARNT = "learnt"
 _WORDED = {"refused-valid", "broke", "unsupported", "died"}
 """Kinds of verdicts whose causes are told apart by words, which change from release to release."""
 
@@ -72,6 +73,7 @@ class Strip:
         status: the most urgent that its records have.
         example: the record of its smallest case, of the last release in which that shows the cause.
         explained: the misreadings that explain the outputs of all its records; None where none does.
+        rule: the rule of its own that the runtime follows in all of them; empty where none was learnt.
         counts: how many records of each release have the cause.
         marks: what each release shows.
     """
@@ -79,6 +81,7 @@ class Strip:
     status: Status
     example: Judged
     explained: Together | None
+    rule: str
     counts: tuple[int, ...]
     marks: tuple[Mark, ...]
 
@@ -117,30 +120,31 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
     explained = shared(
         {f"{place} {case}": judged.record.diagnosis for place, of in enumerate(by_case) for case, judged in of.items()}
     )
+    rules = [{case: lesson.said for lesson in release.learnt for case in lesson.cases} for release in releases]
     causes: dict[_Key, list[list[Judged]]] = defaultdict(lambda: [[] for _ in releases])
     for place, of in enumerate(by_case):
         for case, judged in of.items():
             if judged.status in ORDER:
-                causes[_key(judged, explained.get(f"{place} {case}"))][place].append(judged)
-    found = [_strip(members, by_case, explained) for members in _reworded(causes)]
+                rule = rules[place].get(case, "") if judged.status is Status.FAILED else ""
+                causes[_key(judged, explained.get(f"{place} {case}"), rule)][place].append(judged)
+    found = [_strip(key, members, by_case, explained) for key, members in _reworded(causes)]
     return sorted(found, key=lambda strip: (ORDER.index(strip.status), -max(strip.counts), strip.example.record.case))
 
 
-def _reworded(causes: Mapping[_Key, list[list[Judged]]]) -> list[list[list[Judged]]]:
-    """Return the records of each cause; causes that are one in other words are joined.
+def _reworded(causes: Mapping[_Key, list[list[Judged]]]) -> list[tuple[_Key, list[list[Judged]]]]:
+    """Return the causes with their records; causes that are one in other words are joined.
 
     They are one where the kind is the same, most of the cases are, and no release has both.
     """
-    found: list[tuple[str, list[list[Judged]]]] = []
+    found: list[tuple[_Key, list[list[Judged]]]] = []
     for key, members in causes.items():
-        kind = key[0]
-        same = next((of for other, of in found if other == kind and _same(members, of)), None)
-        if kind not in _WORDED or same is None:
-            found.append((kind, members))
+        same = next((of for other, of in found if other[0] == key[0] and _same(members, of)), None)
+        if key[0] not in _WORDED or same is None:
+            found.append((key, members))
         else:
             for mine, more in zip(same, members, strict=True):
                 mine.extend(more)
-    return [members for _, members in found]
+    return found
 
 
 def _same(one: Sequence[Sequence[Judged]], other: Sequence[Sequence[Judged]]) -> bool:
@@ -151,14 +155,16 @@ def _same(one: Sequence[Sequence[Judged]], other: Sequence[Sequence[Judged]]) ->
     return len(cases & more) > len(cases | more) / 2
 
 
-def _key(judged: Judged, explained: Together | None) -> _Key:
-    """Return what records of one cause have in common, in all releases."""
+def _key(judged: Judged, explained: Together | None, rule: str) -> _Key:
+    """Return what records of one cause have in common, in all releases; a rule covers more than a misreading's name."""
     verdict = judged.record.verdict
     if judged.waiver is not None:
         return ("waiver", judged.waiver.name)
     if isinstance(verdict, ver.Disputed):
         # Its words change from release to release.
         return (verdict.kind, verdict.rule, *verdict.readings)
+    if rule:
+        return (_LEARNT, rule)
     if explained:
         return ("explained", str(explained))
     known = failure(judged.record)
@@ -168,14 +174,20 @@ def _key(judged: Judged, explained: Together | None) -> _Key:
 
 
 def _strip(
-    members: Sequence[Sequence[Judged]], by_case: Sequence[Mapping[str, Judged]], explained: Mapping[str, Together]
+    key: _Key,
+    members: Sequence[Sequence[Judged]],
+    by_case: Sequence[Mapping[str, Judged]],
+    explained: Mapping[str, Together],
 ) -> Strip:
     seen = Counter(judged.record.case for of in members for judged in of)
     case = min(seen, key=lambda case: (-seen[case], len(case), case))
-    place, example = [(n, judged) for n, of in enumerate(members) for judged in of if judged.record.case == case][-1]
+    example = [judged for of in members for judged in of if judged.record.case == case][-1]
+    names = {explained.get(f"{place} {judged.record.case}") for place, of in enumerate(members) for judged in of}
     status = min((judged.status for of in members for judged in of), key=ORDER.index)
     marks = [Mark.BAD if of else _mark(there.get(case), status) for of, there in zip(members, by_case, strict=True)]
-    return Strip(status, example, explained.get(f"{place} {case}"), tuple(map(len, members)), tuple(marks))
+    rule = key[1] if key[0] == _LEARNT else ""
+    name = names.pop() if len(names) == 1 else None
+    return Strip(status, example, name, rule, tuple(map(len, members)), tuple(marks))
 
 
 def _mark(judged: Judged | None, of: Status) -> Mark:

@@ -35,6 +35,8 @@ def what(strip: Strip) -> str:
         return f"{judged.waiver.name}: {judged.waiver.because}"
     if strip.status is Status.DISPUTED:
         text = phrase(verdict)
+    elif strip.rule:
+        return strip.rule + (f" (known as {strip.explained})" if strip.explained else "")
     elif strip.explained is not None:
         text = f"{verdict.kind} as if {strip.explained}: {phrase(verdict)}"
     elif strip.status is Status.FAILED and verdict.kind != "wrong-shape":
