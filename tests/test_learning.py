@@ -166,6 +166,15 @@ def test_a_formula_is_read_as_it_is_computed() -> None:
         assert eval(text, words, numbers) == formula.value(numbers)  # noqa: S307 - our own formula
 
 
+def test_a_formula_has_its_constants_as_one() -> None:
+    """A term such as the full reach ends in a constant, to which another may be added."""
+    full = "(X-1)*s + (K-1)*d + 1"
+    assert str(Formula(((1, full), (1, "1"), (-1, "pads_begin")))) == "(X-1)*s + (K-1)*d - pads_begin + 2"
+    assert str(Formula(((1, full), (-1, "1")))) == "(X-1)*s + (K-1)*d"
+    assert str(Formula(((1, full), (-1, "2")))) == "(X-1)*s + (K-1)*d - 1"
+    assert str(Formula(((1, "size"), (-1, full), (1, "1")))) == "size + 1 - ((X-1)*s + (K-1)*d + 1)"
+
+
 def test_an_output_that_lies_nowhere_is_no_answer_that_fits(valid: list[Case], corpus: Corpus) -> None:
     """Noise of the right shape is counted, and not among what the text's rule of pads gives."""
 
@@ -210,6 +219,33 @@ def test_a_rule_is_learnt_without_the_catalogue(name: str, valid: list[Case], co
     assert len(wanted) > 20
     assert len(explained & wanted) >= 0.95 * len(wanted), [*map(str, learnt)]
     assert any(LEARNT[name] in str(lesson) for lesson in learnt), [*map(str, learnt)]
+
+
+@pytest.mark.usefixtures("_no_catalogue")
+def test_the_padding_of_a_forward_convolution_is_learnt(valid: list[Case], corpus: Corpus) -> None:
+    """A runtime may take the output for the data of a convolution, and give it that operation's SAME padding."""
+
+    def of_forward(problem: Problem) -> Array:
+        assert problem.values is not None
+        geometry = problem.values.primary.geometry
+        if (
+            not str(problem.signature.auto_pad).startswith("same")
+            or problem.signature.attributes.output_shape is not None
+        ):
+            y = problem.truth.values(geometry)
+        else:
+            axes = zip(geometry.output, geometry.kernel, geometry.strides, geometry.dilations, strict=True)
+            begin = tuple(max(0, ((-(-y // s) - 1) * s + (k - 1) * d + 1 - y) // 2) for y, k, s, d in axes)
+            y = problem.truth.values(replace(geometry, pads_begin=begin))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+
+    records = records_of(of_forward, valid)
+    wanted = failed(records)
+    learnt = lessons(records, corpus.find, ONNX, wanted)
+    assert len(wanted) > 20
+    assert {case for lesson in learnt for case in lesson.cases} >= wanted, [*map(str, learnt)]
+    assert all("floor(((ceil(size/s)-1)*s + (K-1)*d + 1 - size) / 2)" in str(lesson) for lesson in learnt)
 
 
 @pytest.mark.usefixtures("_no_catalogue")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.learning.axis_terms import FULL, LENGTHS, OTHER_AXES, SPACING
+from tconv.learning.axis_terms import FORWARD, FULL, LENGTHS, OTHER_AXES, SPACING
 from tconv.learning.formulas import HALVES, SUMS, Form, Formula, Terms, covering, simplest
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ _TERMS: Mapping[str, tuple[Mapping[str, int], ...]] = {
 _PADS = ((-1, "pads_begin"), (-1, "pads_end"))
 _REACHED = ((1, FULL), (1, "op"))
 _TOTAL = (*_REACHED, (-1, "size"))
+_OF_FORWARD = ((1, FORWARD), (-1, "size"))
 _USUAL: Mapping[str, tuple[Formula, ...]] = {
     "stride": (Formula(((1, "strides[i]"),)),),
     "dilation": (Formula(((1, "dilations[i]"),)),),
@@ -47,12 +48,13 @@ _USUAL: Mapping[str, tuple[Formula, ...]] = {
         Formula(()),
         Formula(((1, "pads_begin"),)),
         *(
-            Formula(_TOTAL, form)
+            Formula(total, form)
+            for total in (_TOTAL, _OF_FORWARD)
             for form in (Form.HALF_DOWN, Form.HALF_UP, Form.HALF_DOWN_AT_LEAST_0, Form.HALF_UP_AT_LEAST_0)
         ),
     ),
 }  # fmt: skip
-"""The formulas of the texts: `full + op - pads`, and half of what exceeds the size."""
+"""The formulas of the texts: `full + op - pads`, and half of what exceeds the size; and a forward convolution's."""
 
 
 def owed(axes: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
@@ -101,13 +103,12 @@ def _deviating(axes: Sequence[AnsweredAxis], quantity: str) -> list[AnsweredAxis
 
 
 def _nearly(axes: Sequence[AnsweredAxis], deviating: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
-    """Return a text's formula that gives nearly all of the axes, those that deviate too."""
-    for formula in _usual(quantity, _columns(axes, "got")):
-        if (formula.values(_columns(axes, "got")) == _target(axes, quantity, "got")).all():
-            return formula
-        if all(_part(formula, some, quantity) >= MOST for some in (deviating, axes)):
-            return formula
-    return None
+    """Return the text's formula that gives the most of the axes, where these are nearly all, those that deviate too."""
+    usual = _usual(quantity, _columns(axes, "got"))
+    best = max(usual, key=lambda formula: _part(formula, axes, quantity), default=None)
+    if best is None or any(_part(best, some, quantity) < MOST for some in (deviating, axes)):
+        return None
+    return best
 
 
 def _mostly(axes: Sequence[AnsweredAxis], deviating: Sequence[AnsweredAxis], quantity: str) -> Formula | None:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Signature
 
 FULL = "(X-1)*s + (K-1)*d + 1"
+FORWARD = "(ceil(size/s)-1)*s + (K-1)*d + 1"
+"""How far a forward convolution over the output reaches whose own output has ceil(size/s) elements, as SAME_* gives."""
 LENGTHS = {
     "1": 1, "X": 1, "K": 1, "s": 1, "d": 1, "op": 1, "pads_begin": 1, "pads_end": 1, "output_shape": 1, "size": 1,
     "2": 2, "X*s": 2, "X*s + op": 3, "K*d": 2, "op*s": 2, "2*pads_begin": 2, "2*pads_end": 2,
@@ -51,7 +53,8 @@ def terms(signature: Signature, axis: int, stride: int, dilation: int, size: int
         "output_shape": (signature.attributes.output_shape or (0,) * signature.rank)[axis],
         "X*s": x * s, "X*s + op": x * s + op, "K*d": k * d, "op*s": op * s,
         "(X-1)*s": (x - 1) * s, "(K-1)*d": (k - 1) * d,
-        FULL: reach(x, k, s, d), "2*pads_begin": 2 * begin, "2*pads_end": 2 * end,
+        FULL: reach(x, k, s, d), FORWARD: reach(-(-size // s) if s else 0, k, s, d),
+        "2*pads_begin": 2 * begin, "2*pads_end": 2 * end,
         "pads[2*i]": pads[2 * axis], "pads[2*i+1]": pads[2 * axis + 1],
         **{f"{name}[-1-i]": entries[-1 - axis] for name, entries in lists.items()},
         **{f"{name}[{at}]": lists[name][axis if at == "i" else 0] for name in ("strides", "dilations") for at in "i0"},

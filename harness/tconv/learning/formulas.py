@@ -6,6 +6,7 @@ the rows, held against all of them, and exact on each: nothing is fitted by leas
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
@@ -80,6 +81,7 @@ class Formula:
         # What is added first, and of that the longest.
         ordered = sorted(self.terms, key=lambda term: (-term[0], -len(term[1])))
         text = "".join(f" + {name}" if sign > 0 else f" - {_subtracted(name)}" for sign, name in ordered) or " + 0"
+        text = _folded(text)
         text = text[3:] if text.startswith(" + ") else f"-{text[3:]}"
         return self.form.pattern.format(text)
 
@@ -92,6 +94,19 @@ class Formula:
         """Return the formula's number for the numbers of one row."""
         beside = {self.form.beside: np.array(numbers[self.form.beside])} if self.form.beside else {}
         return int(self.form.of(np.array(sum(sign * numbers[name] for sign, name in self.terms)), beside))
+
+
+def _folded(text: str) -> str:
+    """Return a sum with its constants as one: a term such as the full reach ends in one too."""
+    constants = _CONSTANT.findall(text)
+    if len(constants) < 2:  # noqa: PLR2004 - of one there is nothing to fold
+        return text
+    constant = sum(int(sign + digits) for sign, digits in constants)
+    rest = _CONSTANT.sub("", text)
+    return f"{rest} {'+' if constant > 0 else '-'} {abs(constant)}" if constant else rest
+
+
+_CONSTANT = re.compile(r" ([+-]) (\d+)(?= |$)")
 
 
 def _subtracted(name: str) -> str:
