@@ -52,6 +52,9 @@ RUNTIMES: Mapping[str, Runtime] = MappingProxyType(
             "onnx/ConvTranspose-11",
             (("<1.19", "numpy<2"), (">=1.19", "numpy")),
         ),
+        "openvino": Runtime(
+            "openvino", RUNNERS / "runner_openvino.py", "openvino/ConvolutionBackpropData-1", (("", "numpy"),)
+        ),
         "openvino-onnx": Runtime(
             "openvino", RUNNERS / "runner_openvino_onnx.py", "onnx/ConvTranspose-11", (("", "numpy"),)
         ),

@@ -15,6 +15,10 @@ class Refused(Exception):
     """The runtime says that the call is invalid."""
 
 
+class Broke(Exception):
+    """The runtime fails in these words, which are no verdict on the call."""
+
+
 def one_line(error):
     """Return an exception's message in one line, cut at 500 characters."""
     return " ".join(str(error).split())[:500]
@@ -23,8 +27,9 @@ def one_line(error):
 def serve(name, version, dialect, answer):
     """Answer requests until the input ends.
 
-    `answer` takes the bytes of a model and a list of arrays, and returns an array. `Unsupported` and `Refused` are the
-    runtime's words; any other exception is a failure of its own kind, as it is in a backend of the harness.
+    For ONNX dialects `answer` takes the bytes of a model and a list of arrays, for others the request and the arrays by
+    name; it returns an array. `Unsupported` and `Refused` are the runtime's words; any other exception is a failure of
+    its own kind, as it is in a backend of the harness.
     """
     # What a runtime prints must not come between the replies.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -40,15 +45,20 @@ def serve(name, version, dialect, answer):
 
 
 def _reply(run, answer):
-    with open(run["model"], "rb") as file:
-        model = file.read()
-    inputs = [numpy.load(path) for path in run["inputs"]]
+    if "model" in run:
+        with open(run["model"], "rb") as file:
+            asked = file.read()
+        inputs = [numpy.load(path) for path in run["inputs"]]
+    else:
+        asked, inputs = run, {name: numpy.load(path) for name, path in run["inputs"].items()}
     try:
-        output = answer(model, inputs)
+        output = answer(asked, inputs)
     except Unsupported as error:
         return {"unsupported": str(error)}
     except Refused as error:
         return {"refused": str(error)}
+    except Broke as error:
+        return {"broke": str(error)}
     except Exception as error:
         return {"broke": "{}: {}".format(type(error).__name__, str(error).strip().partition("\n")[0])}
     numpy.save(run["output"], output)
