@@ -627,7 +627,7 @@ def test_hostile_words_make_nothing(words: str, command: Command, acme: Sequence
         ("history onnxruntme 1.15.1", "did you mean 'onnxruntime'"),
         (
             "history acme 1.0 --package acme",
-            "must be one of onnxruntime, openvino-onnx, or have both --package and --runner",
+            "must be one of onnxruntime, openvino, openvino-onnx, or have both --package and --runner",
         ),
         ("history onnxruntime 1.15.x", "a release must be a version such as 1.15.1"),
         ("history onnxruntime 1.15.1 --bisect no/such/case", "no/such/case"),
