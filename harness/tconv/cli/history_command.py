@@ -105,8 +105,8 @@ def command(
 ) -> int:
     """Ask several releases of a runtime, each in an environment of its own, and print since which release it does what.
 
-    BACKEND is one of onnxruntime, openvino, openvino-onnx, or any name with --package and --runner. Releases are named by
-    VERSIONs, or by --from and --to. PATTERNs select cases, as of `tconv run`. Each release leaves a record file.
+    BACKEND is one of onnxruntime, openvino, openvino-onnx, or any name with --package and --runner. Releases are named
+    by VERSIONs, or by --from and --to. PATTERNs select cases, as of `tconv run`. Each release leaves a record file.
 
     --bisect asks one case alone, of as few releases as can be; exit with 1 where it does not change.
     """
