@@ -189,12 +189,13 @@ def _shown_by_value(
     disputed = problem.dialect.disputed
     if readings is disputed and not expected.disputed and not expected.refusals:
         return {}
-    own, others = (
-        _shared(
-            branch for branch in _branches(problem, considered) if produced in (branch.result, _size(branch.result))
-        )
-        for considered in (disputed, readings)
-    )
+
+    def shared(considered: Sequence[Reading]) -> dict[str, str]:
+        branches = _branches(problem, considered)
+        return _shared(branch for branch in branches if produced in (branch.result, _size(branch.result)))
+
+    own = shared(disputed)
+    others = own if readings is disputed else shared(readings)
     undisputed = {question: answer for question, answer in others.items() if question not in _disputed(problem)}
     return {**dict.fromkeys(expected.open_constraints, Opened.ANSWERED), **undisputed, **own}
 
