@@ -34,6 +34,7 @@ from tconv.dialects.geometry import Geometry
 from tconv.expectation import stream
 from tconv.expectation.certificate import Composition, conforms
 from tconv.expectation.reference import definition
+from tconv.expectation.tiny import plan
 from tconv.expectation.truth import Truth
 from tconv.verdict.comparison import compare
 from tconv.vocabulary import DType
@@ -133,7 +134,6 @@ def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
 def tiny(torch: ModuleType, seconds: float) -> dict[str, Figure]:
     """Measure a tiny shape: microseconds of one call, with everything known of its geometry, and with nothing."""
     x, w, geometry = *operands(TINY), TINY.geometry()
-    limits = (stream.largest(x), stream.largest(w), 0.0)
     right = stream.sums(x, w, None, geometry).y.astype(np.float32)
     of = Composition(geometry, x.shape[1], bias=False, dtype=DType.F32)
     stack_x, stack_w, stack_right = (np.stack([array] * STACK) for array in (x, w, right))
@@ -146,15 +146,15 @@ def tiny(torch: ModuleType, seconds: float) -> dict[str, Figure]:
         return bool(conforms(stack_right, stream.stacked(stack_x, stack_w, None, geometry), of).all())
 
     def unknown() -> object:
-        stream._index.cache_clear()  # noqa: SLF001 - a geometry that was never seen is what is measured
-        return stream.sums(x, w, None, geometry, limits=limits)
+        plan.cache_clear()
+        return stream.sums(x, w, None, geometry)
 
     assert judged()
     assert stacked()
     functions = {
         "torch, value": by_torch(torch, TINY, x, w),
         "definition": lambda: definition(x, w, None, geometry),
-        "value": lambda: stream.sums(x, w, None, geometry, limits=limits),
+        "value": lambda: stream.sums(x, w, None, geometry),
         "value, new geometry": unknown,
         "value, bound, verdict": judged,
         "Truth and compare": lambda: compare(right, Truth({"x": x, "w": w}, DType.F32), geometry, {}),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from strategies import examples, geometries
 from tconv.dialects.geometry import Geometry
-from tconv.expectation import certificate, stream
+from tconv.expectation import certificate, tiny
 from tconv.expectation.bound import bound
 from tconv.expectation.certificate import Composition, conforms
 from tconv.expectation.stream import Sums, stacked
@@ -50,9 +50,11 @@ def magnitude_type(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let small shapes go the way of large ones too, and in parts of a few elements."""
     with pytest.MonkeyPatch.context() as patched:
         if request.param == "magnitude in float32":
-            patched.setattr(stream, "_TINY", 0)
+            patched.setattr(tiny, "MOST", 0)
             patched.setattr(certificate, "_ROOM", 8)
+        tiny.plan.cache_clear()
         yield
+    tiny.plan.cache_clear()
 
 
 @pytest.mark.parametrize("dtype", TYPES)

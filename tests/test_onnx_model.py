@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from onnx import AttributeProto, TensorProto, numpy_helper
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import AttributeProto, ModelProto, TensorProto, numpy_helper
 
 from strategies import ONNX
 from strategies import case as case_of
-from tconv.backends.onnx_model import ELEMENT_TYPES, build
+from tconv.backends.onnx_model import ELEMENT_TYPES, build, prefix, serialized, serialized_together
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Produced
+from tconv.backends.wire_format import field
 from tconv.cases.call import express, in_layouts
 from tconv.cases.case import Case, Operand
 from tconv.cases.layouts import from_ncx, to_ncx
@@ -72,6 +75,31 @@ def shape(info: onnx.ValueInfoProto) -> list[int | str | None]:
 def names_of(values: Iterable[onnx.ValueInfoProto | TensorProto]) -> list[str]:
     """Return the names of a graph's inputs or initializers."""
     return [value.name for value in values]
+
+
+# The bytes.
+
+
+@given(st.one_of(st.binary(max_size=300), st.integers(0, 2**17).map(bytes)))
+def test_a_field_is_what_protobuf_makes_of_it(content: bytes) -> None:
+    """Of any length: raw_data, field 9 of a tensor, is in its bytes as the field says."""
+    assert TensorProto(raw_data=content).SerializeToString() == field(9, content)
+
+
+def test_joined_parts_are_what_protobuf_serializes(gate: list[Case]) -> None:
+    """Of models alone and of several calls: read and serialized anew, they have the same bytes."""
+    pairs = []
+    for case in gate[::9]:
+        call = express(case, DIALECTS[ONNX_22])
+        pairs.append((call, in_layouts(make_operands(case.x, case.w, case.b), call)))
+        model = serialized(*pairs[-1])
+        assert ModelProto.FromString(model).SerializeToString() == model, case.id
+    for start in range(0, len(pairs), 32):
+        calls, arrays = zip(*pairs[start : start + 32], strict=True)
+        model = serialized_together(calls, arrays)
+        together = ModelProto.FromString(model)
+        assert together.SerializeToString() == model
+        assert [output.name for output in together.graph.output] == [f"{prefix(n)}Y" for n in range(len(calls))]
 
 
 # The gate tier.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import strategies
 from strategies import geometries
 from tconv.dialects.geometry import Geometry
-from tconv.expectation import stream, tiles
+from tconv.expectation import stream, tiles, tiny
 from tconv.expectation.bound import gamma
 from tconv.expectation.meetings import products
 from tconv.expectation.reference import definition
@@ -28,9 +28,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 SEEDS = st.integers(0, 2**32 - 1)
 WAYS = {
     "as it chooses": {},
-    "gathered": {"_TINY": 2**40},
-    "scattered": {"_TINY": 0, "_COLUMNS": 2**40},
-    "tiled": {"_TINY": -1, "_COLUMNS": -1},
+    "tiny": {"MOST": 2**20},
+    "scattered": {"MOST": 0, "_COLUMNS": 2**40},
+    "tiled": {"MOST": 0, "_COLUMNS": -1},
 }
 
 
@@ -40,13 +40,15 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
     few = request.param == "tiles of few elements"
     with pytest.MonkeyPatch.context() as patch:
         for name, value in WAYS["tiled" if few else request.param].items():
-            patch.setattr(stream, name, value)
+            patch.setattr(tiny if name == "MOST" else stream, name, value)
+        tiny.plan.cache_clear()
         if few:
             patch.setattr(tiles, "_ROOM", 40)
             patch.setattr(tiles, "_FEWEST", 2)
         if "tile" in request.param:
             patch.setattr(stream, "_way", lambda *_: tiles.tiled)
         yield request.param
+    tiny.plan.cache_clear()
 
 
 def examples(count: int) -> settings:
@@ -196,16 +198,17 @@ def test_one_that_is_not_finite_leaves_the_others_of_its_stack(name: str) -> Non
 
 def way_of(batch: int, channels: int, outputs: int, size: int, kernel: int) -> str:
     """Return the way that a plane goes."""
+    x, w = (batch, channels, size, size), (channels, outputs, kernel, kernel)
     geometry = Geometry((size,) * 2, (kernel,) * 2, (1, 1), (1, 1), (0, 0), (size + kernel - 1,) * 2, 1)
-    chosen: Callable[..., object] = stream._way(
-        np.empty((batch, 1, channels, size, size)), np.empty((1, channels, outputs, kernel, kernel)), geometry
-    )
+    if tiny.plan(x, w, geometry, bias=False):
+        return "tiny"
+    chosen: Callable[..., object] = stream._way(np.empty((batch, 1, *x[1:])), np.empty((1, *w)))
     return chosen.__name__
 
 
 def test_each_way_is_for_its_sizes() -> None:
-    """Tiny shapes are gathered, large filters over few points scattered, and everything else tiled."""
-    assert way_of(1, 2, 2, 3, 3) == "_gathered"
+    """Tiny shapes have a plan, large filters over few points scattered, and everything else tiled."""
+    assert way_of(1, 2, 2, 3, 3) == "tiny"
     assert way_of(1, 512, 256, 4, 4) == "_scattered"
     assert way_of(1, 64, 64, 64, 3) == "tiled"
 

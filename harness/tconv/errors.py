@@ -133,7 +133,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def one_line(text: str) -> str:
     """Return the text in one line, its control characters escaped."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 def shortened(text: str, width: int) -> str:

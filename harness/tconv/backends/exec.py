@@ -22,7 +22,7 @@ import ml_dtypes
 import numpy as np
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import build
+from tconv.backends.onnx_model import serialized
 from tconv.backends.outcome import Broke, Died, Produced, Refused, Unsupported
 from tconv.backends.process_end import ending, last_words
 from tconv.dialects import DIALECTS
@@ -162,7 +162,7 @@ class Exec:
         """Write the call's model or arrays to files; return the request's keys for them."""
         if call.dialect.opset is not None:
             model = self._files / "model.onnx"
-            model.write_bytes(build(call, arrays).SerializeToString())
+            model.write_bytes(serialized(call, arrays))
             feeds = call.feeds(arrays).values()
             return {"model": str(model), "inputs": [self._saved(f"input_{i}", array) for i, array in enumerate(feeds)]}
         return {

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from itertools import starmap
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import (
     AttributeProto,
-    GraphProto,
     ModelProto,
     NodeProto,
     OperatorSetIdProto,
     TensorProto,
-    ValueInfoProto,
     helper,
 )
 
+from tconv.backends.wire_format import field
 from tconv.cases.layouts import inverse, permutation
 from tconv.dialects import DIALECTS
 from tconv.vocabulary import DataFormat, DType, FilterFormat
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.call import Call, Input, Value
     from tconv.cases.case import Shapes
-    from tconv.vocabulary import Array
+    from tconv.vocabulary import Array, Ints
 
 ELEMENT_TYPES = {
     DType.F32: TensorProto.FLOAT,
@@ -36,6 +36,12 @@ ELEMENT_TYPES = {
 
 ONNX_DIALECT_NAMES = tuple(name for name, dialect in reversed(DIALECTS.items()) if dialect.opset is not None)
 """The newest first."""
+
+# Numbers of fields in ONNX's onnx.proto: of ModelProto, GraphProto, NodeProto and TensorProto.
+_GRAPH = 7
+_NODE, _NAME, _CONSTANT, _INPUT, _OUTPUT = 1, 2, 5, 11, 12
+_ATTRIBUTE = 5
+_RAW_DATA = 9
 
 # The first opset whose Reshape has `allowzero`: without it, a size of 0 stands for the input's size.
 _ALLOWZERO_OPSET = 14
@@ -53,22 +59,26 @@ def build(call: Call, arrays: Mapping[str, Array]) -> ModelProto:
         call: in the words of `onnx/ConvTranspose-*`.
         arrays: the operands by role, in the call's layouts.
     """
-    return _model(_graph(call, arrays), _opset(call))
+    model: ModelProto = ModelProto.FromString(serialized(call, arrays))
+    return model
 
 
-def build_together(calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]) -> ModelProto:
+def serialized(call: Call, arrays: Mapping[str, Array]) -> bytes:
+    """Return the model of `build` in bytes: what models have in common is serialized once and kept."""
+    return _model([_graph(call, arrays)], _opset(call))
+
+
+def serialized_together(calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]) -> bytes:
     """Return one model of several calls of a dialect, the names of each begin with `prefix` of its place.
 
     Args:
         calls: as of `build`.
         arrays: the operands of each.
     """
-    together = GraphProto()
-    for place, (call, operands) in enumerate(zip(calls, arrays, strict=True)):
-        part = _graph(call, operands, prefix(place))
-        together.MergeFrom(part)
-    together.name = "tconv"
-    return _model(together, _opset(calls[0]))
+    graphs = [
+        _graph(call, operands, prefix(place)) for place, (call, operands) in enumerate(zip(calls, arrays, strict=True))
+    ]
+    return _model(graphs, _opset(calls[0]))
 
 
 def prefix(place: int) -> str:
@@ -82,38 +92,55 @@ def fed_together(calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]) -
     return {f"{start}{name}": array for start, feeds in fed for name, array in feeds.items()}
 
 
-def _graph(call: Call, arrays: Mapping[str, Array], start: str = "") -> GraphProto:
+class _Graph(NamedTuple):
+    """The parts of a graph, each serialized as a field of it."""
+
+    nodes: list[bytes]
+    constants: list[bytes]
+    inputs: list[bytes]
+    output: bytes
+
+
+def _graph(call: Call, arrays: Mapping[str, Array], start: str = "") -> _Graph:
     """Return the graph of a call; where names begin with something, the nodes have names too."""
-    nodes, names = [], []
+    nodes: list[bytes] = []
+    names = []
     for tensor in call.inputs:
-        conversion = _canonical(tensor, call, start)
+        conversion = _canonical(tensor, call, start, len(nodes))
         nodes += conversion
-        names.append(conversion[-1].output[0] if conversion else start + tensor.name)
+        names.append(f"{start}{tensor.name}_canonical" if conversion else start + tensor.name)
     plain = call.data_format is DataFormat.NCX
-    node = NodeProto(op_type="ConvTranspose", input=names, output=[f"{start}Y" if plain else f"{start}Y_ncx"])
-    node.attribute.extend(_attribute(name, value) for name, value in call.attributes.items())
-    nodes.append(node)
+    result = f"{start}Y" if plain else f"{start}Y_ncx"
+    node = _node("ConvTranspose", tuple(names), result, _name(start, len(nodes)))
+    nodes.append(field(_NODE, node + b"".join(starmap(_attribute, call.attributes.items()))))
     if not plain:
-        axes = inverse(permutation(call.rank, call.data_format))
-        nodes.append(_transpose(f"{start}Y_ncx", f"{start}Y", axes))
-    if start:
-        for number, part in enumerate(nodes):
-            part.name = f"{start}{number}"
+        axes = tuple(inverse(permutation(call.rank, call.data_format)))
+        nodes.append(_transpose(result, f"{start}Y", axes, _name(start, len(nodes))))
     constants = [_constant(tensor, arrays[tensor.role], start) for tensor in call.inputs if tensor.constant]
     constants += [_iox_shape(tensor, start) for tensor in call.inputs if _is_giox(tensor, call)]
+    inputs = [_value_info(tensor, call.shapes, start) for tensor in call.inputs if not tensor.constant]
     sizes = None if call.shapes == "unranked" else (None,) * len(call.inputs[0].shape)
-    return GraphProto(
-        name="tconv",
-        node=nodes,
-        input=[_value_info(tensor, call.shapes, start) for tensor in call.inputs if not tensor.constant],
-        output=[_declared(f"{start}Y", ELEMENT_TYPES[call.dtype], sizes)],
-        initializer=constants,
+    return _Graph(nodes, constants, inputs, _declared(_OUTPUT, f"{start}Y", ELEMENT_TYPES[call.dtype], sizes))
+
+
+def _model(graphs: Sequence[_Graph], opset: int) -> bytes:
+    parts = (
+        *(node for graph in graphs for node in graph.nodes),
+        field(_NAME, b"tconv"),
+        *(constant for graph in graphs for constant in graph.constants),
+        *(given for graph in graphs for given in graph.inputs),
+        *(graph.output for graph in graphs),
     )
+    beginning, end = _around(opset)
+    return b"".join((beginning, field(_GRAPH, b"".join(parts)), end))
 
 
-def _model(graph: GraphProto, opset: int) -> ModelProto:
+@cache
+def _around(opset: int) -> tuple[bytes, bytes]:
+    """Return what a model has before its graph and behind it."""
     opsets = [OperatorSetIdProto(domain="", version=opset)]
-    return ModelProto(ir_version=_ir_version(opset), producer_name="tconv", graph=graph, opset_import=opsets)
+    before = ModelProto(ir_version=_ir_version(opset), producer_name="tconv")
+    return before.SerializeToString(), ModelProto(opset_import=opsets).SerializeToString()
 
 
 def _opset(call: Call) -> int:
@@ -122,16 +149,23 @@ def _opset(call: Call) -> int:
     return call.dialect.opset
 
 
-@cache
 def _ir_version(opset: int) -> int:
     return int(max(_CONSTANTS_IR_VERSION, helper.find_min_ir_version_for([helper.make_opsetid("", opset)])))
 
 
-def _canonical(tensor: Input, call: Call, start: str) -> list[NodeProto]:
-    """Return the nodes that convert an input to NCX or IOX; none where it has that layout."""
-    name = f"{start}{tensor.name}_canonical"
+def _name(start: str, number: int) -> str:
+    """Return the name of a node: of a model of several calls alone, in which a refusal may name it."""
+    return f"{start}{number}" if start else ""
+
+
+def _canonical(tensor: Input, call: Call, start: str, number: int) -> list[bytes]:
+    """Return the nodes that convert an input to NCX or IOX, from this number on; none where it has that layout."""
+    source, target = start + tensor.name, f"{start}{tensor.name}_canonical"
     if _is_giox(tensor, call):
-        return _without_groups(tensor, name, _opset(call), start)
+        nodes = _without_groups(tensor, target, _opset(call), start)
+        for place, node in enumerate(nodes if start else (), start=number):
+            node.name = _name(start, place)
+        return [field(_NODE, node.SerializeToString()) for node in nodes]
     if tensor.role == "x" and call.data_format is not DataFormat.NCX:
         axes = permutation(call.rank, call.data_format)
     elif tensor.role == "w" and call.filter_format is FilterFormat.XOI:
@@ -139,11 +173,21 @@ def _canonical(tensor: Input, call: Call, start: str) -> list[NodeProto]:
         axes = [rank + 1, rank, *range(rank)]
     else:
         return []
-    return [_transpose(start + tensor.name, name, axes)]
+    return [_transpose(source, target, tuple(axes), _name(start, number))]
 
 
-def _transpose(source: str, target: str, axes: list[int]) -> NodeProto:
-    return NodeProto(op_type="Transpose", input=[source], output=[target], attribute=[_attribute("perm", tuple(axes))])
+@lru_cache(maxsize=4096)
+def _transpose(source: str, target: str, axes: Ints, name: str) -> bytes:
+    return field(_NODE, _node("Transpose", (source,), target, name) + _attribute("perm", axes))
+
+
+@lru_cache(maxsize=4096)
+def _node(kind: str, inputs: tuple[str, ...], output: str, name: str) -> bytes:
+    """Return a node without its attributes, which are its last field."""
+    node = NodeProto(op_type=kind, input=inputs, output=[output])
+    if name:
+        node.name = name
+    return bytes(node.SerializeToString())
 
 
 def _without_groups(w: Input, name: str, opset: int, start: str) -> list[NodeProto]:
@@ -165,34 +209,44 @@ def _is_giox(tensor: Input, call: Call) -> bool:
     return tensor.role == "w" and call.filter_format is FilterFormat.GIOX
 
 
-def _iox_shape(w: Input, start: str) -> TensorProto:
+def _iox_shape(w: Input, start: str) -> bytes:
     """Return the constant from which Reshape reads the IOX shape of a GIOX filter."""
     groups, channels, *rest = w.shape
     shape = [groups * channels, *rest]
-    return helper.make_tensor(f"{start}{w.name}_shape", TensorProto.INT64, [len(shape)], shape)
-
-
-def _attribute(name: str, value: Value) -> AttributeProto:
-    if isinstance(value, tuple):
-        return AttributeProto(name=name, type=AttributeProto.INTS, ints=value)
-    if isinstance(value, int):
-        return AttributeProto(name=name, type=AttributeProto.INT, i=value)
-    return AttributeProto(name=name, type=AttributeProto.STRING, s=value.encode())
-
-
-def _value_info(tensor: Input, shapes: Shapes, start: str) -> ValueInfoProto:
-    symbols = tuple(f"{start}{tensor.name}{axis}" for axis in range(len(tensor.shape)))
-    declared: dict[Shapes, tuple[int | str, ...] | None]
-    declared = {"static": tensor.shape, "symbolic": symbols, "unranked": None}
-    return _declared(start + tensor.name, ELEMENT_TYPES[tensor.dtype or DType.F32], declared[shapes])
+    tensor = helper.make_tensor(f"{start}{w.name}_shape", TensorProto.INT64, [len(shape)], shape)
+    return field(_CONSTANT, tensor.SerializeToString())
 
 
 @lru_cache(maxsize=4096)
-def _declared(name: str, element_type: int, shape: tuple[int | str | None, ...] | None) -> ValueInfoProto:
-    """Return the declaration of a tensor; those of a model are few that come again and again."""
-    return helper.make_tensor_value_info(name, element_type, shape)
+def _attribute(name: str, value: Value) -> bytes:
+    if isinstance(value, tuple):
+        attribute = AttributeProto(name=name, type=AttributeProto.INTS, ints=value)
+    elif isinstance(value, int):
+        attribute = AttributeProto(name=name, type=AttributeProto.INT, i=value)
+    else:
+        attribute = AttributeProto(name=name, type=AttributeProto.STRING, s=value.encode())
+    return field(_ATTRIBUTE, attribute.SerializeToString())
 
 
-def _constant(tensor: Input, array: Array, start: str) -> TensorProto:
-    data_type = ELEMENT_TYPES[tensor.dtype or DType.F32]
-    return TensorProto(name=start + tensor.name, data_type=data_type, dims=tensor.shape, raw_data=array.tobytes())
+def _value_info(tensor: Input, shapes: Shapes, start: str) -> bytes:
+    sizes: tuple[int | str, ...] | None = None if shapes == "unranked" else tensor.shape
+    if shapes == "symbolic":
+        sizes = tuple(f"{start}{tensor.name}{axis}" for axis in range(len(tensor.shape)))
+    return _declared(_INPUT, start + tensor.name, ELEMENT_TYPES[tensor.dtype or DType.F32], sizes)
+
+
+@lru_cache(maxsize=4096)
+def _declared(number: int, name: str, element_type: int, shape: tuple[int | str | None, ...] | None) -> bytes:
+    """Return the declaration of an input or output."""
+    return field(number, helper.make_tensor_value_info(name, element_type, shape).SerializeToString())
+
+
+def _constant(tensor: Input, array: Array, start: str) -> bytes:
+    described = _described(start + tensor.name, ELEMENT_TYPES[tensor.dtype or DType.F32], tensor.shape)
+    return field(_CONSTANT, described + field(_RAW_DATA, array.tobytes()))
+
+
+@lru_cache(maxsize=4096)
+def _described(name: str, data_type: int, dims: Ints) -> bytes:
+    """Return a tensor without its elements, which are its last field."""
+    return bytes(TensorProto(name=name, data_type=data_type, dims=dims).SerializeToString())

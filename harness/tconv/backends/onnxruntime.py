@@ -8,7 +8,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from tconv.backends import BackendInfo, Option
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build, build_together, fed_together, prefix
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, fed_together, prefix, serialized, serialized_together
 from tconv.backends.options import settled
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 
@@ -74,7 +74,7 @@ class OnnxRuntime:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Build the model, load it, run it. The runtime may call it invalid at load or at run: both are refusals."""
-        model = build(call, arrays).SerializeToString()
+        model = serialized(call, arrays)
         try:
             session = ort.InferenceSession(model, self._options, providers=[self._provider])
             return Produced(session.run(None, call.feeds(arrays))[0])
@@ -87,7 +87,7 @@ class OnnxRuntime:
         self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
     ) -> Sequence[Outcome | None] | Outcome:
         """Run calls as nodes of one model; the node that a refusal names is refused, and the others have no answer."""
-        model = build_together(calls, arrays).SerializeToString()
+        model = serialized_together(calls, arrays)
         outputs = [f"{prefix(place)}Y" for place in range(len(calls))]
         try:
             session = ort.InferenceSession(model, self._options, providers=[self._provider])

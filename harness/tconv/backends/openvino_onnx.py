@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build, build_together, fed_together
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, fed_together, serialized, serialized_together
 from tconv.backends.openvino import one_line, outcome, outcomes
 from tconv.backends.openvino_device import Device, simd, version
 from tconv.backends.outcome import Refused
@@ -38,7 +38,7 @@ class OpenVinoOnnx:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Read the model, compile it, infer."""
-        model = build(call, arrays).SerializeToString()
+        model = serialized(call, arrays)
         if call.shapes != "static" and _is_beyond_memory(call):
             # The process dies of these calls, but often during a later case, which would be blamed. Run many times,
             # it dies during this one.
@@ -50,7 +50,7 @@ class OpenVinoOnnx:
         self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
     ) -> Sequence[Outcome | None] | Outcome:
         """Read one model of all calls, compile it, infer."""
-        model = build_together(calls, arrays).SerializeToString()
+        model = serialized_together(calls, arrays)
         try:
             ov_model = self._device.core.read_model(model, b"")
         except RuntimeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -124,6 +125,7 @@ def express(case: Case, dialect: Dialect, written: Signature | None = None) -> C
     )
 
 
+@cache
 def _layout(word: str | None, default: _Format) -> _Format:
     return next((layout for layout in type(default) if layout == word), default) if word else default
 

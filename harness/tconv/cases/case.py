@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Annotated, Literal
@@ -105,8 +105,13 @@ class Facts(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._all())
 
-    def __reduce__(self) -> tuple[type[dict[str, str]], tuple[dict[str, str]]]:
-        return dict, (self._all(),)
+    def items(self) -> ItemsView[str, str]:
+        """Return names and texts; those of `Mapping` are looked up one by one."""
+        return self._all().items()
+
+    def __reduce__(self) -> tuple[type[dict[str, str]], tuple[()]]:
+        # They would have to be worked out, to be sent to workers that ask for none.
+        return dict, ()
 
 
 @dataclass(frozen=True, slots=True)

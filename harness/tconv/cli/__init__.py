@@ -38,6 +38,8 @@ COMMANDS = {
     "export": "Write a case as a model with a script, or as a bug report.",
 }
 """Every command, and the line for it in `tconv --help`, which must not import them all."""
+_ELSEWHERE = frozenset({"-h", "--help", "--dask"})
+"""Arguments with which a run starts no worker here."""
 _INTERNAL_FAILURE = 4
 _INTERRUPTED, _TERMINATED = 130, 143
 # The code that a shell gives to a program that SIGPIPE ended; 1 would mean red.
@@ -70,6 +72,9 @@ class _Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             known = ", ".join(COMMANDS)
             raise click.UsageError(f"a command must be one of {known} (got {args[0]!r}){nearest(args[0], COMMANDS)}")
+        if args[:1] == ["run"] and _ELSEWHERE.isdisjoint(args):
+            # What workers are forked from loads tconv at the same time as this process: a third of a run's start.
+            import_module("tconv.execution.signals").prepare()
         return super().resolve_command(ctx, args)
 
 

@@ -15,7 +15,6 @@ from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError,
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.execution.signals import prepare
 from tconv.gate.assessment import assessed
 from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
@@ -124,7 +123,8 @@ def command(
             continue
         finished = read(path)
         file = waiver_files[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
-        assessments.append(assessed(finished, file, corpus, strict=strict, own=cases is None or waivers is not None))
+        own = cases is None or waivers is not None
+        assessments.append(assessed(finished, file, corpus, strict=strict, own=own, find=selection.find))
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
     page = output / f"{selection.name or 'index'}.html"
@@ -146,9 +146,7 @@ def _company(together: int | None, tier: Tier, repeat: int) -> int:
 
 
 def _jobs(jobs: int | None, dask: str | None) -> int:
-    """Return how many workers there are; where they are here, what they are forked from starts now."""
-    if dask is None:
-        prepare()
-    elif jobs is not None:
+    """Return how many workers there are."""
+    if dask is not None and jobs is not None:
         raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
     return jobs or os.cpu_count() or 1

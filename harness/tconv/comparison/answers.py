@@ -116,6 +116,11 @@ def _refused(verdict: ver.Verdict) -> bool:
     return isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"
 
 
+def _may_show(verdict: ver.Verdict) -> bool:
+    """Return whether a verdict is on a value that the text allows, or on a refusal that readings may explain."""
+    return isinstance(verdict, ver.Disputed) or (isinstance(verdict, ver.Agreed) and verdict.rule != "refusal")
+
+
 @dataclass(frozen=True, slots=True)
 class _Observation:
     """A problem and what a backend produced: a geometry of its text, a size alone, another array, or no value."""
@@ -142,6 +147,8 @@ def _shown(
     known: Mapping[str, Container[str]],
 ) -> tuple[dict[str, str], Geometry | Ints | Array | None]:
     """Return the answers that a verdict shows, by question, and what was produced."""
+    if array is None and not _may_show(verdict):
+        return {}, None
     expected, refused = problem.expectation, _refused(verdict)
     if not isinstance(expected, Values):
         return {}, None
@@ -182,12 +189,13 @@ def _shown_by_value(
     disputed = problem.dialect.disputed
     if readings is disputed and not expected.disputed and not expected.refusals:
         return {}
-    own, others = (
-        _shared(
-            branch for branch in _branches(problem, considered) if produced in (branch.result, _size(branch.result))
-        )
-        for considered in (disputed, readings)
-    )
+
+    def shared(considered: Sequence[Reading]) -> dict[str, str]:
+        branches = _branches(problem, considered)
+        return _shared(branch for branch in branches if produced in (branch.result, _size(branch.result)))
+
+    own = shared(disputed)
+    others = own if readings is disputed else shared(readings)
     undisputed = {question: answer for question, answer in others.items() if question not in _disputed(problem)}
     return {**dict.fromkeys(expected.open_constraints, Opened.ANSWERED), **undisputed, **own}
 

@@ -119,6 +119,7 @@ def resolution(signature: Signature, rules: Rules) -> Resolution:
 
 def _resolved(signature: Signature, inquiry: _Inquiry) -> Geometry | Violation:
     strides, dilations = signature.per_axis("strides"), signature.per_axis("dilations")
+    auto_pad = AutoPad(signature.auto_pad)
     written = zip(
         signature.spatial,
         signature.kernel,
@@ -133,7 +134,7 @@ def _resolved(signature: Signature, inquiry: _Inquiry) -> Geometry | Violation:
     begins, sizes = [], []
     for x, k, s, d, begin, end, op, size in written:
         axis = _Axis(reach(x, k, s, d), x, s, begin, end, op, size)
-        window = _window(axis, AutoPad(signature.auto_pad), inquiry)
+        window = _window(axis, auto_pad, inquiry)
         if isinstance(window, Violation):
             return window
         pads_begin, output = window

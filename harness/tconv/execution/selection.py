@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
     from tconv.records.shards import Shards
+
+
+_REMEMBERED = 2**16
+"""So many cases are remembered, which what follows a run asks for: the tier full, and of a larger one its beginning."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class Selection:
     patterns: tuple[str, ...] = ()
     path: str = ""
     shard: Shards | None = None
+    _made: dict[str, Case] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -60,13 +65,20 @@ class Selection:
         raise UsageError(f"--shard i/n must have a case (got {self.shard} of {count} cases); take a smaller n")
 
     def stream(self) -> Iterator[Case]:
-        """Return the cases; those of a cell follow each other.
+        """Yield the cases; those of a cell follow each other.
 
         Raises:
             UsageError: a pattern matches none.
         """
         cases = chain.from_iterable(self.corpus.cases(tier, patterns) for tier, patterns in self._parts)
-        return iter(cases if self.shard is None else self.shard.of(cases))
+        for case in cases if self.shard is None else self.shard.of(cases):
+            if len(self._made) < _REMEMBERED:
+                self._made[case.id] = case
+            yield case
+
+    def find(self, case_id: str) -> Case | None:
+        """Return the case of that id, or None; one that was streamed is not made again."""
+        return self._made.get(case_id) or self.corpus.find(case_id)
 
     def ids(self) -> Iterator[str]:
         """Return the ids of the cases, without making them.

@@ -13,6 +13,9 @@ import numpy as np
 
 from tconv.expectation.reference import tap_alone
 
+NONE = -(2**40)
+"""No element: so far below 0 that it stays there when this axis is one of several."""
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -77,11 +80,8 @@ def outputs(meeting: Meeting, axis: Axis) -> slice:
 
 @lru_cache(maxsize=4096)
 def sources(axis: Axis) -> Array:
-    """Return which element of the data each tap brings to each output element, (K, Y); the size where it brings none.
-
-    An element of zero behind the last one of the data makes that an index like the others.
-    """
-    table = np.full((axis.kernel, axis.output), axis.size)
+    """Return which element of the data each tap brings to each output element, (K, Y); `NONE` where it brings none."""
+    table = np.full((axis.kernel, axis.output), NONE)
     for meeting in meetings(axis):
         table[meeting.tap, outputs(meeting, axis)] = np.arange(meeting.first, meeting.last)
     table.flags.writeable = False

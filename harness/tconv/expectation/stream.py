@@ -3,7 +3,7 @@
 On integers it equals `definition` bit for bit; on real numbers both are within float64's own bound of the exact sum.
 There are three ways, each the fastest for its sizes; `bench/reference.py` measures them.
 
-- `_gathered`, for tiny shapes: an index brings each tap its data, and a matrix product adds.
+- `tiny.summed`, for tiny shapes: an index brings each tap its data, and a matrix product adds.
 - `_scattered`, where the filter is larger than what it makes of the data: it is multiplied as it lies in memory.
 - `tiles.tiled`, for everything else.
 """
@@ -11,14 +11,14 @@ There are three ways, each the fastest for its sizes; `bench/reference.py` measu
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import product
 from math import inf, prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.expectation.meetings import axes, meetings, outputs, sources
+from tconv.expectation import tiny
+from tconv.expectation.meetings import axes, meetings, outputs
 from tconv.expectation.reference import definition
 from tconv.expectation.tiles import some_channels, tiled
 
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Array, Float64s
 
-_TINY = 2**16
-"""Up to so many gathered numbers `_gathered` is the fastest: its time is that of a dozen of numpy's calls."""
 _COLUMNS = 2**17
 """Up to so many products of filter and data, 1 MB, they are still in the cache when they are added up."""
+Limits = tuple[float, float, float]
 _OVERFLOWS = 2.0**1000
 """No partial sum overflows in whatever order, where all terms together are below it."""
 _WIDE = 2.0**20
@@ -62,7 +61,7 @@ def sums(
     geometry: Geometry,
     *,
     magnitude: bool = False,
-    limits: tuple[float, float, float] | None = None,
+    limits: Callable[[], Limits] | None = None,
 ) -> Sums:
     """Return the transposed convolution and, on request, the sums of absolute products.
 
@@ -72,10 +71,12 @@ def sums(
         b: bias, (O,), or None.
         geometry: plain integers.
         magnitude: whether the sums of |x||w| + |b| are wanted.
-        limits: the largest absolute values of x, w and b, NaN where there is one; computed if they are not given.
+        limits: return the largest absolute values of x, w and b, NaN where there is one, if they are known.
     """
-    limits = limits or (largest(x), largest(w), largest(b))
-    if not limits[0] * limits[1] * max(w.size, 1) + limits[2] < _OVERFLOWS:
+    if made := _tiny(x[None], w[None], None if b is None else b[None], geometry):
+        return Sums(made.y[0], None if made.magnitude is None else made.magnitude[0], made.term)
+    bounds = limits() if limits else (largest(x), largest(w), largest(b))
+    if not bounds[0] * bounds[1] * max(w.size, 1) + bounds[2] < _OVERFLOWS:
         # Absent data is multiplied as zero below, and NaN or infinity would make NaN of that.
         return Sums(definition(x, w, b, geometry))
     shape = x.shape[0], w.shape[1] * geometry.groups, *geometry.output
@@ -86,9 +87,9 @@ def sums(
     else:
         data = x.reshape(x.shape[0], geometry.groups, -1, *geometry.spatial)
         taps = w.reshape(geometry.groups, -1, *w.shape[1:])
-        way = _way(data, taps, geometry)
+        way = _way(data, taps)
         # In float32's range, and what underflows is less than half the smallest number for each term.
-        held = way is _gathered or max(limits) * sqrt(data.shape[2] * prod(geometry.kernel) + 1) < _WIDE
+        held = max(bounds) * sqrt(data.shape[2] * prod(geometry.kernel) + 1) < _WIDE
         y, absolute = way(data, taps, geometry, magnitude=magnitude and held)
         y = y.reshape(shape)
         absolute = None if absolute is None else absolute.reshape(shape)
@@ -97,7 +98,17 @@ def sums(
         y += bias
         if absolute is not None:
             absolute += np.abs(bias)
-    return Sums(y, absolute, max(limits[0] * limits[1], limits[2]))
+    return Sums(y, absolute, max(bounds[0] * bounds[1], bounds[2]))
+
+
+def _tiny(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) -> Sums | None:
+    """Return the sums of a stack of tiny shapes; None where they are not tiny, or may overflow."""
+    plan = tiny.plan(x.shape[1:], w.shape[1:], geometry, bias=b is not None)
+    made = None if plan is None else tiny.summed(plan, x, w, b, _OVERFLOWS)
+    if made is None:
+        return None
+    (y, magnitude), most = made
+    return Sums(y, magnitude, most**2)
 
 
 def stacked(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) -> Sums:
@@ -114,6 +125,8 @@ def stacked(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) ->
     Returns:
         The sums with their magnitude, (S, N, O, Y...).
     """
+    if made := _tiny(x, w, b, geometry):
+        return made
     count, batch, channels = x.shape[:3]
     data = x.swapaxes(0, 1).reshape(batch, count * channels, *geometry.spatial)
     taps, bias = w.reshape(count * channels, *w.shape[2:]), None if b is None else b.ravel()
@@ -123,42 +136,10 @@ def stacked(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) ->
     return Sums(made.y.reshape(shape).swapaxes(0, 1), absolute, made.term)
 
 
-def _way(x: Float64s, w: Float64s, geometry: Geometry) -> Callable[..., tuple[Float64s, Array | None]]:
+def _way(x: Float64s, w: Float64s) -> Callable[..., tuple[Float64s, Array | None]]:
     """Return the fastest way for these sizes."""
-    gathered = prod(x.shape[:3]) * prod(geometry.kernel) * prod(geometry.output)
-    if max(gathered, x.size) <= _TINY:
-        return _gathered
     scattered = x.size // x.shape[2] * w[0, 0].size
     return _scattered if scattered <= max(_COLUMNS, w.size // 2) else tiled
-
-
-@lru_cache(maxsize=256)
-def _index(geometry: Geometry) -> Array:
-    """Return which element of the data each tap brings to each output element, (K * Y,).
-
-    The data has one element of zero more on every axis, behind the others: it is brought where there is none.
-    """
-    index = np.zeros((1, 1), dtype=np.intp)
-    for axis in axes(geometry):
-        table = sources(axis)
-        both = index[:, None, :, None] * (axis.size + 1) + table[:, None, :]
-        index = both.reshape(len(index) * len(table), -1)
-    return index.ravel()
-
-
-def _gathered(x: Float64s, w: Float64s, geometry: Geometry, *, magnitude: bool) -> tuple[Float64s, Float64s | None]:
-    """Return the sums without a bias, (N, G, O/G, Y...), by one index and one matrix product.
-
-    The index depends on the geometry alone, and is made of one table for each axis. Measured for 1x2x3x3, k3: a seventh
-    of the time of `definition` with a known geometry, a quarter with a new one.
-    """
-    padded = np.zeros((*x.shape[:3], *(size + 1 for size in geometry.spatial)))
-    padded[tuple(map(slice, x.shape))] = x
-    columns = padded.reshape(*x.shape[:3], -1).take(_index(geometry), axis=3)
-    columns = columns.reshape(*x.shape[:2], -1, prod(geometry.output))
-    weights = w.reshape(*w.shape[:3], -1).swapaxes(1, 2).reshape(len(w), w.shape[2], -1)
-    y = weights @ columns
-    return y, np.abs(weights) @ np.abs(columns, out=columns) if magnitude else None
 
 
 def _scattered(x: Float64s, w: Float64s, geometry: Geometry, *, magnitude: bool) -> tuple[Float64s, Array | None]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.dialects.geometry import Geometry
+    from tconv.expectation.stream import Limits
     from tconv.vocabulary import Array, DType, Float64s, Mask
 
 
@@ -43,12 +44,17 @@ class Truth:
         self._values: dict[Geometry, Array] = {}
         self._terms: dict[Geometry, Terms] = {}
         self._sums: tuple[Geometry, Sums] | None = None
-        self._largest = largest(self._x), largest(self._w), largest(self._b)
+
+    @cached_property
+    def _largest(self) -> Limits:
+        return largest(self._x), largest(self._w), largest(self._b)
 
     @cached_property
     def integral(self) -> bool:
-        """Whether all operands are finite integers."""
-        return all(map(isfinite, self._largest)) and all(map(_is_integral, self.operands.values()))
+        """Whether all operands are finite integers; real data shows in its first numbers that it is not."""
+        if not all(map(float.is_integer, self._x.ravel()[:8].tolist())):
+            return False
+        return all(map(isfinite, self._largest)) and all(map(_are_integers, self.operands.values()))
 
     @cached_property
     def subnormal(self) -> bool:
@@ -62,7 +68,7 @@ class Truth:
     def sums(self, geometry: Geometry) -> Sums:
         """Return the output and, where it can be had in the same pass, the sums of |x||w| + |b|; the last are kept."""
         if self._sums is None or self._sums[0] != geometry:
-            made = sums(self._x, self._w, self._b, geometry, magnitude=True, limits=self._largest)
+            made = sums(self._x, self._w, self._b, geometry, magnitude=True, limits=lambda: self._largest)
             self._sums = geometry, made
         return self._sums[1]
 
@@ -71,7 +77,7 @@ class Truth:
         if self._sums is not None and self._sums[0] == geometry:
             return self._sums[1].y
         if geometry not in self._values:
-            made = sums(self._x, self._w, self._b, geometry, limits=self._largest)
+            made = sums(self._x, self._w, self._b, geometry, limits=lambda: self._largest)
             _keep(self._values, geometry, made.y, most=32)
         return self._values[geometry]
 
@@ -86,7 +92,7 @@ class Truth:
         if magnitude is None or magnitude.dtype != np.float64:
             with np.errstate(invalid="ignore"):
                 bias = None if self._b is None else np.abs(self._b)
-                magnitude = sums(np.abs(self._x), np.abs(self._w), bias, geometry, limits=self._largest).y
+                magnitude = sums(np.abs(self._x), np.abs(self._w), bias, geometry, limits=lambda: self._largest).y
         bias = None if self._b is None else self._b.reshape(-1, *(1,) * len(geometry.output))
         return Terms(self.values(geometry), magnitude, self.count(geometry), bias)
 
@@ -149,7 +155,6 @@ def _keep(kept: dict[Geometry, Any], geometry: Geometry, value: object, *, most:
     kept[geometry] = value
 
 
-def _is_integral(array: Float64s) -> bool:
-    """Return whether finite numbers are integers: real data shows in its first numbers that it is not."""
-    flat = array.ravel()
-    return all(np.array_equal(part, np.rint(part)) for part in (flat[:64], flat[64:]))
+def _are_integers(array: Float64s) -> bool:
+    """Return whether finite numbers are integers."""
+    return bool((array == np.rint(array)).all())

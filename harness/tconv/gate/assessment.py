@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from tconv.comparison.siblings import settled
@@ -215,7 +215,15 @@ def _explained(
     return learnt, denials(run.records, [record for record in failed if record.case not in known], find, run.dialect)
 
 
-def assessed(run: Run, waivers: WaiverFile | None, corpus: Corpus, *, strict: bool, own: bool) -> Assessment:
+def assessed(
+    run: Run,
+    waivers: WaiverFile | None,
+    corpus: Corpus,
+    *,
+    strict: bool,
+    own: bool,
+    find: Callable[[str], Case | None] | None = None,
+) -> Assessment:
     """Return what the gate says of a run, as all commands report it: with the questions that are not answered alike.
 
     Args:
@@ -224,10 +232,17 @@ def assessed(run: Run, waivers: WaiverFile | None, corpus: Corpus, *, strict: bo
         corpus: the corpus of the records.
         strict: whether accepting an invalid model is a failure.
         own: whether the waivers were written for this corpus.
+        find: returns a case of the corpus by its id, where that is cheaper than making it.
     """
+    known = cache(find or corpus.find)
+
+    def facts_of(case_id: str) -> Mapping[str, str] | None:
+        case = known(case_id)
+        return None if case is None else case.facts
+
     # The cases that may settle a verdict of a shard are in the other shards.
-    find = None if run.header.shard else corpus.find
-    return assess(run, waivers, corpus.facts, strict=strict, own=own, digest=corpus.digest, find=find)
+    settling = None if run.header.shard else known
+    return assess(run, waivers, facts_of, strict=strict, own=own, digest=corpus.digest, find=settling)
 
 
 def assessed_files(

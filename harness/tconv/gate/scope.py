@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -52,8 +53,13 @@ class Scope(Part):
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether the case is covered."""
         return parse(self.cases).matches(case_id, facts) and all(
-            facts.get(key, _default(key)) in _labels(value) for key, value in self.where.items()
+            facts.get(key, default) in labels for key, default, labels in self._wanted
         )
+
+    @cached_property
+    def _wanted(self) -> list[tuple[str, str | None, set[str]]]:
+        """The facts of `where`, each with the value of a case that does not have it, and the texts that it may have."""
+        return [(key, _default(key), _labels(value)) for key, value in self.where.items()]
 
     def on_machine(self, facts: Mapping[str, str]) -> bool:
         """Return whether this is for a machine with these facts."""

@@ -47,7 +47,6 @@ SCRIPTS = (
 """The modules of the page's script; each imports from those before it only."""
 
 _IMPORT_OR_EXPORT = re.compile(r"^(?:import [^;]*;\n|export )", re.MULTILINE)
-_UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _TAG = len('<script type="application/json" id="arrays-"></script>\n') + 8
 
 
@@ -65,7 +64,8 @@ def _page(assessments: Sequence[Assessment]) -> str:
     runs = overview.overviews(assessments)
     data = _json(records_data(runs))
     empty = _render(runs, data, [])
-    return _render(runs, data, _arrays(runs, PAGE_LIMIT - len(empty)))
+    arrays = _arrays(runs, PAGE_LIMIT - len(empty))
+    return _render(runs, data, arrays) if arrays else empty
 
 
 def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str]]) -> str:
@@ -102,7 +102,9 @@ def _policy(style: str, script: str) -> str:
 
 def _json(value: object) -> str:
     """Return JSON that can stand in a script element: in ASCII, with the characters escaped that begin markup."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).translate(_UNSAFE)
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    # One by one they are found in a fraction of the time in which each character is looked up.
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _arrays(runs: Sequence[Overview], room: int) -> list[tuple[int, str]]:

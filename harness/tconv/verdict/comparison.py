@@ -53,7 +53,9 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
     expected = truth.values(geometry)
     with np.errstate(invalid="ignore"):
         actual = actual.astype(np.float64)
-        wrong: Mask = (actual != expected) & ~(np.isnan(actual) & np.isnan(expected))
+    wrong: Mask = actual != expected
+    if wrong.any():
+        wrong &= ~(np.isnan(actual) & np.isnan(expected))
     if exact:
         return Comparison("exact", wrong, expected, None, ())
     limits = bound(truth.terms(geometry), truth.dtype, accumulates)
