@@ -13,7 +13,8 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from tconv import __version__
-from tconv.errors import FileError, Invalid, TconvError, nearest, one_line
+from tconv.cli.streams import make_printable
+from tconv.errors import FileError, Invalid, TconvError, nearest, one_line, printable
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -86,6 +87,7 @@ def main() -> NoReturn:
     """Run the command line and exit with its code; no traceback reaches the terminal."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
+        make_printable()
         code = _tconv.main(prog_name="tconv", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except (click.Abort, KeyboardInterrupt):
@@ -118,7 +120,7 @@ def _terminate(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _end(message: str, code: int) -> NoReturn:
-    click.echo(message, err=True)
+    click.echo(printable(message), err=True)
     sys.exit(code)
 
 

@@ -18,7 +18,7 @@ from tconv.corpus.case_file import CaseFile
 from tconv.corpus.sweep_reading import read_sweep
 from tconv.datafiles import data_folder
 from tconv.documents import document as yaml_file
-from tconv.errors import FileError, UsageError, nearest
+from tconv.errors import FileError, UsageError, nearest, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -190,8 +190,8 @@ def case_files(path: Path) -> list[Path]:
     return files
 
 
-_STEM = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff\[\]*?]+")
-"""What may stand in a pattern's path and in a line of output."""
+_STEM = re.compile(r"[^\[\]*?]+")
+"""What may stand in a pattern's path."""
 
 
 def _stem(file: Path, folder: Path) -> str:
@@ -201,8 +201,9 @@ def _stem(file: Path, folder: Path) -> str:
         FileError: no pattern could match it.
     """
     name = file.relative_to(folder).with_suffix("").as_posix()
-    if not _STEM.fullmatch(name):
-        raise FileError(file, f"a case file must have a path without '[', ']', '*', '?' (got {name!r}); rename it")
+    if not _STEM.fullmatch(name) or one_line(name) != name:
+        message = f"a case file must have a printable path without '[', ']', '*', '?' (got {name!r}); rename it"
+        raise FileError(file, message)
     return name
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tconv.backends.options import written
 from tconv.backends.outcome import Recorded
@@ -19,7 +20,7 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
     RecordedDialect,
 )
 from tconv.dialects.readings import Together
-from tconv.errors import FileError
+from tconv.errors import FileError, printable
 from tconv.records.cells import START, Cell, cell_of
 from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
 
@@ -34,6 +35,16 @@ FORMAT = 1
 """The version of the format; a reader refuses others."""
 
 
+def _printable(value: object) -> object:
+    return printable(value) if isinstance(value, str) else value
+
+
+Text = Annotated[str, BeforeValidator(_printable)]
+"""Text from a runtime or a user; it stands in records, and on every page and terminal, as it is printable."""
+Name = Annotated[Text, Field(min_length=1, max_length=100)]
+"""A name or a version, which file names are made of."""
+
+
 class BackendHeader(BaseModel):
     """The backend that was judged.
 
@@ -45,14 +56,14 @@ class BackendHeader(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str
-    spec: str = ""
-    version: str
+    name: Name
+    spec: Text = ""
+    version: Name
     accumulates: dict[str, str] = {}
-    environment: dict[str, str] = {}
-    machine: dict[str, str] = {}
+    environment: dict[Text, Text] = {}
+    machine: dict[Text, Text] = {}
     supplied: tuple[str, ...] = ()
-    options: dict[str, str] = {}
+    options: dict[Text, Text] = {}
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -83,10 +94,10 @@ class RunHeader(BaseModel):
     backend: BackendHeader
     dialect: RecordedDialect
     tier: Literal["smoke", "gate", "full", "exhaustive"]
-    patterns: tuple[str, ...] = ()
+    patterns: tuple[Text, ...] = ()
     seed: int = 0
     corpus: str
-    path: str = ""
+    path: Text = ""
     cases: int
     shard: Annotated[str, Field(pattern=r"^(\d+(,\d+)*/\d+)?$")] = ""
     timeout: float
@@ -232,8 +243,7 @@ def _plain(part: Record | Verdict | CallSummary | Placement) -> dict[str, Any]:
 
 def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
     if isinstance(value, str):
-        # A lone surrogate, as in text that a runtime did not decode, would make the line unreadable.
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+        return printable(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else _NON_FINITE.get(value, "NaN")
     if isinstance(value, CallSummary | Placement):
@@ -273,10 +283,36 @@ def read(path: Path) -> Run:
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise FileError(path, f"must be a readable file of records (got: {error.strerror})") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(path, f"must be a readable file of records (got: {reason})") from None
     whole = data[: data.rfind(b"\n") + 1]
-    yield from enumerate(whole.splitlines(), start=1)
+    for number, line in enumerate(whole.splitlines(), start=1):
+        yield number, _made_printable(line) if _PERHAPS_NOT_PRINTABLE.search(line) else line
+
+
+_PERHAPS_NOT_PRINTABLE = re.compile(rb"\\[ubfr]|[^ -~]")
+"""What a line has that is not printable: an escape of it, or a byte beyond ASCII."""
+
+
+def _made_printable(line: bytes) -> bytes:
+    """Return a line with all of its texts printable; as it is where it is no JSON, for its reader to refuse."""
+    try:
+        return json.dumps(_of_printable_texts(json.loads(line.decode("utf-8", "backslashreplace")))).encode()
+    except (ValueError, RecursionError):
+        return line
+
+
+def _of_printable_texts(value: Any) -> Any:  # noqa: ANN401 - JSON values
+    match value:
+        case str():
+            return printable(value)
+        case list():
+            return [_of_printable_texts(item) for item in value]
+        case dict():
+            return {printable(key): _of_printable_texts(item) for key, item in value.items()}
+        case _:
+            return value
 
 
 def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
