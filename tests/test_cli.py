@@ -99,7 +99,7 @@ BAD_CASES = {
     ),
     "too many combinations": (
         f"{HEAD}sweeps: [{{name: a, axes: {{seed: {list(range(1000))}, batch: {list(range(1, 1001))}}}}}]\n",
-        "5:20: a sweep must have at most 500000 combinations (got 1000000); split it",
+        "5:20: a sweep must have at most 100000 combinations (got 1000000); split it",
     ),
     "not YAML": (f"{HEAD}cases: [\n", "6:1: must be YAML (got: did not find expected node content, "),
     "not text": ("\udcff", "1:1: must be UTF-8 (got the byte 0xff); save the file as UTF-8"),

@@ -46,9 +46,7 @@ _ALL = "all"
 @click.option(
     "--dask", default=None, metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
 )
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
-)
+@click.option("--timeout", type=options.SECONDS, default=60.0, show_default=True, help="Seconds for one case.")
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),

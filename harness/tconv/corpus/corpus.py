@@ -13,6 +13,7 @@ import numpy as np
 from tconv.cases.case import Cite, Expected
 from tconv.cases.patterns import facts_of, parse
 from tconv.corpus import tiers
+from tconv.corpus.budget import Budget
 from tconv.corpus.building import ImpossibleCase, build, merged
 from tconv.corpus.case_file import CaseFile
 from tconv.corpus.sweep_reading import read_sweep
@@ -73,14 +74,14 @@ class Corpus:
         folder = folder or (path if path.is_dir() else path.parent)
         sweeps: list[Sweep] = []
         singles: list[Case] = []
-        digest = sha256()
+        digest, budget = sha256(), Budget()
         for file in case_files(path):
             name = _stem(file, folder)
             model, document = yaml_file.load(file, CaseFile)
             digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
             _refuse_duplicates(model, document)
             cites = tuple(Cite(cite.dialect, cite.clause) for cite in model.cites)
-            sweeps += [read_sweep(s, name, model.base, cites, document, i) for i, s in enumerate(model.sweeps)]
+            sweeps += [read_sweep(s, name, model.base, cites, document, i, budget) for i, s in enumerate(model.sweeps)]
             singles += [_single(s, name, model, cites, document, i) for i, s in enumerate(model.cases)]
         return cls(
             f"sha256:{digest.hexdigest()[:16]}",
