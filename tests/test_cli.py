@@ -350,7 +350,7 @@ def test_a_reader_that_has_gone_is_no_traceback(arguments: tuple[str, ...], tmp_
         check=False,
     )
     os.close(writing)
-    assert done.returncode == 1
+    assert done.returncode == 141
     assert [line for line in done.stderr.splitlines() if not line.startswith("tconv: wrong_backends:Right: ")] == []
 
 

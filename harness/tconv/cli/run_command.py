@@ -17,8 +17,8 @@ from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.execution.signals import prepare
 from tconv.gate.assessment import assessed
+from tconv.gate.reading import read_of
 from tconv.gate.waivers import chosen
-from tconv.records.record_file import read
 from tconv.records.shards import Shards
 from tconv.reports import html, junit, terminal
 
@@ -120,7 +120,7 @@ def command(
                 raise
             click.echo(f"tconv: {backend} is left out: {error}", err=True)
             continue
-        finished = read(path)
+        finished = read_of(path, corpus)
         file = waiver_files[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
         assessments.append(assessed(finished, file, corpus, strict=strict, own=cases is None or waivers is not None))
     if not assessments:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tconv.backends.options import written
 from tconv.backends.outcome import Recorded
@@ -22,10 +21,12 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
 from tconv.dialects.readings import Together
 from tconv.errors import FileError, printable
 from tconv.records.cells import START, Cell, cell_of
+from tconv.records.consistency import inconsistency
+from tconv.records.texts import Name, Text, printable_line
 from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from tconv.dialects import Dialect
@@ -33,16 +34,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FORMAT = 1
 """The version of the format; a reader refuses others."""
-
-
-def _printable(value: object) -> object:
-    return printable(value) if isinstance(value, str) else value
-
-
-Text = Annotated[str, BeforeValidator(_printable)]
-"""Text from a runtime or a user; it stands in records, and on every page and terminal, as it is printable."""
-Name = Annotated[Text, Field(min_length=1, max_length=100)]
-"""A name or a version, which file names are made of."""
 
 
 class BackendHeader(BaseModel):
@@ -253,16 +244,23 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
     return value
 
 
-def read(path: Path) -> Run:
+def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = lambda _: None) -> Run:
     """Read a record file.
 
     A last line without its newline is left by an interrupted writer, and is not read.
 
+    Args:
+        path: the file.
+        cases_of: returns the ids of all cases of a run by its header; None where they are not known.
+
     Raises:
-        FileError: the file is not there, or a line is not what the format says.
+        FileError: the file is not there, a line is not what the format says, or not of the run of the header.
     """
     lines = _lines(path)
     header = _header(path, next(lines, (1, b"")))
+    cases = cases_of(header)
+    if cases is not None and len(cases) != header.cases:
+        raise FileError(path, f"cases must be {len(cases)}, as many as the header selects (got {header.cases})", 1)
     records: list[Record] = []
     cells: list[Cell] = []
     seen: set[object] = set()
@@ -274,6 +272,8 @@ def read(path: Path) -> Run:
         else:
             records.append(record := _parsed(record_of, "a record", path, number, line))
             key, once = record.case, f"a case must have one record (got {record.case!r}"
+            if wrong := inconsistency(record, header, cases):
+                raise FileError(path, wrong, number)
         if key in seen:
             raise FileError(path, f"{once} again)", number)
         seen.add(key)
@@ -288,31 +288,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise FileError(path, f"must be a readable file of records (got: {reason})") from None
     whole = data[: data.rfind(b"\n") + 1]
     for number, line in enumerate(whole.splitlines(), start=1):
-        yield number, _made_printable(line) if _PERHAPS_NOT_PRINTABLE.search(line) else line
-
-
-_PERHAPS_NOT_PRINTABLE = re.compile(rb"\\[ubfr]|[^ -~]")
-"""What a line has that is not printable: an escape of it, or a byte beyond ASCII."""
-
-
-def _made_printable(line: bytes) -> bytes:
-    """Return a line with all of its texts printable; as it is where it is no JSON, for its reader to refuse."""
-    try:
-        return json.dumps(_of_printable_texts(json.loads(line.decode("utf-8", "backslashreplace")))).encode()
-    except (ValueError, RecursionError):
-        return line
-
-
-def _of_printable_texts(value: Any) -> Any:  # noqa: ANN401 - JSON values
-    match value:
-        case str():
-            return printable(value)
-        case list():
-            return [_of_printable_texts(item) for item in value]
-        case dict():
-            return {printable(key): _of_printable_texts(item) for key, item in value.items()}
-        case _:
-            return value
+        yield number, printable_line(line)
 
 
 def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:

@@ -47,8 +47,8 @@ def console() -> Console:
     The environment variable COLUMNS sets the width of a line, in a pipe too.
     """
     wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    # The command escapes what is written to its streams; a console needs the one below, for its colours.
-    below = getattr(sys.stdout, "unescaped", None)
+    # The command escapes what is written to its streams; on a terminal a console needs the one below, for its colours.
+    below = getattr(sys.stdout, "unescaped", None) if sys.stdout.isatty() else None
     return PrintableConsole(file=below, width=_PIPED_WIDTH if wide else None, highlight=False, soft_wrap=False)
 
 
