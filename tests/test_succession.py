@@ -10,6 +10,7 @@ import pytest
 
 from small_corpus import HEAD, TIMEOUT, environment, written
 from tconv.corpus import Corpus
+from tconv.errors import BackendLost
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from wrong_backends import LOG, TROUBLE
@@ -23,7 +24,7 @@ sweeps:
     axes: {{spatial: {[[size] for size in range(2, 14)]}, strides: [{TROUBLE}, 1]}}
 """
 STEPS = """
-import socket, subprocess, sys, tempfile, threading, time
+import select, socket, subprocess, sys, tempfile, threading, time
 from tconv.execution.succession import shared
 before, kept = shared(), []
 for step in (
@@ -31,10 +32,15 @@ for step in (
     lambda: tempfile.TemporaryFile(),
     lambda: subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]),
     lambda: socket.socketpair(),
+    lambda: select.epoll(),
+    lambda: select.epoll(),
     lambda: threading.Thread(target=time.sleep, args=(60,), daemon=True).start(),
 ):
     kept.append(step())
-    print(before is not None and shared() == before)
+    now = shared()
+    print(before is not None and now == before)
+    if isinstance(kept[-1], select.epoll):
+        before = now
     if isinstance(kept[-1], subprocess.Popen):
         kept[-1].kill()
         kept[-1].wait()
@@ -45,12 +51,23 @@ for step in (
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process has")
 def test_what_a_copy_would_share_or_lack_is_seen() -> None:
-    """A file is no hindrance; a child, a connection and a thread are."""
+    """A file is no hindrance; a child, a connection, an event queue, another one, and a thread are."""
     more = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
     done = subprocess.run(
         [sys.executable, "-c", STEPS], env=environment(**more), capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["True", "True", "False", "False", "False"]
+    assert done.stdout.split() == ["True", "True", "False", "False", "False", "False", "False"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process has")
+def test_copies_that_end_before_they_are_asked_anything_end_the_run(tmp_path: Path) -> None:
+    """After three in turn, with a message that says how they ended; not when tconv's own time is over."""
+    asked = list(Corpus.load(written(tmp_path, CASES)).cases())
+    with (
+        Pool(Assignment("wrong_backends:AbortsAndEndsAtAFork", None, None, ""), 1, TIMEOUT) as pool,
+        pytest.raises(BackendLost, match=r"got 3 in turn that ended before any: .*7"),
+    ):
+        list(pool.run(asked))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process has")

@@ -456,6 +456,13 @@ class AbortsAndSaysThatItLoads(Aborts):
             file.write(b"loaded\n")
 
 
+class AbortsAndEndsAtAFork(Aborts):
+    """Copies of the process that has loaded it end before they are asked anything."""
+
+    def __init__(self) -> None:
+        os.register_at_fork(after_in_child=lambda: os._exit(7))
+
+
 class AbortsAndHasAThread(AbortsAndSaysThatItLoads):
     """With a thread that no copy of the process would have."""
 

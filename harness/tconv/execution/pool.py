@@ -19,6 +19,7 @@ from tconv.execution.company import likeness
 from tconv.execution.position import Position
 from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
 from tconv.execution.signals import start_method, undisturbed
+from tconv.execution.spares import Spares
 from tconv.execution.threads import limited
 from tconv.execution.waiting import CHUNK, DeadlyCompany, Waiting, ended
 from tconv.execution.worker import Assignment, results_file, serve
@@ -37,9 +38,9 @@ _COMPANIES = 4
 _DEADLY = 2
 """So many cases that end a worker, and those that are alike are not asked in company any more: its end costs more."""
 _SERVER_ENDED = 255
+_UNASKED = 3
+"""So many copies of a worker that end in turn before they are asked anything, and the next would end too."""
 _PROBE_SECONDS = 10.0
-_MOST_SPARES = 4
-"""How many workers are kept for those that will die, beyond one for each job."""
 
 
 class Pool:
@@ -72,7 +73,7 @@ class Pool:
         self._suspected: dict[str, str] = {}
         # The company of which a worker died, by the ids of its cases, which are asked alone.
         self._companies: dict[str, DeadlyCompany] = {}
-        self._spares = 0
+        self._spares = Spares(self._workers, self._start, jobs)
         self._deaths: Counter[object] = Counter()
         try:
             self.dialect, self.backend = self._start_first()
@@ -180,22 +181,14 @@ class Pool:
         return worker
 
     def _employ(self, chunk: Chunk) -> None:
-        """Give cases to a spare worker, one that has loaded its backend if there is one, or start a worker for them."""
-        spares = sorted((worker for worker in self._workers if worker.spare), key=lambda spare: not spare.introduced)
-        worker = next(iter(spares), None)
+        """Give cases to a spare worker, or start a worker for them."""
+        worker = self._spares.take()
         if worker is None:
             self._start(chunk)
-            return
-        worker.spare = False
-        if worker.introduced:
+        elif worker.introduced:
             worker.feed(chunk)
         else:
             worker.chunk = chunk
-
-    def _keep_spares(self) -> None:
-        """Start workers in place of those that will die; a backend that never dies has none."""
-        for _ in range(self._spares - sum(worker.spare for worker in self._workers)):
-            self._start().spare = True
 
     def _feed(self, worker: WorkerProcess, waiting: Waiting) -> None:
         """Send a worker the chunk that it was started for, or the next; no message where there is none."""
@@ -241,14 +234,20 @@ class Pool:
                 if worker.pending:
                     lost = ", ".join(case.id for case in worker.pending.values())
                     raise TconvError(f"a worker must write a record of each case (got none of {lost})")
-                worker.chunk = None
+                worker.chunk, worker.unasked = None, 0
                 self._feed(worker, waiting)
                 yield from self._confirmed(lines)
-            case ["ended", code, message]:
-                # Where it had not had the last message, its successor finds that.
-                if message == worker.messages:
-                    worker.succeeded = True
-                    yield from self._after_end(worker, ending(code), waiting)
+            case ["ended", code, message] if message == worker.messages:
+                worker.succeeded, worker.unasked = True, 0
+                yield from self._after_end(worker, ending(code), waiting)
+            case ["ended", code, _]:
+                # It had not had the last message, which its successor finds.
+                worker.unasked += 1
+                if worker.unasked == _UNASKED:
+                    raise BackendLost(
+                        f"a fork of the loaded backend {self._assignment.backend!r} must wait for calls (got"
+                        f" {_UNASKED} in turn that ended before any: {ending(code)}); look at what it does at a fork"
+                    )
             case ["unwritable", folder, reason]:
                 raise FileError(Path(folder), f"must be writable while cases run ({reason}); make room, and --resume")
             case ["failed", trace]:
@@ -324,14 +323,12 @@ class Pool:
             return
         self._remove(worker)
         self._assignment = replace(self._assignment, succeeded=True)
-        # One spare for a backend that dies, and another each time that none is ready.
-        ready = any(worker.spare and worker.introduced for worker in self._workers)
-        self._spares = min(self._spares + (not ready), self._jobs + _MOST_SPARES)
+        self._spares.miss()
         if chunk := waiting.next():
             self._employ(chunk)
         for idle in [w for w in self._workers if not w.busy and not w.spare]:
             self._feed(idle, waiting)
-        self._keep_spares()
+        self._spares.start()
 
     def _remove(self, worker: WorkerProcess) -> None:
         worker.kill()

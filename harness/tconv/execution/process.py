@@ -75,6 +75,7 @@ class WorkerProcess:
         messages: how many it was sent.
         spare: whether it waits for another worker to die, and is given no cases before.
         succeeded: whether it has died and a copy of it, which was asked nothing, waits for cases.
+        unasked: how many such copies have ended in turn before they were asked anything.
     """
 
     process: SpawnProcess | ForkServerProcess
@@ -90,6 +91,7 @@ class WorkerProcess:
     messages: int = 0
     spare: bool = False
     succeeded: bool = False
+    unasked: int = 0
 
     @property
     def busy(self) -> bool:

@@ -7,6 +7,7 @@ no thread, no child, no connection, no device. Where there is any, or no way to 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,10 +20,10 @@ _PARENT = 1
 """The place of the parent's number in /proc/PID/stat, behind the name."""
 
 
-def shared() -> frozenset[str] | None:
+def shared() -> Counter[str] | None:
     """Return what a fork of this process would share with it, or would not have; None where it has threads.
 
-    None too where the system does not tell.
+    None too where the system does not tell. Each is counted: two event queues have the same name.
     """
     targets, children = [], []
     try:
@@ -37,7 +38,7 @@ def shared() -> frozenset[str] | None:
                     children.append(path.parent.name)
     except OSError:
         return None
-    return frozenset([*children, *(target for target in targets if target.startswith(_SHARED))])
+    return Counter([*children, *(target for target in targets if target.startswith(_SHARED))])
 
 
 def succeed(tell: Callable[[int], None]) -> None:
