@@ -304,7 +304,7 @@ def test_no_files_and_equal_stems_are_refused(tmp_path: Path) -> None:
 def test_a_path_that_no_pattern_could_say_is_refused(tmp_path: Path, name: str) -> None:
     """Ids are for patterns and for lines of output, and a file's path is their beginning."""
     written(tmp_path, PLAIN, f"{name}.yaml")
-    with pytest.raises(FileError, match="a case file must have a path without"):
+    with pytest.raises(FileError, match="a case file must have a printable path without"):
         Corpus.load(tmp_path)
 
 

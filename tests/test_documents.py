@@ -304,7 +304,7 @@ def test_what_looks_like_it_and_is_not_is_read(written: Callable[[str], Path]) -
         "{a: {a: 1}, b: {a: 2}}": {"a": {"a": 1}, "b": {"a": 2}},
         "a: 'x\ty'\nb: {\n\tc: 1}": {"a": "x\ty", "b": {"c": 1}},
         "[" * 32 + "]" * 32: json.loads("[" * 32 + "]" * 32),
-        r'"\0\x1b\x7f\N\L\uFEFF"': "\0\x1b\x7f\x85\u2028\ufeff",
+        r'"\n\t\_\u3000\u00e9"': "\n\t\xa0\u3000\u00e9",
     }
     for text, value in readings.items():
         assert read(written(text)).value == value
@@ -315,7 +315,19 @@ def test_what_looks_like_it_and_is_not_is_read(written: Callable[[str], Path]) -
 def test_control_characters_are_refused(written: Callable[[str], Path], character: str) -> None:
     """What is no text, and what only YAML 1.1 takes for the end of a line, is refused even in comments."""
     message, *place = refusal(written(f"a: 1\n# x{character}b: 2"))
-    assert message == f"must be printable text (got {character!a}); write it as an escape in double quotes"
+    assert message == f"must be printable text (got {character!a}); leave it out"
+    assert place == [2, 4]
+
+
+ESCAPES = (r"\0", r"\e", r"\x7f", r"\N", r"\x9b", r"\L", r"\P", r"\uFEFF", r"\u202e", r"\u2066")
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_an_escape_of_what_is_not_printable_is_refused(written: Callable[[str], Path], escape: str) -> None:
+    """A value of a file reaches terminals and pages: control characters and those that turn the direction do not."""
+    message, *place = refusal(written(f'a: 1\nb: "x{escape}y"'))
+    assert message.startswith("must be printable text (got ")
     assert place == [2, 4]
 
 
@@ -350,7 +362,7 @@ def test_a_syntax_error_tells_where_its_context_starts(written: Callable[[str], 
 @pytest.mark.parametrize("text", [r'"\UFFFFFFFF"', r'"\ud800"', "%YAML 1." + "9" * 5000 + "\n--- a"])
 def test_numbers_out_of_range_in_the_syntax_are_refused(written: Callable[[str], Path], text: str) -> None:
     """Escapes and versions out of range are errors of the file, also where PyYAML does not check them."""
-    assert refusal(written(text))[0].startswith(("must be YAML (got: ", "must be whole characters (got "))
+    assert refusal(written(text))[0].startswith(("must be YAML (got: ", "must be printable text (got "))
 
 
 def test_a_large_file_is_refused(written: Callable[[str], Path]) -> None:

@@ -426,7 +426,7 @@ def test_the_gate_command_ends_with_0_or_1(verdict: ver.Verdict, code: int, comm
     """`tconv gate RECORDS` needs no backend and no worker."""
     cases = written(tmp_path)
     records = tmp_path / "acme.jsonl"
-    head = header().model_copy(update={"corpus": Corpus.load(cases).digest})
+    head = header().model_copy(update={"corpus": Corpus.load(cases).digest, "patterns": ("small/plain",)})
     lines = [header_line(head), record_line(Record("small/plain", "acme", DIALECT, verdict))]
     records.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     done = command("gate", str(records), "--cases", str(cases))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from made_records import EVERY_VERDICT, header
 from tconv.diagnosis.placement import Placement
 from tconv.dialects.readings import Together
-from tconv.errors import FileError
+from tconv.errors import FileError, printable
 from tconv.records.record_file import CallSummary, Line, Record, header_line, read, record_line, record_of
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
@@ -21,7 +21,7 @@ from tconv.verdict.kinds import KINDS
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEXT = st.text(max_size=20)
+TEXT = st.text(max_size=20).map(printable)
 WORDS = st.lists(TEXT, min_size=1, max_size=3).map(tuple)
 SIZES = st.lists(st.integers(0, 2**40), max_size=4).map(tuple)
 NUMBERS = st.floats()
@@ -29,7 +29,7 @@ RULES = st.sampled_from(["exact", "bound", "shape", "refusal"])
 VERDICTS = {
     ver.Agreed: st.builds(ver.Agreed, RULES, WORDS | st.just(())),
     ver.Disputed: st.builds(ver.Disputed, WORDS, RULES, WORDS | st.just(())),
-    ver.Inconsistent: st.builds(ver.Inconsistent, WORDS, st.text(), st.text()),
+    ver.Inconsistent: st.builds(ver.Inconsistent, WORDS, TEXT, TEXT),
     ver.Differed: st.builds(
         ver.Differed,
         RULES,

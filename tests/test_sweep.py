@@ -322,7 +322,7 @@ def test_what_is_wrong_is_told_at_its_place(tmp_path: Path, sweep: str, at: str,
     assert told.startswith(message)
 
 
-@pytest.mark.parametrize("word", ["a b", "a]b", "a[b", "a|b", "a=b", "a,b", "a{b", "a\tb", "a\\x07b"])
+@pytest.mark.parametrize("word", ["a b", "a]b", "a[b", "a|b", "a=b", "a,b", "a{b", "a\tb"])
 def test_no_label_breaks_an_id(tmp_path: Path, word: str) -> None:
     """Words with what ids and patterns are made of need a label; with one they are ordinary."""
     escaped = word.replace("\t", "\\t")
@@ -333,7 +333,7 @@ def test_no_label_breaks_an_id(tmp_path: Path, word: str) -> None:
     )
     sweep = read(tmp_path, f"with: {{breaks: auto-pad-known}}, axes: {{word: {{odd: {{auto_pad: {word_as_is}}}}}}}")
     assert ids(sweep) == ["word=odd"]
-    assert sweep.case([0]).attributes.auto_pad == word.replace("\\x07", "\x07")
+    assert sweep.case([0]).attributes.auto_pad == word
 
 
 def test_a_sweep_too_large_is_refused_before_its_product(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
+from unicodedata import category
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,7 +49,7 @@ class FileError(TconvError):
         self.line = line
         self.column = column
         place = ":".join(str(part) for part in (path, line, column) if part is not None)
-        super().__init__(f"{place}: {message}")
+        super().__init__(printable(f"{place}: {message}"))
 
 
 @contextmanager
@@ -131,10 +132,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {match[0]!r}?" if match else ""
 
 
+def printable(text: str) -> str:
+    """Return text from outside with an escape for every character that is no part of what a reader sees.
+
+    A terminal acts on control characters, an editor on those that turn the direction of writing; half of a surrogate
+    pair cannot be written at all. Spaces of all widths, newlines and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else repr(c)[1:-1] for c in text)
+
+
 def one_line(text: str) -> str:
-    """Return the text in one line, its control characters escaped."""
-    line = " ".join(text.split())
-    return line if line.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+    """Return the text in one line, and printable."""
+    return printable(" ".join(text.split()))
 
 
 def shortened(text: str, width: int) -> str:

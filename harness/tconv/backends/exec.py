@@ -244,8 +244,9 @@ def _loaded(path: Path, call: Call) -> Array:
     if path.stat().st_size > _LARGEST_OUTPUT:
         raise _Unusable(f"an output file must have at most {_LARGEST_OUTPUT} bytes (got {path.stat().st_size})")
     try:
-        array: Array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        # Mapped: numpy compares the sizes of header and file before it takes any memory.
+        array: Array = np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (ValueError, EOFError, OSError, OverflowError, MemoryError) as error:
         raise _Unusable(f"an output file must be a .npy array (got: {error})") from None
     bits = call.dtype is DType.BF16 and array.dtype == np.uint16
     return array.view(ml_dtypes.bfloat16) if bits else array

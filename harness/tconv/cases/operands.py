@@ -76,9 +76,8 @@ def _spans(x: Operand, w: Operand) -> _Spans:
     return _Spans(span, min(_LARGEST, share // span), bias, channels)
 
 
-@lru_cache(maxsize=256)
 def made_operand(role: str, operand: Operand, span: int, live: int | None = None) -> Array:
-    """Return one operand as a read-only array.
+    """Return one operand as a read-only array; small ones are remembered.
 
     Args:
         role: x, w or b.
@@ -86,6 +85,16 @@ def made_operand(role: str, operand: Operand, span: int, live: int | None = None
         span: the largest absolute integer.
         live: how many slices of the first axis are other than zero; None means all.
     """
+    remembered = prod(operand.shape) <= _LARGEST_REMEMBERED
+    return (_made_operand if remembered else _made_operand.__wrapped__)(role, operand, span, live)
+
+
+_LARGEST_REMEMBERED = 2**18
+"""Elements; so what is remembered takes at most half a gibibyte."""
+
+
+@lru_cache(maxsize=256)
+def _made_operand(role: str, operand: Operand, span: int, live: int | None) -> Array:
     values = _elements(role, operand, span).reshape(operand.shape)
     if live is not None and operand.data == "integers" and values.ndim and values.shape[0] > live:
         values[_ranked(role, operand, values.shape[0]) >= live] = 0.0

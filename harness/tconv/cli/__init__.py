@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -13,6 +14,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from tconv import __version__
+from tconv.cli.streams import NoReader, printable_streams
 from tconv.errors import FileError, Invalid, TconvError, nearest, one_line
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ COMMANDS = {
 """Every command, and the line for it in `tconv --help`, which must not import them all."""
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
+_WRONG_USAGE = 2
 _INTERNAL_FAILURE = 4
 _INTERRUPTED, _TERMINATED = 130, 143
 # The code that a shell gives to a program that SIGPIPE ended; 1 would mean red.
@@ -91,49 +94,76 @@ def main() -> NoReturn:
     """Run the command line and exit with its code; no traceback reaches the terminal."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
+        with printable_streams():
+            code = _code()
+    except NoReader:
+        code = _NO_READER
+    except OSError as error:
+        os.write(2, f"tconv: standard output must be written (got: {error.strerror})\n".encode())
+        code = _WRONG_USAGE
+    sys.exit(code)
+
+
+def _code() -> int:
+    """Run the command line and return the exit code, after a line about what went wrong."""
+    try:
         code = _tconv.main(prog_name="tconv", standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
-    except (click.Abort, KeyboardInterrupt):
-        _end("tconv: interrupted; a run goes on from here by the same command with --resume", _INTERRUPTED)
-    except _Terminated:
-        _end("tconv: terminated; a run goes on from here by the same command with --resume", _TERMINATED)
-    except NoArgsIsHelpError as error:
-        _end(error.format_message(), error.exit_code)
-    except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context else "tconv"
-        _end(f"tconv: {one_line(error.format_message()).rstrip('.')}; see '{command} --help'", error.exit_code)
-    except FileError as error:
-        _end(str(error), error.exit_code)
-    except TconvError as error:
-        _end(f"tconv: {error}", error.exit_code)
-    except Invalid as error:
-        _end(f"tconv: {error}", 2)
-    except BrokenPipeError:
-        # The reader of our output has gone; Python must not try to flush into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(_NO_READER)
-    except Exception as error:  # noqa: BLE001 - a fault of tconv: the terminal shows a sentence, a file the trace
-        message = one_line(f"{type(error).__name__}: {error}")
-        _end(f"tconv: failed by itself: {message}; the trace is in {_trace_file()}", _INTERNAL_FAILURE)
+        return code if isinstance(code, int) else 0
+    except (Exception, KeyboardInterrupt, _Terminated) as error:  # noqa: BLE001 - a sentence for each
+        message, code = _message(error)
+        # Where nobody can be told, the code still says it.
+        with suppress(OSError):
+            click.echo(message, err=True)
+        return code
+
+
+def _message(error: BaseException) -> tuple[str, int]:
+    """Return what the terminal shows of an error, and the exit code."""
+    match error:
+        case click.Abort() | KeyboardInterrupt():
+            return "tconv: interrupted; a run goes on from here by the same command with --resume", _INTERRUPTED
+        case _Terminated():
+            return "tconv: terminated; a run goes on from here by the same command with --resume", _TERMINATED
+        case NoArgsIsHelpError():
+            return error.format_message(), error.exit_code
+        case click.ClickException():
+            context = getattr(error, "ctx", None)
+            command = context.command_path if context else "tconv"
+            return f"tconv: {one_line(error.format_message()).rstrip('.')}; see '{command} --help'", error.exit_code
+        case FileError():
+            return str(error), error.exit_code
+        case TconvError():
+            return f"tconv: {error}", error.exit_code
+        case Invalid():
+            return f"tconv: {error}", _WRONG_USAGE
+        case OSError():
+            return f"tconv: {_refusal(error)}", _WRONG_USAGE
+        case _:
+            # A fault of tconv: the terminal shows a sentence, a file the trace.
+            said = one_line(f"{type(error).__name__}: {error}")
+            return f"tconv: failed by itself: {said}; {_trace()}", _INTERNAL_FAILURE
+
+
+def _refusal(error: OSError) -> str:
+    """Return what the system refused, in words: a full disk, too few handles, a path that is too long."""
+    file = f"{error.filename}: " if error.filename is not None else ""
+    return f"{file}the system must let tconv read and write (got: {error.strerror or error})"
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:
     raise _Terminated
 
 
-def _end(message: str, code: int) -> NoReturn:
-    click.echo(message, err=True)
-    sys.exit(code)
-
-
-def _trace_file() -> str:
-    """Write the current traceback to a new file and return its path."""
+def _trace() -> str:
+    """Write the current traceback to a new file, and return where it is."""
     # Hardly any run needs them, and every command would wait for them.
     import tempfile  # noqa: PLC0415
     import traceback  # noqa: PLC0415
 
-    descriptor, name = tempfile.mkstemp(prefix="tconv-failure-", suffix=".txt")
-    os.close(descriptor)
-    Path(name).write_text(traceback.format_exc(), encoding="utf-8")
-    return name
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="tconv-failure-", suffix=".txt")
+        os.close(descriptor)
+        Path(name).write_text(traceback.format_exc(), encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        return f"the trace cannot be written ({error.strerror})"
+    return f"the trace is in {name}"

@@ -77,9 +77,7 @@ FILE = "findings.yaml"
 @click.option(
     "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
 )
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.05), default=10.0, show_default=True, help="Seconds for one case."
-)
+@click.option("--timeout", type=options.SECONDS, default=10.0, show_default=True, help="Seconds for one case.")
 @options.output
 def command(
     backend: str,

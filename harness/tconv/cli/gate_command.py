@@ -53,7 +53,7 @@ _WIDTH = max(map(len, Standing))
 @options.backend_options()
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0.05),
+    type=options.SECONDS,
     default=60.0,
     show_default=True,
     help="With --prove-waivers: seconds for one example.",

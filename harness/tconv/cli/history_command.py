@@ -68,9 +68,7 @@ Format = Literal["text", "markdown"]
 @click.option(
     "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
 )
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.05), default=10.0, show_default=True, help="Seconds for one case."
-)
+@click.option("--timeout", type=options.SECONDS, default=10.0, show_default=True, help="Seconds for one case.")
 @options.output
 @click.option("--resume", is_flag=True, help="Go on with the records of the same releases.")
 @click.option(

@@ -16,9 +16,9 @@ from tconv.errors import UsageError
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.execution.signals import prepare
+from tconv.gate.reading import read_of
 from tconv.learning import sheet
 from tconv.learning.axis_terms import LEGEND
-from tconv.records.record_file import read
 from tconv.records.shards import merged
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def command(
         raise UsageError("--option, --dialect and --jobs must be beside --backend: records have theirs")
     corpus = Corpus.load(cases)
     runs = (
-        merged([*map(read, records)])
+        merged([read_of(path, corpus) for path in records])
         if records
         else _asked(backends, option, options.dialect(dialect_name), Selection(corpus, tier), jobs)
     )
@@ -78,7 +78,7 @@ def _asked(
             settings = RunSettings(
                 backend, dialect, jobs or os.cpu_count() or 1, timeout=60.0, output=Path(folder), options=option
             )
-            yield read(run(selection, settings, progress))
+            yield read_of(run(selection, settings, progress), selection.corpus)
 
 
 def _print(learnt: Run, corpus: Corpus) -> None:

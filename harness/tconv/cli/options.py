@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +14,18 @@ from tconv.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class _Seconds(click.FloatRange):
+    """Seconds from a twentieth to a day; what is no number, or endless, would be no limit."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - as click has it
+        """Return the number."""
+        number: float = super().convert(value, param, ctx)
+        return number if isfinite(number) else self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+
+
+SECONDS = _Seconds(min=0.05, max=86_400)
 
 cases = click.option(
     "--cases",

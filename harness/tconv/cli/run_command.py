@@ -16,8 +16,8 @@ from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.gate.assessment import assessed
+from tconv.gate.reading import read_of
 from tconv.gate.waivers import chosen
-from tconv.records.record_file import read
 from tconv.records.shards import Shards
 from tconv.reports import html, junit, terminal
 
@@ -45,9 +45,7 @@ _ALL = "all"
 @click.option(
     "--dask", default=None, metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
 )
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
-)
+@click.option("--timeout", type=options.SECONDS, default=60.0, show_default=True, help="Seconds for one case.")
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
@@ -121,7 +119,7 @@ def command(
                 raise
             click.echo(f"tconv: {backend} is left out: {error}", err=True)
             continue
-        finished = read(path)
+        finished = read_of(path, corpus)
         file = waiver_files[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
         own = cases is None or waivers is not None
         assessments.append(assessed(finished, file, corpus, strict=strict, own=own, find=selection.find))

@@ -7,6 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tconv.cases.case import Case, Facts, Operand
+from tconv.corpus.budget import MOST_PRODUCTS, MOST_SPATIAL_AXES
 from tconv.corpus.facts import OPERAND_ROLES, facts_from, per_axis, unwrapped
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
@@ -209,6 +210,8 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
     if "data" in own and "values" in own:
         raise ImpossibleCase(f"{role} must be filled with data or with values (got both)")
     shape = tuple(own.get("shape", shape))
+    if (axes := len(shape) - 2) > MOST_SPATIAL_AXES:
+        raise ImpossibleCase(f"{role} must have at most {MOST_SPATIAL_AXES} spatial axes (got {axes})")
     if prod(shape) > LARGEST_TENSOR:
         raise ImpossibleCase(f"{role} must have at most {LARGEST_TENSOR} elements (got shape {list(shape)})")
     dtype, seed = DType(own.get("dtype", settings["dtype"])), own.get("seed", settings["seed"])
@@ -239,6 +242,9 @@ def _refuse_impossible(case: Case) -> None:
     elements = max(case.x.shape[0] * case.w.shape[1] * written.groups, 1) * prod(_largest_sizes(written))
     if elements > LARGEST_OUTPUT and case.breaks != "output-padding-below-stride-or-dilation":
         raise ImpossibleCase(f"the output must have at most {LARGEST_OUTPUT} elements (got up to {elements})")
+    products = prod(case.x.shape) * prod(case.w.shape[1:])
+    if products > MOST_PRODUCTS:
+        raise ImpossibleCase(f"a case must have at most {MOST_PRODUCTS} products (got {products})")
 
 
 def _largest_sizes(written: Signature) -> Iterator[int]:

@@ -13,12 +13,13 @@ import numpy as np
 from tconv.cases.case import Cite, Expected
 from tconv.cases.patterns import facts_of, parse
 from tconv.corpus import tiers
+from tconv.corpus.budget import Budget
 from tconv.corpus.building import ImpossibleCase, build, merged
 from tconv.corpus.case_file import CaseFile
 from tconv.corpus.sweep_reading import read_sweep
 from tconv.datafiles import data_folder
 from tconv.documents import document as yaml_file
-from tconv.errors import FileError, UsageError, nearest
+from tconv.errors import FileError, UsageError, nearest, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,14 +74,14 @@ class Corpus:
         folder = folder or (path if path.is_dir() else path.parent)
         sweeps: list[Sweep] = []
         singles: list[Case] = []
-        digest = sha256()
+        digest, budget = sha256(), Budget()
         for file in case_files(path):
             name = _stem(file, folder)
             model, document = yaml_file.load(file, CaseFile)
             digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
             _refuse_duplicates(model, document)
             cites = tuple(Cite(cite.dialect, cite.clause) for cite in model.cites)
-            sweeps += [read_sweep(s, name, model.base, cites, document, i) for i, s in enumerate(model.sweeps)]
+            sweeps += [read_sweep(s, name, model.base, cites, document, i, budget) for i, s in enumerate(model.sweeps)]
             singles += [_single(s, name, model, cites, document, i) for i, s in enumerate(model.cases)]
         return cls(
             f"sha256:{digest.hexdigest()[:16]}",
@@ -190,8 +191,8 @@ def case_files(path: Path) -> list[Path]:
     return files
 
 
-_STEM = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff\[\]*?]+")
-"""What may stand in a pattern's path and in a line of output."""
+_STEM = re.compile(r"[^\[\]*?]+")
+"""What may stand in a pattern's path."""
 
 
 def _stem(file: Path, folder: Path) -> str:
@@ -201,8 +202,9 @@ def _stem(file: Path, folder: Path) -> str:
         FileError: no pattern could match it.
     """
     name = file.relative_to(folder).with_suffix("").as_posix()
-    if not _STEM.fullmatch(name):
-        raise FileError(file, f"a case file must have a path without '[', ']', '*', '?' (got {name!r}); rename it")
+    if not _STEM.fullmatch(name) or one_line(name) != name:
+        message = f"a case file must have a printable path without '[', ']', '*', '?' (got {name!r}); rename it"
+        raise FileError(file, message)
     return name
 
 

@@ -18,9 +18,10 @@ from tconv.errors import FileError, nearest
 if TYPE_CHECKING:
     from tconv.cases.case import Cite
     from tconv.corpus import case_file
+    from tconv.corpus.budget import Budget
     from tconv.documents.document import Document
 
-LARGEST_SWEEP = 500_000
+LARGEST_SWEEP = 100_000
 """Combinations; more are refused before any is made."""
 LARGEST_EXHAUSTIVE = 10_000_000
 """The same of a sweep of the exhaustive tier, which is never held as a whole."""
@@ -29,12 +30,18 @@ MOST_AXES = 32
 
 
 def read_sweep(
-    model: case_file.Sweep, path: str, base: Settings, cites: tuple[Cite, ...], document: Document, index: int
+    model: case_file.Sweep,
+    path: str,
+    base: Settings,
+    cites: tuple[Cite, ...],
+    document: Document,
+    index: int,
+    budget: Budget,
 ) -> Sweep:
-    """Return the sweep that a file's model describes.
+    """Return the sweep that a file's model describes, and charge the corpus's budget with it.
 
     Raises:
-        FileError: an axis or a skip is not as it must be, or nothing is left.
+        FileError: an axis or a skip is not as it must be, nothing is left, or the corpus costs too much with it.
     """
     place = ("sweeps", index)
     if (count := len(model.axes)) > MOST_AXES:
@@ -51,6 +58,8 @@ def read_sweep(
             f"a sweep must have at most {most} combinations (got {size}); split it",
             key=True,
         )
+    if beyond := budget.charge([len(axis.labels) for axis in axes], exhaustive=exhaustive):
+        raise error_at(document, (*place, "axes"), f"{beyond}; leave axes or labels out, or split the corpus", key=True)
     if exhaustive and model.smoke:
         raise error_at(document, (*place, "smoke"), "must be false beside tier: exhaustive (got true); remove one")
     skips = tuple(

@@ -24,7 +24,7 @@ from yaml.events import (
 )
 
 from tconv.documents.scalars import KINDS, Scalar, kind_of
-from tconv.errors import FileError, one_line, shown
+from tconv.errors import FileError, one_line, printable, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,8 +47,6 @@ _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # What YAML 1.2 forbids, a byte order mark in the middle, and what is the end of a line in YAML 1.1 alone: a reader of
 # one version would read a comment where a reader of the other reads a key.
 _UNREADABLE = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-# Surrogates; only PyYAML without libyaml accepts escapes for them.
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile("\r\n|\r|\n")
 _TAB_AS_INDENTATION = re.compile(r"[ ?:-]*\t\s*")
 
@@ -108,7 +106,7 @@ def place_after(text: str) -> Place:
 
 def _refuse_unreadable(path: Path, text: str) -> None:
     if match := _UNREADABLE.search(text):
-        message = f"must be printable text (got {match[0]!a}); write it as an escape in double quotes"
+        message = f"must be printable text (got {match[0]!a}); leave it out"
         raise FileError(path, message, *place_after(text[: match.start()]))
 
 
@@ -187,9 +185,9 @@ class _Composer:
                 self._refuse(event, f"must not contain itself (got {alias}); write the value out")
             self._characters += len(target.value) if isinstance(target, ScalarEvent) else 0
             return target
-        if isinstance(event, ScalarEvent) and _HALF_CHARACTER.search(event.value):
-            message = f"must be whole characters (got {shown(event.value)}); write them without escapes"
-            self._refuse(event, message)
+        if isinstance(event, ScalarEvent) and printable(event.value) != event.value:
+            # Such as an escape in double quotes stands for: whoever prints the text would print that character.
+            self._refuse(event, f"must be printable text (got {shown(event.value)}); leave the characters out")
         if event.tag is not None and event.tag not in _TAGS[type(event)]:
             tag = shown(event.tag.replace(_CORE_TAG, "!!"))
             self._refuse(event, f"must be a plain value (got the tag {tag}); leave the tag out")

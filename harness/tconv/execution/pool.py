@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tconv.backends.process_end import ending, last_words
 from tconv.dialects import dialect_named
-from tconv.errors import BackendLost, BackendMissing, TconvError
+from tconv.errors import BackendLost, BackendMissing, FileError, TconvError
 from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.company import likeness
 from tconv.execution.position import Position
@@ -248,6 +248,8 @@ class Pool:
                         f"a fork of the loaded backend {self._assignment.backend!r} must wait for calls (got"
                         f" {_UNASKED} in turn that ended before any: {ending(code)}); look at what it does at a fork"
                     )
+            case ["unwritable", folder, reason]:
+                raise FileError(Path(folder), f"must be writable while cases run ({reason}); make room, and --resume")
             case ["failed", trace]:
                 ids = ", ".join(worker.pending[index].id for index in worker.asked)
                 raise RuntimeError(f"judging {ids} failed:\n{trace}")

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import ValidationError
+
 from tconv.backends.process_end import last_words
 from tconv.errors import BackendMissing, DialectError, OptionError, TconvError, one_line
 from tconv.execution.worker import results_file
@@ -210,7 +212,7 @@ class WorkerProcess:
                 raise BackendMissing(f"backend {spec!r} must start (it ended before it answered){printed}")
             case ["info", dialect_name, header, options]:
                 self.introduced = True
-                return Introduced(dialect_name, BackendHeader.model_validate(header | {"spec": spec}), options)
+                return Introduced(dialect_name, _header(header | {"spec": spec}), options)
             case ["missing", text]:
                 raise BackendMissing(text)
             case ["option", text]:
@@ -233,3 +235,17 @@ class WorkerProcess:
         self.process.kill()
         self.process.join()
         self.connection.close()
+
+
+def _header(values: dict[str, Any]) -> BackendHeader:
+    """Return what records say of a backend.
+
+    Raises:
+        BackendMissing: its name or version is none.
+    """
+    try:
+        return BackendHeader.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise BackendMissing(f"a backend must have a name and a version of 1 to 100 characters (got {what})") from None

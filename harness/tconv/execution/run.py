@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
 from tconv import __version__
 from tconv.errors import ClusterError, FileError, writing
 from tconv.execution.cell_counts import CellCounts
+from tconv.execution.lock import alone
 from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
@@ -87,19 +90,45 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
     with _pool(assignment, settings) as pool:
         header = _header(selection, settings, pool, total)
         path = settings.output / record_name(header, selection.name)
-        recorded = _recorded(path, header) if settings.resume else None
-        done = recorded.cases if recorded else 0
-        progress(done, total, None)
-        with _open(path, "a" if settings.resume else "w") as file:
-            if file.tell() == 0:
-                file.write(header_line(header) + "\n")
-            counts = CellCounts(selection.corpus.cell)
-            cases = _Stream(counts.awaiting(_remaining(selection, recorded)), total - done)
-            for number, line in enumerate(pool.run(cases), start=done + 1):
-                file.write(counts.text(line))
-                progress(number, total, line)
-            file.write(counts.complete())
+        with alone(path):
+            _write(path, selection, settings, pool, header, progress)
     return path
+
+
+def _write(
+    path: Path,
+    selection: Selection,
+    settings: RunSettings,
+    pool: Pool | Cluster,
+    header: RunHeader,
+    progress: Callable[[int, int, Line | None], None],
+) -> None:
+    """Write the record file, or what it does not have yet."""
+    recorded = _recorded(path, header) if settings.resume else None
+    done, total = recorded.cases if recorded else 0, header.cases
+    progress(done, total, None)
+    with writing(path):
+        file = path.open("a" if settings.resume else "w", encoding="utf-8", buffering=1)
+    with closing(file):
+        if file.tell() == 0:
+            _append(path, file, header_line(header) + "\n")
+        counts = CellCounts(selection.corpus.cell)
+        cases = _Stream(counts.awaiting(_remaining(selection, recorded)), total - done)
+        for number, line in enumerate(pool.run(cases), start=done + 1):
+            _append(path, file, counts.text(line))
+            progress(number, total, line)
+        _append(path, file, counts.complete())
+
+
+def _append(path: Path, file: TextIO, text: str) -> None:
+    try:
+        file.write(text)
+    except OSError as error:
+        # What did not fit must not be tried again when the file is closed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+        raise FileError(
+            path, f"must be a file that can be written ({error.strerror}); make room, and --resume"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +173,6 @@ def record_name(header: RunHeader, selection: str = "") -> str:
     words = "-".join((header.backend.name, header.backend.version, *chosen, header.dialect.replace("/", "-")))
     words += f"-{selection}" if selection else ""
     return re.sub(r"[^A-Za-z0-9._+=%-]", "_", words).lstrip(".") + ".jsonl"
-
-
-def _open(path: Path, mode: Literal["a", "w"]) -> TextIO:
-    with writing(path):
-        return path.open(mode, encoding="utf-8", buffering=1)
 
 
 def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, cases: int) -> RunHeader:

@@ -132,6 +132,11 @@ def _answer(records: Iterator[tuple[int, Record]], connection: Connection, resul
             if monotonic() - sent > _SECONDS_BETWEEN_MESSAGES:
                 sent = monotonic()
                 _send(connection, ["records"])
+    except OSError as error:
+        # A full disk, say: no fault of tconv, and none of the case.
+        where = error.filename or tempfile.gettempdir()
+        _send(connection, ["unwritable", str(where), error.strerror or str(error)])
+        return
     except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is tconv's
         _send(connection, ["failed", traceback.format_exc()])
         return

@@ -14,11 +14,12 @@ from tconv import __version__
 from tconv.cases.layouts import from_ncx
 from tconv.diagnosis import UNDIAGNOSED
 from tconv.diagnosis.misreadings import names_of
-from tconv.errors import UsageError, one_line
+from tconv.errors import UsageError, one_line, printable
 from tconv.expectation.owed import Refuse
 from tconv.export.asking import asking
 from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet
+from tconv.reports.markdown import escaped
 from tconv.reports.phrases import explanation, phrase, reproduce
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DataFormat
@@ -68,8 +69,8 @@ def _markdown(
     problem: Problem, record: Record, header: BackendHeader, actual: Array | None, command: str, cases: str
 ) -> Iterator[str]:
     explained = explanation(record)
-    why = f", {explained}" if record.diagnosis else ""
-    yield f"# {one_line(header.title)}: {problem.dialect.name} {TITLES[record.verdict.kind]}{why}"
+    why = f", {escaped(explained)}" if record.diagnosis else ""
+    yield f"# {escaped(header.title)}: {problem.dialect.name} {TITLES[record.verdict.kind]}{why}"
     yield from _section("Versions", _versions(header))
     yield from _section("Call", _call(problem))
     yield from _section("Expected", _expected(problem))
@@ -82,9 +83,8 @@ def _markdown(
             prefix = "The output is "
         else:
             prefix = "" if explained.startswith(UNDIAGNOSED) else "No known misreading gives it: "
-        yield from _section(
-            "Diagnosis", [f"{prefix}{explained}.", *(f"- {name}: {known[name].says}" for name in names)]
-        )
+        meanings = (f"- {name}: {known[name].says}" for name in names)
+        yield from _section("Diagnosis", [f"{prefix}{escaped(explained)}.", *meanings])
     yield from _section("How to reproduce", _reproduction(problem, header, command, cases))
 
 
@@ -96,7 +96,7 @@ def _versions(header: BackendHeader) -> Iterator[str]:
     yield f"- {_code(header.title)}"
     accumulates = {f"accumulates {k} in": v for k, v in header.accumulates.items()}
     for name, value in (header.environment | header.machine | accumulates).items():
-        yield f"  - {name}: {_code(value)}"
+        yield f"  - {escaped(name)}: {_code(value)}"
     yield f"- found by tconv {__version__} (pip install tconv-conformance), onnx {metadata.version('onnx')}"
     yield f"- Python {platform.python_version()}, numpy {np.__version__}"
     yield f"- {platform.platform()}"
@@ -132,7 +132,7 @@ def _expected(problem: Problem) -> Iterator[str]:
         yield from ("", _fenced(_full(expected)))
     if allowed := list(problem.also_allowed()):
         yield from ("", "The text also allows, and this is none of that either:", "")
-        yield from (f"- {alternative}" for alternative in allowed)
+        yield from (f"- {escaped(alternative)}" for alternative in allowed)
 
 
 def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[str]:
@@ -154,7 +154,7 @@ def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[
 def _clauses(problem: Problem) -> Iterator[str]:
     yield f"Text: {_code(problem.dialect.text)}"
     yield ""
-    yield from (f"- {one_line(clause)}" for clause in clauses(problem))
+    yield from (f"- {escaped(clause)}" for clause in clauses(problem))
 
 
 def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: str) -> Iterator[str]:
@@ -188,8 +188,7 @@ def _code(text: str) -> str:
 def _fenced(text: str, language: str = "") -> str:
     """Return a text as a block of code, with a longer fence than any in it and its control characters escaped."""
     fence = "`" * max(3, _longest(text) + 1)
-    escaped = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-    return f"{fence}{language}\n{escaped}\n{fence}"
+    return f"{fence}{language}\n{printable(text)}\n{fence}"
 
 
 def _longest(text: str) -> int:

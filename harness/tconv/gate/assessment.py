@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from tconv.comparison.siblings import settled
 from tconv.corpus import Corpus
+from tconv.gate.reading import read_of
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.trust import untrusted
 from tconv.gate.waiver_uses import WaiverUse, waiver_uses
 from tconv.gate.waivers import active_waivers, chosen, waivers_elsewhere
 from tconv.learning import denials, lessons
-from tconv.records.record_file import read
 from tconv.records.shards import Shards, merged
 from tconv.verdict import kinds as ver
 
@@ -262,7 +262,7 @@ def assessed_files(
     own = cases is None or waivers is not None
     assessments = [
         assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
-        for run in merged([*map(read, records)])
+        for run in merged([read_of(path, corpus) for path in records])
     ]
     return [
         replace(assessment, incomplete=(*assessment.incomplete, *_missing(assessment.run)))

@@ -211,8 +211,9 @@ def chosen(option: str | None, backend: str) -> WaiverFile | None:
     if option is not None:
         # The name of a backend that is not installed is known only after its start; until then it is its spec.
         return load(Path(option)) if ":" in backend else load(Path(option)).of_relative(backend)
-    shipped = data_folder("waivers") / f"{backend}.yaml"
-    return load(shipped) if shipped.is_file() else None
+    # Looked up, and not made of the name: a name in a record is no path.
+    shipped = {path.stem: path for path in data_folder("waivers").glob("*.yaml")}
+    return load(shipped[backend]) if backend in shipped else None
 
 
 def _same(expected: object, actual: object) -> bool:

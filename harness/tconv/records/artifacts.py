@@ -115,6 +115,8 @@ def _inside(folder: Path, artifact: str) -> Path:
 def _read(path: Path, names: Sequence[str], largest: int) -> tuple[dict[str, Array], list[str]]:
     arrays: dict[str, Array] = {}
     omissions: list[str] = []
+    if (size := path.stat().st_size) > _LARGEST_FILE:
+        raise Unreadable(f"The arrays are not shown: the artifact has {size:,} bytes, more than {_LARGEST_FILE:,}.")
     try:
         with zipfile.ZipFile(path) as archive:
             for name in names:
@@ -131,6 +133,10 @@ def _read_member(
     archive: zipfile.ZipFile, name: str, largest: int, arrays: dict[str, Array], omissions: list[str]
 ) -> None:
     """Read an array, its header first, so that one that is too large is never decompressed."""
+    if (size := archive.getinfo(f"{name}.npy").file_size) > _LARGEST_FILE:
+        # Its header alone may claim gigabytes; no more than this size is decompressed.
+        omissions.append(f"{name} is not shown: its file has {size:,} bytes, more than {_LARGEST_FILE:,}.")
+        return
     with archive.open(f"{name}.npy") as stream:
         shape, dtype = _header(stream)
     if dtype.kind not in _NUMBERS:

@@ -19,12 +19,14 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
     RecordedDialect,
 )
 from tconv.dialects.readings import Together
-from tconv.errors import FileError
+from tconv.errors import FileError, printable
 from tconv.records.cells import START, Cell, cell_of
+from tconv.records.consistency import inconsistency
+from tconv.records.texts import Name, Text, printable_line
 from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from tconv.dialects import Dialect
@@ -45,14 +47,14 @@ class BackendHeader(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str
-    spec: str = ""
-    version: str
+    name: Name
+    spec: Text = ""
+    version: Name
     accumulates: dict[str, str] = {}
-    environment: dict[str, str] = {}
-    machine: dict[str, str] = {}
+    environment: dict[Text, Text] = {}
+    machine: dict[Text, Text] = {}
     supplied: tuple[str, ...] = ()
-    options: dict[str, str] = {}
+    options: dict[Text, Text] = {}
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -83,10 +85,10 @@ class RunHeader(BaseModel):
     backend: BackendHeader
     dialect: RecordedDialect
     tier: Literal["smoke", "gate", "full", "exhaustive"]
-    patterns: tuple[str, ...] = ()
+    patterns: tuple[Text, ...] = ()
     seed: int = 0
     corpus: str
-    path: str = ""
+    path: Text = ""
     cases: int
     shard: Annotated[str, Field(pattern=r"^(\d+(,\d+)*/\d+)?$")] = ""
     timeout: float
@@ -232,8 +234,7 @@ def _plain(part: Record | Verdict | CallSummary | Placement) -> dict[str, Any]:
 
 def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
     if isinstance(value, str):
-        # A lone surrogate, as in text that a runtime did not decode, would make the line unreadable.
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+        return printable(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else _NON_FINITE.get(value, "NaN")
     if isinstance(value, CallSummary | Placement):
@@ -243,16 +244,23 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
     return value
 
 
-def read(path: Path) -> Run:
+def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = lambda _: None) -> Run:
     """Read a record file.
 
     A last line without its newline is left by an interrupted writer, and is not read.
 
+    Args:
+        path: the file.
+        cases_of: returns the ids of all cases of a run by its header; None where they are not known.
+
     Raises:
-        FileError: the file is not there, or a line is not what the format says.
+        FileError: the file is not there, a line is not what the format says, or not of the run of the header.
     """
     lines = _lines(path)
     header = _header(path, next(lines, (1, b"")))
+    cases = cases_of(header)
+    if cases is not None and len(cases) != header.cases:
+        raise FileError(path, f"cases must be {len(cases)}, as many as the header selects (got {header.cases})", 1)
     records: list[Record] = []
     cells: list[Cell] = []
     seen: set[object] = set()
@@ -264,6 +272,8 @@ def read(path: Path) -> Run:
         else:
             records.append(record := _parsed(record_of, "a record", path, number, line))
             key, once = record.case, f"a case must have one record (got {record.case!r}"
+            if wrong := inconsistency(record, header, cases):
+                raise FileError(path, wrong, number)
         if key in seen:
             raise FileError(path, f"{once} again)", number)
         seen.add(key)
@@ -273,10 +283,12 @@ def read(path: Path) -> Run:
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise FileError(path, f"must be a readable file of records (got: {error.strerror})") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(path, f"must be a readable file of records (got: {reason})") from None
     whole = data[: data.rfind(b"\n") + 1]
-    yield from enumerate(whole.splitlines(), start=1)
+    for number, line in enumerate(whole.splitlines(), start=1):
+        yield number, printable_line(line)
 
 
 def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:

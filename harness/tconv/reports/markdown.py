@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+from tconv.errors import one_line
+
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def escaped(text: object) -> str:
     """Return text with Markdown's special characters escaped, in one line for the cell of a table."""
-    return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+    return _SPECIAL.sub(r"\\\1", one_line(str(text)))
 
 
 def code(text: object) -> str:
     """Return text as code in the cell of a table: a bar would end the cell, and a backtick the code."""
-    return "`" + " ".join(str(text).split()).replace("`", "'").replace("|", "\\|") + "`"
+    return "`" + one_line(str(text)).replace("`", "'").replace("|", "\\|") + "`"

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from tconv.backends.machine import VARIABLES
+from tconv.errors import printable
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.phrases import inconsistency
@@ -22,10 +24,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from rich.console import ConsoleOptions, RenderableType
+
     from tconv.gate.assessment import Assessment
 
 _PIPED_WIDTH = 400
 _MOST_GROUPS = 20
+
+
+class PrintableConsole(Console):
+    """A console that makes printable what it is given, so that the only escape codes are its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Yield the segments of something."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
 def console() -> Console:
@@ -34,7 +47,9 @@ def console() -> Console:
     The environment variable COLUMNS sets the width of a line, in a pipe too.
     """
     wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(width=_PIPED_WIDTH if wide else None, highlight=False, soft_wrap=False)
+    # The command escapes what is written to its streams; on a terminal a console needs the one below, for its colours.
+    below = getattr(sys.stdout, "unescaped", None) if sys.stdout.isatty() else None
+    return PrintableConsole(file=below, width=_PIPED_WIDTH if wide else None, highlight=False, soft_wrap=False)
 
 
 def show(assessment: Assessment, page: Path | None) -> None:

@@ -1,0 +1,98 @@
+"""Standard output and error as the command writes to them: printable text, whatever a name or a path holds."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from typing import TYPE_CHECKING
+
+from tconv.errors import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+_STANDARD = (0, 1, 2)
+
+
+class NoReader(BaseException):
+    """The reader of our output has gone; click would end the command with the code for red."""
+
+
+class PrintableStream(TextIOWrapper):
+    """A stream that escapes what its reader would act upon.
+
+    `unescaped` is the stream below it, for a console that has made its text printable and adds colours to it.
+    """
+
+    def __init__(self, stream: TextIOWrapper) -> None:
+        # What the encoding of the terminal cannot say is escaped too.
+        super().__init__(stream.buffer, stream.encoding, "backslashreplace", line_buffering=stream.line_buffering)
+        self.unescaped = stream
+
+    def write(self, text: str) -> int:
+        """Write text, printable."""
+        try:
+            return super().write(printable(text))
+        except BrokenPipeError:
+            raise NoReader from None
+
+    def flush(self) -> None:
+        """Write what is left."""
+        try:
+            super().flush()
+        except BrokenPipeError:
+            raise NoReader from None
+
+
+@contextmanager
+def printable_streams() -> Iterator[None]:
+    """Let standard output and error escape what they are given.
+
+    Raises:
+        NoReader: the reader has gone.
+        OSError: what was written last cannot be written.
+    """
+    before = sys.stdout, sys.stderr
+    # A file that is opened later must not become standard output: whoever prints would write into it.
+    for descriptor in _STANDARD:
+        _open_where_closed(descriptor)
+    after = sys.stdout, sys.stderr = _printable(sys.stdout, 1), _printable(sys.stderr, 2)
+    try:
+        yield
+        after[0].flush()
+    finally:
+        sys.stdout, sys.stderr = before
+        for stream in after:
+            _leave(stream)
+
+
+def _open_where_closed(descriptor: int) -> None:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        os.open(os.devnull, os.O_RDWR)
+
+
+def _printable(stream: TextIO | None, descriptor: int) -> TextIO:
+    if stream is None:
+        return open(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    if not isinstance(stream, TextIOWrapper):
+        return stream
+    stream.reconfigure(errors="backslashreplace", write_through=True)
+    return PrintableStream(stream)
+
+
+def _leave(stream: TextIO) -> None:
+    """Write what is left, and leave the stream below open; what cannot be written is dropped."""
+    try:
+        stream.flush()
+    except (OSError, NoReader):
+        # Python would try again at its end, and end with a code of its own.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    if isinstance(stream, PrintableStream):
+        with suppress(OSError, NoReader):
+            stream.detach()

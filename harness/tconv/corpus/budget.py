@@ -1,0 +1,55 @@
+"""What a corpus and a case may cost. It is known from the files' numbers, before anything is allocated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb, prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_ROWS = 200_000
+"""Combinations of all sweeps of a corpus; `tconv check` lints about a thousand a second."""
+MOST_EXHAUSTIVE_ROWS = 20_000_000
+"""The same of the sweeps of the exhaustive tier, which are never held as a whole."""
+MOST_TUPLES = 50_000_000
+"""Quadruples of labels in the combinations of all sweeps: choosing the rows of a tier takes a second for a million."""
+MOST_SWEEPS = 2_000
+MOST_SPATIAL_AXES = 16
+"""A case has two axes more, and an array of numpy at most 64: the reference splits each axis in up to three."""
+MOST_PRODUCTS = 2**36
+"""Products of one case: ten seconds to a minute of one core."""
+_TUPLE = 4
+
+
+@dataclass(slots=True)
+class Budget:
+    """What the sweeps of a corpus have cost so far."""
+
+    sweeps: int = 0
+    rows: int = 0
+    exhaustive_rows: int = 0
+    tuples: int = 0
+
+    def charge(self, radix: Sequence[int], *, exhaustive: bool) -> str | None:
+        """Add a sweep, and return what the corpus must be where it costs more than it may.
+
+        Args:
+            radix: how many labels each of the sweep's axes has.
+            exhaustive: whether its cases are in the exhaustive tier alone.
+        """
+        rows = prod(radix)
+        self.sweeps += 1
+        self.exhaustive_rows += rows if exhaustive else 0
+        self.rows += 0 if exhaustive else rows
+        self.tuples += 0 if exhaustive else rows * comb(len(radix), _TUPLE)
+        for spent, most, what in (
+            (self.sweeps, MOST_SWEEPS, "sweeps"),
+            (self.rows, MOST_ROWS, "combinations"),
+            (self.exhaustive_rows, MOST_EXHAUSTIVE_ROWS, "combinations of the exhaustive tier"),
+            (self.tuples, MOST_TUPLES, "quadruples of labels in its combinations"),
+        ):
+            if spent > most:
+                return f"the sweeps of a corpus must have at most {most} {what} (got {spent} with this one)"
+        return None

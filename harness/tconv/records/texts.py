@@ -1,0 +1,45 @@
+"""The texts of records: printable whoever wrote them, as they stand on terminals and pages afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from tconv.errors import printable
+
+
+def _printable(value: object) -> object:
+    return printable(value) if isinstance(value, str) else value
+
+
+Text = Annotated[str, BeforeValidator(_printable)]
+"""Text from a runtime or a user."""
+Name = Annotated[Text, Field(min_length=1, max_length=100)]
+"""A name or a version, which file names are made of."""
+_PERHAPS_NOT_PRINTABLE = re.compile(rb"\\[ubfr]|[^ -~]")
+"""What a line has that is not printable: an escape of it, or a byte beyond ASCII."""
+
+
+def printable_line(line: bytes) -> bytes:
+    """Return a line of a record file with all of its texts printable; one that is no JSON stays as it is."""
+    if not _PERHAPS_NOT_PRINTABLE.search(line):
+        return line
+    try:
+        return json.dumps(_with_printable_texts(json.loads(line.decode("utf-8", "backslashreplace")))).encode()
+    except (ValueError, RecursionError):
+        return line
+
+
+def _with_printable_texts(value: Any) -> Any:  # noqa: ANN401 - JSON values
+    match value:
+        case str():
+            return printable(value)
+        case list():
+            return [_with_printable_texts(item) for item in value]
+        case dict():
+            return {printable(key): _with_printable_texts(item) for key, item in value.items()}
+        case _:
+            return value

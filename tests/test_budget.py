@@ -1,0 +1,91 @@
+"""What a corpus or a case may cost is known before anything is made; what is beyond is refused at its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from small_corpus import BARE_HEAD, written
+from tconv.corpus import Corpus
+from tconv.corpus.budget import MOST_EXHAUSTIVE_ROWS, MOST_ROWS, MOST_SWEEPS, MOST_TUPLES, Budget
+from tconv.errors import FileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def complaint(folder: Path, text: str) -> str:
+    """Return what is said of a case file; its cases are made."""
+    with pytest.raises(FileError) as caught:
+        list(Corpus.load(written(folder, BARE_HEAD + text)).cases())
+    return str(caught.value)
+
+
+def axes(count: int, labels: int) -> str:
+    """Return so many axes of so many labels that set nothing."""
+    of_axis = ", ".join(f"l{label}: {{}}" for label in range(labels))
+    return ", ".join(f"a{axis}: {{{of_axis}}}" for axis in range(count))
+
+
+def test_many_axes_are_refused_where_choosing_a_tier_would_take_minutes(tmp_path: Path) -> None:
+    """Eighteen axes have too many quadruples of labels, though not too many combinations each by itself."""
+    text = f"sweeps: [{{name: a, axes: {{{axes(16, 2)}}}}}]\n"
+    assert f"at most {MOST_TUPLES} quadruples of labels in its combinations (got" in complaint(tmp_path, text)
+
+
+def test_the_sweeps_of_a_corpus_share_one_budget(tmp_path: Path) -> None:
+    """Each sweep is small enough, and all of them are too many: written out, or by an alias."""
+    one = f"&s {{name: a0, axes: {{{axes(3, 40)}}}}}"
+    copies = ", ".join(f"{{name: a{n}, axes: {{{axes(3, 40)}}}}}" for n in range(1, 4))
+    assert f"at most {MOST_ROWS} combinations (got" in complaint(tmp_path, f"sweeps: [{one}, {copies}]\n")
+    alias = ", ".join(f"{{name: b{n}, axes: *axes}}" for n in range(3))
+    text = f"sweeps: [{{name: a0, axes: &axes {{{axes(3, 40)}}}}}, {alias}]\n"
+    assert f"at most {MOST_ROWS} combinations (got" in complaint(tmp_path, text)
+
+
+def test_many_sweeps_are_refused(tmp_path: Path) -> None:
+    """Thousands of sweeps of one case each."""
+    sweeps = ", ".join(f"{{name: a{n}, axes: {{seed: [1]}}}}" for n in range(MOST_SWEEPS + 1))
+    assert f"at most {MOST_SWEEPS} sweeps (got {MOST_SWEEPS + 1} with this one)" in complaint(
+        tmp_path, f"sweeps: [{sweeps}]\n"
+    )
+
+
+def test_the_exhaustive_tier_has_a_budget_of_its_own() -> None:
+    """Its sweeps are never held as a whole, and no tier is chosen from them."""
+    budget = Budget()
+    assert budget.charge([10] * 7, exhaustive=True) is None
+    assert budget.charge([10] * 7, exhaustive=True) is None
+    said = f"at most {MOST_EXHAUSTIVE_ROWS} combinations of the exhaustive tier (got 30000000 with this one)"
+    assert said in str(budget.charge([10] * 7, exhaustive=True))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (f"spatial: {[1] * 62}, kernel: {[1] * 62}", "x must have at most 16 spatial axes (got 62)"),
+        (f"w: {{shape: {[1] * 70}}}, breaks: filter-rank-matches", "w must have at most 16 spatial axes (got 68)"),
+        (
+            "spatial: [1024, 1024], kernel: [512, 512], out_channels: 4, pads_begin: 255, pads_end: 256",
+            "a case must have at most 68719476736 products (got 1099511627776)",
+        ),
+    ],
+)
+def test_a_case_too_costly_is_refused_at_its_place(settings: str, said: str, tmp_path: Path) -> None:
+    """Rank beyond what arrays have, and work beyond minutes."""
+    found = complaint(tmp_path, f"cases: [{{name: a, with: {{{settings}}}}}]\n")
+    assert "small.yaml:4:9: " in found
+    assert said in found
+
+
+def test_a_case_of_the_highest_rank_is_computed(tmp_path: Path) -> None:
+    """What the budget lets through, the reference computes."""
+    from tconv.dialects import DIALECTS  # noqa: PLC0415 - for this test alone
+    from tconv.expectation.problem import expressed  # noqa: PLC0415
+
+    text = f"cases: [{{name: a, with: {{spatial: {[1] * 16}, kernel: {[1] * 15 + [2]}}}}}]\n"
+    (case,) = Corpus.load(written(tmp_path, BARE_HEAD + text)).cases()
+    output = expressed(case, DIALECTS["onnx/ConvTranspose-22"]).output
+    assert output is not None
+    assert output.shape == (1, 1, *[1] * 15, 2)
