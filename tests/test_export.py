@@ -314,6 +314,8 @@ def test_a_report_says_all_that_there_is_to_say(tmp_path: Path) -> None:
         f"tconv run small/padded --backend wrong_backends:PadsSwapped --dialect {ONNX_22.name} --cases small.yaml",
     ):
         assert line in lines, line
+    (found,) = (line for line in lines if line.startswith("- found by tconv"))
+    assert "on no index of packages: 'pip install .' in a clone" in found
 
 
 def test_the_report_s_python_runs(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -335,6 +336,14 @@ def test_cases_elsewhere_hang_below_the_ini_file(project: Callable[..., pytest.P
     assert sorted(found) == sorted(f"pytest.ini::small.yaml::{name}" for name in NAMES)
     made.runpytest("gate").assert_outcomes(passed=6)
     made.runpytest("gate/pytest.ini::small.yaml::plain").assert_outcomes(passed=1)
+
+
+def test_the_ini_file_of_the_docs_collects_and_passes(pytester: pytest.Pytester) -> None:
+    """The block of docs/pytest.md is an ini file as it stands, for a folder `cases` beside it."""
+    (block,) = re.findall(r"^```ini\n(.*?)^```$", (ROOT / "docs" / "pytest.md").read_text("utf-8"), re.DOTALL | re.M)
+    pytester.makeini(block)
+    pytester.mkdir("cases").joinpath("small.yaml").write_text(CASES, encoding="utf-8")
+    pytester.runpytest("-k", "plain or padded").assert_outcomes(passed=2)
 
 
 def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus(gate_cases: tuple[Case, ...]) -> None:
