@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tconv.cli import main
 from tconv.corpus import Corpus
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from small_corpus import Command
     from tconv.cases.case import Case
+
+# A fifth of hypothesis' own 100 examples. Tests that say how many they want take a fifth too: `strategies.examples`.
+settings.register_profile("quick", max_examples=20)
 
 
 @pytest.fixture(autouse=True)

@@ -340,12 +340,14 @@ def test_cases_elsewhere_hang_below_the_ini_file(project: Callable[..., pytest.P
 
 def test_the_ini_file_of_the_docs_collects_and_passes(pytester: pytest.Pytester) -> None:
     """The block of docs/pytest.md is an ini file as it stands, for a folder `cases` beside it."""
-    (block,) = re.findall(r"^```ini\n(.*?)^```$", (ROOT / "docs" / "pytest.md").read_text("utf-8"), re.DOTALL | re.M)
+    page = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```ini\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     pytester.makeini(block)
     pytester.mkdir("cases").joinpath("small.yaml").write_text(CASES, encoding="utf-8")
     pytester.runpytest("-k", "plain or padded").assert_outcomes(passed=2)
 
 
+@pytest.mark.thorough
 def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus(gate_cases: tuple[Case, ...]) -> None:
     """`pytest conformance/` from the repository's root: every case of the gate tier, and with -k and -n some."""
 

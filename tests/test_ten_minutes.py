@@ -7,6 +7,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -43,6 +45,7 @@ def shown(expected: str, printed: str) -> list[str]:
     return missing
 
 
+@pytest.mark.thorough
 def test_the_walk_leads_to_a_gate(command: Command, tmp_path: Path) -> None:
     """Files are written, commands are run, and what they print is what the page shows; at the end the gate is green."""
     printed, codes = "", {}
