@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from tconv.cases.case import Case, Operand
@@ -30,9 +30,8 @@ ONEDNN = "onednn/ConvTranspose-1"
 
 
 def examples(count: int) -> settings:
-    """Return settings for `count` examples, a fifth of them in hypothesis' profile `quick`, and no deadline."""
-    fewer = max(1, count // _divisor())
-    return settings(max_examples=fewer, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    """Return settings for `count` examples, a fifth of them in hypothesis' profile `quick`."""
+    return settings(max_examples=max(1, count // _divisor()))
 
 
 def every(step: int) -> int:

@@ -38,6 +38,7 @@ cases:
 KNOWN = waiver(name="zeros", cases="various/is-known", example="various/is-known", verdict={"kind": "wrong-shape"})
 DECLARED = {"cases": "various/is-declared", "because": "stride 3 is for next year"}
 ROOT = Path(__file__).parent.parent
+WORKERS = [pytest.param((), id="alone"), pytest.param(("-n", "2"), id="xdist", marks=pytest.mark.thorough)]
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ cases:
     alone.stdout.fnmatch_lines(["*not one case passed*"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_each_status_has_its_outcome(workers: tuple[str, ...], project: Callable[..., pytest.Pytester]) -> None:
     """A waived case is expected to fail, what cannot be asked is skipped, a deviation fails; no case takes another."""
     made = project("Various", VARIOUS, "various", {"waivers": [KNOWN], "unsupported": [DECLARED]})
@@ -213,7 +214,7 @@ def test_runxfail_shows_a_waived_failure_as_what_it_is(project: Callable[..., py
     result.stdout.fnmatch_lines(["wrong-shape: must be *"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_a_stale_waiver_is_red(workers: tuple[str, ...], project: Callable[..., pytest.Pytester]) -> None:
     """No case fails, and yet the run does: in the summary, by the exit status, and in the JUnit file."""
     stale = waiver(name="gone", cases="small/padded", example="small/padded")
