@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tconv.cli import main
 from tconv.corpus import Corpus
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
     from small_corpus import Command
     from tconv.cases.case import Case
+
+settings.register_profile("thorough", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A fifth of hypothesis' own 100 examples. Tests that say how many they want take a fifth too: `strategies.examples`.
+settings.register_profile("quick", settings.get_profile("thorough"), max_examples=20)
+settings.load_profile("thorough")
 
 
 @pytest.fixture(autouse=True)

@@ -129,30 +129,24 @@ def test_contradictions_cite_both_sides(made: atlas.Atlas) -> None:
     assert sum(not contradiction.denies for contradiction in made.contradictions) < len(made.contradictions) / 2
 
 
-@pytest.fixture(scope="module")
-def written(runs: dict[str, Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder in which the command wrote the atlas of both runs and of the whole corpus."""
-    folder = tmp_path_factory.mktemp("atlas")
-    markdown, page = folder / "deep" / "atlas.md", folder / "atlas.html"
+@pytest.mark.thorough
+def test_the_command_writes_both(runs: dict[str, Run], tmp_path: Path) -> None:
+    """Two files about the whole corpus, named on standard output; a folder that is not there is made."""
+    markdown, page = tmp_path / "deep" / "atlas.md", tmp_path / "atlas.html"
     arguments = ["--markdown", str(markdown), "--html", str(page)]
     for number, run in enumerate(runs.values()):
-        arguments.append(str(folder / f"{number}.jsonl"))
+        arguments.append(str(tmp_path / f"{number}.jsonl"))
         lines = [header_line(run.header), *map(record_line, run.records)]
         Path(arguments[-1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
     done = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert (done.exit_code, done.stdout.splitlines()) == (0, [f"atlas {markdown}", f"atlas {page}"])
-    return folder
+    assert markdown.read_text(encoding="utf-8").startswith("<!-- Written by `tconv atlas`")
+    assert "acme 1.2.0" in page.read_text(encoding="utf-8")
 
 
-def test_the_command_writes_both(written: Path) -> None:
-    """Two files, named on standard output; a folder that is not there is made."""
-    assert (written / "deep" / "atlas.md").read_text(encoding="utf-8").startswith("<!-- Written by `tconv atlas`")
-    assert "acme 1.2.0" in (written / "atlas.html").read_text(encoding="utf-8")
-
-
-def test_the_page_is_whole_and_needs_nothing_else(written: Path) -> None:
+def test_the_page_is_whole_and_needs_nothing_else(made: atlas.Atlas) -> None:
     """Tags are closed, links within it lead somewhere, and nothing is fetched."""
-    page = _Tags((written / "atlas.html").read_text(encoding="utf-8"))
+    page = _Tags(atlas.html(made))
     assert page.open == []
     ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
     links = [attributes["href"] or "" for tag, attributes in page.tags if tag == "a"]
@@ -162,10 +156,11 @@ def test_the_page_is_whole_and_needs_nothing_else(written: Path) -> None:
     assert not [tag for tag, _ in page.tags if tag in {"script", "img", "iframe"}]
 
 
-def test_tables_of_the_markdown_are_regular(written: Path, made: atlas.Atlas) -> None:
+def test_tables_of_the_markdown_are_regular(made: atlas.Atlas) -> None:
     """Every row of a table has as many cells as its head; the same atlas is the same text."""
-    assert atlas.markdown(made) == atlas.markdown(made)
-    tables = re.findall(r"(?:^\|.*\n)+", (written / "deep" / "atlas.md").read_text(encoding="utf-8"), re.MULTILINE)
+    text = atlas.markdown(made)
+    assert text == atlas.markdown(made)
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
     assert len(tables) > 20
     for table in tables:
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}

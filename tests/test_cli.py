@@ -354,10 +354,10 @@ def test_a_reader_that_has_gone_is_no_traceback(arguments: tuple[str, ...], tmp_
     assert [line for line in done.stderr.splitlines() if not line.startswith("tconv: wrong_backends:Right: ")] == []
 
 
-def test_a_run_leaves_records_a_page_and_junit(tmp_path: Path) -> None:
+def test_a_run_leaves_records_a_page_and_junit(command: Command, tmp_path: Path) -> None:
     """In the folder that is asked for; the summary goes to standard output, progress to standard error."""
     where = ("--output", "out", "--junit", "out/junit.xml", "-j", "1")
-    done = tconv(tmp_path, "run", "--cases", str(written(tmp_path)), *RIGHT, *where)
+    done = command("run", "--cases", str(written(tmp_path)), *RIGHT, *where)
     assert done.returncode == 0
     assert done.stdout.splitlines()[-2] == "green: every deviation is known"
     assert done.stderr.splitlines()[-1] == "tconv: wrong_backends:Right: 6 of 6 cases"
@@ -366,11 +366,11 @@ def test_a_run_leaves_records_a_page_and_junit(tmp_path: Path) -> None:
     assert files == {"Right-1.0-onnx-ConvTranspose-22.jsonl", "index.html", "junit.xml"}
 
 
-def test_waivers_of_a_backend_of_one_s_own_turn_red_green(tmp_path: Path) -> None:
+def test_waivers_of_a_backend_of_one_s_own_turn_red_green(command: Command, tmp_path: Path) -> None:
     """A vendor's file, given by its path, waives what it says and nothing more."""
     known = waiver(cases="small/padded", verdict={"kind": "differed"}, example="small/padded")
     content = {"format": 1, "backend": "PadsSwapped", "waivers": [known]}
     (tmp_path / "mine.yaml").write_text(json.dumps(content), encoding="utf-8")
     run = ("run", "--cases", str(written(tmp_path)), "--backend", "wrong_backends:PadsSwapped")
-    assert tconv(tmp_path, *run, "--waivers", "none").returncode == 1
-    assert tconv(tmp_path, *run, "--waivers", "mine.yaml").returncode == 0
+    assert command(*run, "--waivers", "none").returncode == 1
+    assert command(*run, "--waivers", "mine.yaml").returncode == 0

@@ -366,6 +366,7 @@ def started_on(address: str, folder: Path, backend: str, lines: int) -> tuple[su
     return process, path
 
 
+@pytest.mark.thorough
 def test_a_cluster_that_loses_a_worker_gives_the_records_of_a_local_run(tmp_path: Path) -> None:
     """One of two workers is killed in the middle: its chunk is run again, and nothing is lost or doubled.
 
@@ -388,6 +389,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_records_of_a_local_run(tmp_path
     assert files
 
 
+@pytest.mark.thorough
 def test_a_case_that_ends_the_dask_worker_itself_has_died(tmp_path: Path) -> None:
     """It takes worker after worker with it, which dask's nanny starts again; all other cases are judged."""
     few = MANY.replace(str([[size] for size in range(2, 26)]), "[[2], [3], [4], [5]]")
@@ -402,6 +404,7 @@ def test_a_case_that_ends_the_dask_worker_itself_has_died(tmp_path: Path) -> Non
     }
 
 
+@pytest.mark.thorough
 def test_ctrl_c_leaves_nothing_on_the_cluster_and_the_run_can_be_resumed(tmp_path: Path) -> None:
     """130, whole records, no process of a pool left on the workers; --resume asks the rest, and only the rest."""
     asked, log = cases(tmp_path), tmp_path / "log"
@@ -424,6 +427,7 @@ def test_ctrl_c_leaves_nothing_on_the_cluster_and_the_run_can_be_resumed(tmp_pat
     assert len(calls) == len(asked) - before
 
 
+@pytest.mark.thorough
 def test_a_scheduler_that_is_gone_ends_the_run(tmp_path: Path) -> None:
     """Exit code 3 and a sentence, whole records, and no process of a pool left on the worker."""
     cases(tmp_path)
@@ -438,6 +442,7 @@ def test_a_scheduler_that_is_gone_ends_the_run(tmp_path: Path) -> None:
     assert 0 < len(read(path).records) < 96
 
 
+@pytest.mark.thorough
 def test_workers_with_other_kernels_are_refused_before_the_first_case(tmp_path: Path) -> None:
     """A variable that chooses kernels is set on one of the workers: exit code 3, and no record file."""
     cases(tmp_path)

@@ -88,6 +88,7 @@ def test_the_ids_of_each_tier_are_pinned(ids: dict[Tier, list[str]], tier: Tier)
     assert (len(found), digest(map(str.encode, found))) == IDS[tier]
 
 
+@pytest.mark.thorough
 def test_the_ids_of_the_exhaustive_tier_are_pinned(corpus: Corpus) -> None:
     """They are more than a million, beyond the full tier, and none is made into a case for it."""
     count, found = IDS["exhaustive"]

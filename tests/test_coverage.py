@@ -15,8 +15,6 @@ from tconv.dialects import DIALECTS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
     from small_corpus import Command
     from tconv.corpus import Tier
 
@@ -123,6 +121,7 @@ def test_a_tier_counts_its_own_rows(tmp_path: Path) -> None:
 # The shipped corpus.
 
 
+@pytest.mark.thorough
 def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """In every dialect the gate tier has every reachable quadruple of every sweep, and smoke every reachable pair."""
     monkeypatch.setattr(coverage, "expressible", lru_cache(maxsize=None)(tiers.expressible))

@@ -44,6 +44,7 @@ def asked(case: Case, array: np.ndarray) -> Diagnosis:
     return diagnose(problem, to_ncx(array, problem.call.data_format), {}, budget=5)
 
 
+@pytest.mark.thorough
 def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
     """In at least 95 of 100 failures of each; the others are described, or share the output of another misreading."""
     named: Counter[str] = Counter()

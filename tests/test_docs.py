@@ -116,6 +116,18 @@ def test_verdicts_and_statuses_are_all_told() -> None:
         assert [status for status in Status if status.value not in told] == []
 
 
+def test_the_glossary_has_each_word_once() -> None:
+    """In the order of the alphabet, and each word in italics has a row; CONTRIBUTING.md has no list beside it."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")][1:]
+    assert cells == sorted(cells, key=str.casefold)
+    words = {word for cell in cells for word in cell.split(", ")}
+    assert {re.sub("s$", "", word) for word in re.findall(r"\*([\w ]+)\*", text.partition("|---")[2])} <= (
+        words | {"disputed"}
+    )
+    assert "| word |" not in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
 def test_dialects_are_all_told() -> None:
     """Each with its default layouts, in the table of the page on backends."""
     table = dict(

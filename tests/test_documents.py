@@ -13,10 +13,11 @@ from unittest import mock
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AfterValidator, Field, model_validator
 
+from strategies import examples
 from tconv.documents import tree as yaml_tree
 from tconv.documents.document import Document, error_at, load, read
 from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values, known_as
@@ -393,6 +394,7 @@ def test_an_alias_bomb_is_refused_at_once(written: Callable[[str], Path]) -> Non
     assert line == 6
 
 
+@pytest.mark.thorough
 def test_many_values_are_refused(written: Callable[[str], Path]) -> None:
     """200,000 values are read, one more is not; aliased values are counted, keys are not."""
 
@@ -468,7 +470,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("reader", LOADERS, ids=["libyaml", "python"])
 @given(value=VALUES, indent=st.sampled_from([None, 0, 2]))
-@settings(deadline=None)
+@examples(100)
 def test_json_is_read_as_json_says(
     scratch: Path, reader: type[yaml.SafeLoader], value: object, indent: int | None
 ) -> None:
@@ -490,7 +492,7 @@ SNIPPETS = st.lists(
 
 @pytest.mark.parametrize("reader", LOADERS, ids=["libyaml", "python"])
 @given(content=st.text().map(str.encode) | SNIPPETS.map(str.encode) | st.binary())
-@settings(deadline=None, max_examples=500)
+@examples(500)
 def test_any_content_is_read_or_refused(scratch: Path, reader: type[yaml.SafeLoader], content: bytes) -> None:
     """Whatever a file holds, it is a document or a FileError in one line, at a place within the file."""
     scratch.write_bytes(content)
@@ -530,7 +532,7 @@ def marked_texts(draw: st.DrawFn) -> tuple[str, dict[tuple[str | int, ...], str]
 
 
 @given(drawn=marked_texts())
-@settings(deadline=None)
+@examples(100)
 def test_marks_point_at_the_text(scratch: Path, drawn: tuple[str, dict[tuple[str | int, ...], str]]) -> None:
     """The text at the mark of a scalar is the scalar, and at the mark of its key the key."""
     text, scalars = drawn
@@ -749,7 +751,7 @@ def test_errors_of_a_file_are_at_their_lines(
 
 
 @given(value=VALUES)
-@settings(deadline=None)
+@examples(100)
 def test_any_value_is_loaded_or_refused(scratch: Path, value: object) -> None:
     """Whatever a document holds, `load` gives the model or a FileError in one line."""
     sweep = {"strides": value, "axes": value, "auto_pad": value, "raws": value, "word": value}

@@ -492,9 +492,9 @@ def started(
 @pytest.mark.parametrize(
     ("send", "number", "code", "word"),
     [
-        (os.kill, signal.SIGINT, 130, "interrupted"),
+        pytest.param(os.kill, signal.SIGINT, 130, "interrupted", marks=pytest.mark.thorough),
         (os.killpg, signal.SIGINT, 130, "interrupted"),
-        (os.kill, signal.SIGTERM, 143, "terminated"),
+        pytest.param(os.kill, signal.SIGTERM, 143, "terminated", marks=pytest.mark.thorough),
     ],
     ids=["SIGINT", "SIGINT-of-the-terminal", "SIGTERM"],
 )
@@ -519,6 +519,7 @@ def test_a_signal_ends_a_run_that_can_be_resumed(
     assert calls(log).total() == 120 - len(kept)
 
 
+@pytest.mark.thorough
 def test_ctrl_c_reaches_no_worker_that_is_just_starting(tmp_path: Path, mark: str) -> None:
     """The terminal's signal is for the parent: a worker that does not yet lead a group of its own stays silent."""
     deadly = MANY.replace("strides: [1, 2, 3, 4]", f"strides: [{TROUBLE}], groups: [1, 2]")

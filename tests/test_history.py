@@ -652,6 +652,7 @@ def wheel(folder: Path, release: str) -> None:
         file.writestr(f"{info}/RECORD", "")
 
 
+@pytest.mark.thorough
 def test_pip_and_venv_bring_a_release_from_a_folder(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

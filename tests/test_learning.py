@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from strategies import examples
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import Diagnosis
@@ -101,7 +102,7 @@ def failed(records: Sequence[Record]) -> frozenset[str]:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_values_say_where_they_lie(data: st.DataObject) -> None:
     """Whatever shift and size an output has, the search finds that shift."""
     rank = data.draw(st.integers(1, 2))
@@ -128,7 +129,7 @@ def test_values_say_where_they_lie(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_formula_that_made_numbers_is_found(data: st.DataObject) -> None:
     """Or one that is as short, and that gives the same numbers."""
     names = ("1", "a", "b", "c", "d", "e")
@@ -208,6 +209,7 @@ LEARNT = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", LEARNT)
 @pytest.mark.usefixtures("_no_catalogue")
 def test_a_rule_is_learnt_without_the_catalogue(name: str, valid: list[Case], corpus: Corpus) -> None:
@@ -221,6 +223,7 @@ def test_a_rule_is_learnt_without_the_catalogue(name: str, valid: list[Case], co
     assert any(LEARNT[name] in str(lesson) for lesson in learnt), [*map(str, learnt)]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_no_catalogue")
 def test_the_padding_of_a_forward_convolution_is_learnt(valid: list[Case], corpus: Corpus) -> None:
     """A runtime may take the output for the data of a convolution, and give it that operation's SAME padding."""

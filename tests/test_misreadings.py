@@ -158,6 +158,7 @@ def test_a_misreading_is_the_reference_of_something_else(smoke_cases: tuple[Case
     assert computed == {one.name for one in misreadings_of(ONNX)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["onnx/ConvTranspose-22", "openvino/GroupConvolutionBackpropData-1"])
 def test_the_smoke_tier_notices_every_misreading(name: str, smoke_cases: tuple[Case, ...]) -> None:
     """No survivor; and what is noticed is noticed by few."""
@@ -189,6 +190,7 @@ def test_what_was_seen_together_is_looked_for_together() -> None:
     assert all(one in CATALOGUE and other in CATALOGUE and one != other for one, other in pairs())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("misreading", misreadings_of(ONNX), ids=lambda each: each.name)
 def test_company_notices_what_alone_notices(corpus: Corpus, misreading: Misreading) -> None:
     """Each misreading as a backend is noticed by the very same cases, whether these are asked alone or in company."""

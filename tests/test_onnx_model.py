@@ -105,6 +105,7 @@ def test_joined_parts_are_what_protobuf_serializes(gate: list[Case]) -> None:
 # The gate tier.
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dialect_name", ONNX)
 def test_the_checker_accepts_every_model_of_the_gate_tier(gate: list[Case], dialect_name: str) -> None:
     """Every model that breaks nothing passes the checker, with shape inference where ONNX's is right.

@@ -147,7 +147,9 @@ def test_importing_imports_nothing_that_takes_time(module: str, absent: set[str]
     assert not absent & {name.partition(".")[0] for name in loaded}
 
 
-@pytest.mark.skipif(not os.environ.get("TOX_ENV_NAME", "").startswith("tests"), reason="only tox installs the wheel")
+@pytest.mark.skipif(
+    not os.environ.get("TOX_ENV_NAME", "").startswith(("tests", "thorough")), reason="only tox installs the wheel"
+)
 def test_tests_see_the_installed_wheel() -> None:
     """Code and data come from site-packages, not from the checkout."""
     for path in (Path(tconv.__file__), data_folder("cases"), data_folder("waivers")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,7 @@ cases:
 KNOWN = waiver(name="zeros", cases="various/is-known", example="various/is-known", verdict={"kind": "wrong-shape"})
 DECLARED = {"cases": "various/is-declared", "because": "stride 3 is for next year"}
 ROOT = Path(__file__).parent.parent
+WORKERS = [pytest.param((), id="alone"), pytest.param(("-n", "2"), id="xdist", marks=pytest.mark.thorough)]
 
 
 @pytest.fixture
@@ -119,7 +121,7 @@ cases:
     alone.stdout.fnmatch_lines(["*not one case passed*"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_each_status_has_its_outcome(workers: tuple[str, ...], project: Callable[..., pytest.Pytester]) -> None:
     """A waived case is expected to fail, what cannot be asked is skipped, a deviation fails; no case takes another."""
     made = project("Various", VARIOUS, "various", {"waivers": [KNOWN], "unsupported": [DECLARED]})
@@ -212,7 +214,7 @@ def test_runxfail_shows_a_waived_failure_as_what_it_is(project: Callable[..., py
     result.stdout.fnmatch_lines(["wrong-shape: must be *"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_a_stale_waiver_is_red(workers: tuple[str, ...], project: Callable[..., pytest.Pytester]) -> None:
     """No case fails, and yet the run does: in the summary, by the exit status, and in the JUnit file."""
     stale = waiver(name="gone", cases="small/padded", example="small/padded")
@@ -337,6 +339,16 @@ def test_cases_elsewhere_hang_below_the_ini_file(project: Callable[..., pytest.P
     made.runpytest("gate/pytest.ini::small.yaml::plain").assert_outcomes(passed=1)
 
 
+def test_the_ini_file_of_the_docs_collects_and_passes(pytester: pytest.Pytester) -> None:
+    """The block of docs/pytest.md is an ini file as it stands, for a folder `cases` beside it."""
+    page = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```ini\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    pytester.makeini(block)
+    pytester.mkdir("cases").joinpath("small.yaml").write_text(CASES, encoding="utf-8")
+    pytester.runpytest("-k", "plain or padded").assert_outcomes(passed=2)
+
+
+@pytest.mark.thorough
 def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus(gate_cases: tuple[Case, ...]) -> None:
     """`pytest conformance/` from the repository's root: every case of the gate tier, and with -k and -n some."""
 

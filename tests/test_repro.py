@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from small_corpus import BARE_HEAD, TIMEOUT, environment, tconv, written
+from small_corpus import BARE_HEAD, TIMEOUT, environment, written
 from tconv.backends import create, names
 from tconv.backends import outcome as out
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from small_corpus import Command
     from tconv.backends import Backend
     from tconv.cases.case import Case
 
@@ -129,15 +130,14 @@ def test_what_to_replace_for_a_runtime_of_one_s_own_is_said(dialect: str, tmp_pa
         )
 
 
-def test_a_runtime_that_cannot_be_given_the_call_has_no_script(tmp_path: Path) -> None:
+def test_a_runtime_that_cannot_be_given_the_call_has_no_script(command: Command, tmp_path: Path) -> None:
     """Torch takes a geometry, and sizes that are symbols have none: exit 2, and nothing is written."""
     text = CASES + f"  - {{name: symbols, with: {{{PLAIN}, shapes: symbolic}}}}\n"
     written(tmp_path, text)
-    done = tconv(tmp_path, "export", "small/symbols", "out", "--backend", "torch", "--cases", "small.yaml")
+    done = command("export", "small/symbols", "out", "--backend", "torch", "--cases", "small.yaml")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "a case must be one that torch can be given" in done.stderr
-    done = tconv(
-        tmp_path,
+    done = command(
         "export",
         "small/plain",
         "out",
@@ -153,15 +153,17 @@ def test_a_runtime_that_cannot_be_given_the_call_has_no_script(tmp_path: Path) -
     assert not (tmp_path / "out").exists()
 
 
-def test_a_report_cites_what_the_case_writes_and_not_what_the_one_did_that_it_came_from(tmp_path: Path) -> None:
+def test_a_report_cites_what_the_case_writes_and_not_what_the_one_did_that_it_came_from(
+    command: Command, tmp_path: Path
+) -> None:
     """A case that was made smaller no longer has the padding mode that its file cites; its strides are cited."""
     head = BARE_HEAD.replace(
         "clause: doc", 'clause: "attribute auto_pad, output_shape[i] = input_shape[i] * strides[i]"'
     )
     text = f"{head}cases:\n  - {{name: small, with: {{spatial: [3], kernel: [2], strides: 2, bias: true}}}}\n"
     written(tmp_path, text)
-    report = tconv(
-        tmp_path, "export", "small/small", "--issue", "--backend", "wrong_backends:BiasDoubled", "--cases", "small.yaml"
+    report = command(
+        "export", "small/small", "--issue", "--backend", "wrong_backends:BiasDoubled", "--cases", "small.yaml"
     ).stdout
     clauses = report.partition("## Clause")[2].partition("## ")[0]
     assert "auto_pad" not in clauses

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from small_corpus import CASES, NAMES, VALID, assessed, records, tconv, written
+from small_corpus import CASES, NAMES, VALID, assessed, records, written
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
 from tconv.gate.assessment import assess
@@ -144,10 +144,12 @@ def test_a_backend_that_cannot_be_had_is_one_line_and_exit_3(
         ("UnsupportedEverywhere", 1, "red: not one case passed, so nothing was shown"),
     ],
 )
-def test_the_command_ends_as_the_gate_says(backend: str, code: int, last: str, tmp_path: Path) -> None:
+def test_the_command_ends_as_the_gate_says(
+    backend: str, code: int, last: str, command: Command, tmp_path: Path
+) -> None:
     """`tconv run` exits with 0 or 1, says why, and leaves a whole record file, whatever the backend does."""
     cases = str(written(tmp_path))
-    done = tconv(tmp_path, "run", "--cases", cases, "--backend", f"wrong_backends:{backend}", "-j", "2")
+    done = command("run", "--cases", cases, "--backend", f"wrong_backends:{backend}", "-j", "2")
     assert done.returncode == code
     assert last in done.stdout.splitlines()
     assert "Traceback" not in done.stderr

@@ -151,7 +151,7 @@ class Exec:
             case {"unsupported": str(reason)}:
                 return Unsupported(reason)
             case _:
-                raise _Unusable(f"must answer ok, refused or unsupported (got {json.dumps(reply)[:200]})")
+                raise _Unusable(f"must answer ok, refused, unsupported or broke (got {json.dumps(reply)[:200]})")
 
     def _next_id(self) -> str:
         """Return an id that no earlier request had, so that a late reply is not mistaken for the awaited one."""

@@ -11,6 +11,11 @@ from tconv.export import asking_with_arrays as of_arrays
 if TYPE_CHECKING:
     from tconv.expectation.problem import Problem
 
+INSTALLED_BY = (
+    "on no index of packages: 'pip install .' in a clone of its repository, or 'pip install FILE' with the wheel that "
+    "'pip wheel --no-deps .' makes there"
+)
+"""How tconv itself is installed, for the readers of a script or a report."""
 DEFAULT = "onnxruntime"
 
 

@@ -16,7 +16,7 @@ from tconv.diagnosis import UNDIAGNOSED
 from tconv.diagnosis.misreadings import names_of
 from tconv.errors import UsageError, one_line, printable
 from tconv.expectation.owed import Refuse
-from tconv.export.asking import asking
+from tconv.export.asking import INSTALLED_BY, asking
 from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet
 from tconv.reports.markdown import escaped
@@ -97,7 +97,7 @@ def _versions(header: BackendHeader) -> Iterator[str]:
     accumulates = {f"accumulates {k} in": v for k, v in header.accumulates.items()}
     for name, value in (header.environment | header.machine | accumulates).items():
         yield f"  - {escaped(name)}: {_code(value)}"
-    yield f"- found by tconv {__version__} (pip install tconv-conformance), onnx {metadata.version('onnx')}"
+    yield f"- found by tconv {__version__} ({INSTALLED_BY}), onnx {metadata.version('onnx')}"
     yield f"- Python {platform.python_version()}, numpy {np.__version__}"
     yield f"- {platform.platform()}"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.owed import Refuse
-from tconv.export.asking import DEFAULT, asking
+from tconv.export.asking import DEFAULT, INSTALLED_BY, asking
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def _head(ask: Asking) -> str:
     """Return what the script says of itself, and its imports."""
     modules = [module for module in ask.modules if module != "onnx"]
     *needed, last = dict.fromkeys(["numpy", "onnx", *map(_package, modules)])
+    if any(module.startswith("tconv") for module in modules):
+        last += f" ({INSTALLED_BY})"
     imports = ["import ml_dtypes"] if any("ml_dtypes." in line for line in ask.lines) else []
     imports += ["import numpy as np", *(f"import {module}" for module in ["onnx", *modules])]
     lines = [*imports, "from onnx import numpy_helper", "", ""]
