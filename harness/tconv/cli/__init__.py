@@ -26,6 +26,7 @@ COMMANDS = {
     "coverage": "Print which values and combinations of values a tier covers.",
     "backends": "Print the installed backends and their dialects.",
     "resolve": "Print what each dialect makes of sizes and attributes.",
+    "port": "Print what to write in another dialect so that the output stays.",
     "report": "Make the HTML page of records, and print their totals.",
     "gate": "Hold records against the waivers.",
     "atlas": "Write which answer each backend gives where the texts differ.",
