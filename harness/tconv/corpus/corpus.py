@@ -12,6 +12,7 @@ import numpy as np
 
 from tconv.cases.patterns import facts_of, parse
 from tconv.corpus import tiers
+from tconv.corpus.facts import NAMES
 from tconv.corpus.file_reading import case_files, read_file
 from tconv.datafiles import data_folder
 from tconv.errors import UsageError, made, nearest
@@ -101,6 +102,26 @@ class Corpus:
         sweep = self.sweeps.get(case_id.partition("[")[0])
         return sweep.cell(case_id) if sweep is not None and sweep.exhaustive else None
 
+    def place(self, case_id: str, *inside: str | int) -> tuple[Path, int, int] | None:
+        """Return the file, line and column of a case or a sweep by its id, or of what is inside it there.
+
+        Args:
+            case_id: its id, with labels or without.
+            inside: the keys and indices that lead on from its own place.
+        """
+        path = case_id.partition("[")[0]
+        for file in self.files:
+            sweeps = [("sweeps", number) for number, sweep in enumerate(file.sweeps) if sweep.id == path]
+            singles = [("cases", number) for number, case in enumerate(file.singles) if case.id == path]
+            for part in (*sweeps, *singles):
+                return file.document.path, *file.document.mark((*part, *inside))
+        return None
+
+    @property
+    def fact_names(self) -> set[str]:
+        """The names of the facts that a case may have: settings, what follows from several of them, and axes."""
+        return {*NAMES, *(axis.name for sweep in self.sweeps.values() for axis in sweep.axes)}
+
     def _singles(self, tier: Tier, patterns: Sequence[str]) -> Iterator[Case]:
         parsed = [parse(text) for text in patterns]
         for case in self.singles.values():
@@ -148,6 +169,9 @@ class Corpus:
         path = pattern.partition("[")[0]
         paths = {case.partition("[")[0] for case in (*self.singles, *self.sweeps)}
         hint = "" if path in paths or set(path) & set("*?") else nearest(path, paths)
+        unknown = next((key for key in parse(pattern).conditions if key not in self.fact_names), None)
+        if unknown is not None:
+            hint = f"; {unknown!r} is no fact of any case{nearest(unknown, self.fact_names)}"
         return UsageError(f"a pattern must match a case (got {pattern!r}, which matches none); see 'tconv list'{hint}")
 
     def facts(self, case_id: str) -> Mapping[str, str] | None:

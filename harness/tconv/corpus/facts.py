@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import label
+from tconv.corpus.case_file import Settings
 from tconv.dialects.geometry import reach
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad
 
@@ -89,3 +90,5 @@ def per_axis(value: int | Sequence[int], rank: int) -> Ints:
 
 DERIVED = frozenset({*_derived(Attributes(), (), ()), "empty", "bias_source"})
 """The facts that depend on other settings than that of their own name."""
+NAMES = frozenset({*Settings.model_fields, *DERIVED}) - frozenset(OPERAND_ROLES)
+"""The facts that every case may have; the axes of its sweep are facts too."""
