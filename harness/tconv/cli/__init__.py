@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 COMMANDS = {
     "run": "Run cases on a backend, judge every answer, report.",
     "list": "Print the ids of cases.",
+    "new": "Write a first case file, with comments.",
+    "schema": "Print the JSON Schema of a kind of file.",
     "show": "Print a case in each dialect, and what is owed.",
     "check": "Lint case files.",
     "coverage": "Print which values and combinations of values a tier covers.",

@@ -140,3 +140,15 @@ def for_each_axis(name: str, value: list[int], rank: int) -> list[int]:
     if len(value) != rank:
         raise UsageError(f"--{name} must have {rank} sizes, as --spatial (got {len(value)})")
     return value
+
+
+def words(command: _Command) -> _Command:
+    """Add an option for each kind of words; the parameter `what` has which of them was given."""
+    for what, text in (
+        ("misreadings", "what diagnosis may name, and what each does."),
+        ("readings", "disputed readings of each dialect, and what they say."),
+        ("facts", "what patterns and waivers may ask of a case."),
+        ("constraints", "what breaks may name, and which dialects state it."),
+    ):
+        command = click.option(f"--{what}", "what", flag_value=what, default=None, help=f"Instead: {text}")(command)
+    return command
