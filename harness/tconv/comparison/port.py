@@ -19,7 +19,7 @@ from tconv.expectation.owed import Values, expectation, violations
 from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -107,7 +107,9 @@ def ported(case: Case, source: Dialect, target: Dialect, reading: str | None = N
         raise Invalid(owed.violation)
     geometry = _followed(owed, reading, source)
     asked, target, besides = _adapted(case, source, target)
-    written = _written(asked, geometry, target)
+    # Runtimes part most where a size is asked for: there the pads are written, unless both texts have the same rules.
+    sized = asked.attributes.output_shape is not None and source.rules != target.rules
+    written = _written(asked, geometry, target, pads_first=sized)
     return Port(
         case,
         source,
@@ -191,16 +193,17 @@ def _rearranged(layout: DataFormat | FilterFormat, there: DataFormat | FilterFor
     return "transpose"
 
 
-def _written(case: Case, geometry: Geometry, target: Dialect) -> Written | None:
+def _written(case: Case, geometry: Geometry, target: Dialect, *, pads_first: bool) -> Written | None:
     """Return the first way to write a geometry that the target's text does not dispute, or else the first."""
-    ways = list(_ways(case, geometry, target))
+    plain = (case, rewritten(case, geometry, target))
+    ways = list(_ways(case, plain[::-1] if pads_first else plain, geometry, target))
     return next((way for way in ways if not way.disputed), ways[0] if ways else None)
 
 
-def _ways(case: Case, geometry: Geometry, target: Dialect) -> Iterator[Written]:
-    """Yield what can be written: the same attributes, explicit pads, or explicit pads of a smaller output."""
+def _ways(case: Case, plain: Sequence[Case | None], geometry: Geometry, target: Dialect) -> Iterator[Written]:
+    """Yield what can be written: the plain ways that give the geometry, then explicit pads of a smaller output."""
     nothing = (0,) * len(geometry.output)
-    for written in (case, rewritten(case, geometry, target)):
+    for written in plain:
         owed = None if written is None else expectation(written, target)
         if written is not None and isinstance(owed, Values) and owed.primary.geometry == geometry:
             yield Written(written, owed, nothing, nothing)
