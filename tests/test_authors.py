@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,3 +94,59 @@ def test_the_words_are_listed(command: Command, corpus: Corpus) -> None:
 def test_every_fact_that_follows_from_settings_has_a_meaning() -> None:
     """A fact that is added is told in words."""
     assert set(MEANINGS) == DERIVED
+
+
+BROKEN = """\
+format: 1
+about: Mistakes of every kind.
+cites: [{dialect: onnx/ConvTranspose-22, clause: doc}]
+sweeps:
+  - name: s
+    axes: {stride: [1, 2], auto_pad: [SAME_UPPER], groups: [1, 1]}
+  - {name: s, axes: {dtype: [float16]}, skip: [{when: {dtpye: f32}, because: so}]}
+cases:
+  - {name: a, with: {strides: [2, 2]}}
+  - {name: b, with: {data_format: NHWC}}
+  - {name: c, with: {x: {values: [1, 2]}}}
+"""
+
+
+def test_all_errors_of_a_file_are_told_together(command: Command, tmp_path: Path) -> None:
+    """Of the model and of what it means, in the order of the lines, each with the nearest right word."""
+    (tmp_path / "broken.yaml").write_text(BROKEN, encoding="utf-8")
+    done = command("check", "broken.yaml")
+    told = [line.removeprefix("broken.yaml:") for line in done.stderr.splitlines()]
+    assert (done.returncode, len(told)) == (2, 7)
+    assert [line.split(": ", 1)[0] for line in told] == ["6:12", "6:39", "6:64", "7:30", "9:5", "10:35", "11:5"]
+    for line, words_ in zip(
+        told,
+        (
+            "did you mean 'strides'?",
+            "did you mean 'same_upper'?",
+            "the values of an axis must differ (got '1' again)",
+            "did you mean 'f16'?",
+            "one for each spatial axis (got [2, 2]), or say breaks: strides-length; spatial is not given, so it is [4]",
+            "did you mean 'NXC'?",
+            "x must have 4 values for shape [1, 1, 4] (got 2)",
+        ),
+        strict=True,
+    ):
+        assert words_ in line
+
+
+def test_errors_of_several_files_are_told_together(command: Command, tmp_path: Path) -> None:
+    """One command names them all."""
+    for name in ("one.yaml", "two.yaml"):
+        (tmp_path / name).write_text("format: 2\nabout: a\ncites: []\n", encoding="utf-8")
+    lines = command("check", ".").stderr.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == [
+        f"{name}:{place}" for name in ("one.yaml", "two.yaml") for place in ("1:9", "3:8")
+    ]
+
+
+def test_the_strategies_name_their_extra(tmp_path: Path) -> None:
+    """Where hypothesis is not installed, the error says what to install."""
+    (tmp_path / "hypothesis.py").write_text("raise ModuleNotFoundError('No module named hypothesis')")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import tconv.investigation.strategies"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "install tconv with the extra hypothesis: pip install '.[hypothesis]'" in done.stderr
