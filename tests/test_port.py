@@ -196,6 +196,37 @@ def test_sizes_that_are_not_known(tmp_path: Path) -> None:
         calls_of(path, {"heigth": 5})
 
 
+@pytest.mark.parametrize(
+    ("nodes", "unknown"),
+    [
+        ([helper.make_node("ConvTranspose", ["x"], ["y"])], "must have the inputs X and W"),
+        ([node("x", "nowhere", "y")], "the model does not say the shape of 'nowhere'; declare it"),
+        ([node("flat", "w", "y")], "'flat' must have a spatial axis (got 2 dimensions)"),
+        ([node("hidden", "w", "y")], "X must have sizes that are known (got [1, 1, ?]); declare sizes in the model"),
+        ([node("x", "w", "y", strides=[1.5])], "strides must be integers (got another type)"),
+        ([node("whole", "w", "y")], "X must be of a floating point type (got int64)"),
+    ],
+    ids=["inputs", "shape", "axis", "negative", "fraction", "integers"],
+)
+def test_what_a_model_does_not_say(tmp_path: Path, nodes: list[onnx.NodeProto], unknown: str) -> None:
+    """A node of which too little is known, or that is none, is told by what is missing."""
+    inputs = [
+        helper.make_tensor_value_info(name, kind, shape)
+        for name, kind, shape in (
+            ("x", TensorProto.FLOAT, [1, 1, 4]),
+            ("flat", TensorProto.FLOAT, [1, 4]),
+            ("hidden", TensorProto.FLOAT, [1, 1, -1]),
+            ("whole", TensorProto.INT64, [1, 1, 4]),
+            ("w", TensorProto.FLOAT, [1, 1, 3]),
+        )
+    ]
+    graph = helper.make_graph(nodes, "g", inputs, [])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), tmp_path / "a.onnx")
+    (call,) = calls_of(tmp_path / "a.onnx", {})
+    assert call.case is None
+    assert unknown in call.unknown
+
+
 def test_what_is_no_model(tmp_path: Path) -> None:
     """A file that is not there, is no model, or has no ConvTranspose is an error of the file."""
     with pytest.raises(FileError, match=r"got: No such file or directory"):

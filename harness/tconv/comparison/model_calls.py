@@ -131,7 +131,9 @@ def _tensors(graph: onnx.GraphProto) -> dict[str, _Tensor]:
     tensors: dict[str, _Tensor] = {}
     for value in (*graph.value_info, *graph.output, *graph.input):
         tensor = value.type.tensor_type
-        sizes = tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in tensor.shape.dim)
+        # A negative size stands for one that is not known in some models.
+        known = [(dim.HasField("dim_value") and dim.dim_value >= 0, dim) for dim in tensor.shape.dim]
+        sizes = tuple(dim.dim_value if is_known else dim.dim_param for is_known, dim in known)
         tensors[value.name] = tensor.elem_type, sizes if tensor.HasField("shape") else None
     constants = [
         (node.output[0], attribute.t)
@@ -146,6 +148,8 @@ def _tensors(graph: onnx.GraphProto) -> dict[str, _Tensor]:
 
 
 def _case(name: str, node: onnx.NodeProto, tensors: Mapping[str, _Tensor], dialect: Dialect) -> Case:
+    if len(node.input) < 2:  # noqa: PLR2004 - X and W
+        raise _Unknown("a ConvTranspose must have the inputs X and W (got fewer)")
     x, w = (_tensor(node.input[number], tensors) for number in (0, 1))
     kernel = _known("W", w[1], range(len(w[1])))
     data = _known("X", x[1], range(_FIRST_AXIS, len(x[1])))
@@ -166,6 +170,8 @@ def _tensor(name: str, tensors: Mapping[str, _Tensor]) -> tuple[int, Dimensions]
     dtype, sizes = tensors.get(name, (0, None))
     if not sizes:
         raise _Unknown(f"the model does not say the shape of {name!r}; declare it")
+    if len(sizes) <= _FIRST_AXIS:
+        raise _Unknown(f"{name!r} must have a spatial axis (got {len(sizes)} dimensions)")
     return dtype, sizes
 
 
@@ -201,5 +207,7 @@ def _attributes(node: onnx.NodeProto, dialect: Dialect) -> Attributes:
                 mode = modes.get(value.decode(errors="replace"), value.decode(errors="replace"))
                 given |= {} if mode == "explicit" else {"auto_pad": mode}
             case word if word in names:
+                if attribute.type not in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS):
+                    raise _Unknown(f"{word} must be integers (got another type)")
                 given[names[word]] = tuple(value) if isinstance(value, list) else value
     return Attributes(**given)

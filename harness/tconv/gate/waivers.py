@@ -17,7 +17,7 @@ from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Mappings, Part, Texts
-from tconv.errors import nearest
+from tconv.errors import nearest, together
 from tconv.gate.scope import Options, Scope
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 
@@ -211,12 +211,14 @@ def load(path: Path) -> WaiverFile:
     """
     file, document = yaml_file.load(path, WaiverFile)
     names: set[str] = set()
+    errors = []
     for index, waiver in enumerate(file.waivers):
         if waiver.name in names:
-            raise yaml_file.error_at(
-                document, ("waivers", index, "name"), f"a waiver's name must be unique (got {waiver.name!r} again)"
-            )
+            message = f"a waiver's name must be unique (got {waiver.name!r} again)"
+            errors.append(yaml_file.error_at(document, ("waivers", index, "name"), message))
         names.add(waiver.name)
+    if errors:
+        raise together(errors)
     return file
 
 
