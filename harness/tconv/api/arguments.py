@@ -28,7 +28,6 @@ DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 LISTS = (*NEUTRAL, "output_shape")
 """The attributes with an entry for each spatial axis."""
 _Format = TypeVar("_Format", DataFormat, FilterFormat)
-PerAxis = "int | Sequence[int] | None"
 _LARGEST_INTEGER = 2**63
 
 
@@ -121,6 +120,7 @@ def _numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may giv
         raise UsageError(f"{name} must be an array of real numbers (got {array.dtype}){advice}")
     with np.errstate(over="ignore", invalid="ignore"):
         held = array.astype(np.float64)
+        # Integers of 2^63 and above do not come back from float64 as they were, or do so by accident.
         same = np.array_equal(held.astype(array.dtype), array, equal_nan=array.dtype.kind == "f")
     if not same or (array.dtype.kind in "iu" and (np.abs(held) >= _LARGEST_INTEGER).any()):
         raise UsageError(f"{name} must have numbers that float64 holds (got {array.dtype} with more digits); round it")

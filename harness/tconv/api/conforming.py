@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from tconv.api.arguments import DEFAULT_DIALECT, Arrays, Written, arrays_of, attributes_of, dialect_of, geometry_of
+from tconv.api.arguments import DEFAULT_DIALECT, Written, dialect_of, geometry_of
+from tconv.api.own_problem import ProblemOfArrays, problem_of
 from tconv.backends.outcome import Produced
-from tconv.cases.case import Case, Operand
 from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import diagnose
@@ -18,8 +17,6 @@ from tconv.diagnosis.misreadings import misreadings_of
 from tconv.errors import Invalid, UsageError, nearest
 from tconv.expectation.bound import bound, derivation
 from tconv.expectation.owed import Candidate, Values
-from tconv.expectation.problem import Problem
-from tconv.expectation.truth import Truth
 from tconv.reports.phrases import headline, written
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import against_values
@@ -30,9 +27,9 @@ if TYPE_CHECKING:
 
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
+    from tconv.expectation.problem import Problem
+    from tconv.expectation.truth import Truth
     from tconv.vocabulary import Array, Float64s
-
-_TYPES = {numpy_type: dtype for dtype, numpy_type in NUMPY_TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,26 +47,6 @@ class Tolerance:
     expected: Float64s
     allowed: Float64s
     derivation: str
-
-
-@dataclass(frozen=True, eq=False)
-class _ProblemOfArrays(Problem):
-    """A problem whose operands are the caller's arrays, and not made from recipes."""
-
-    arrays_given: Arrays
-
-    @property
-    def operands(self) -> Mapping[str, Array]:
-        given = self.arrays_given
-        return {"x": given.x, "w": given.w} | ({} if given.b is None else {"b": given.b})
-
-    @cached_property
-    def _truth(self) -> Truth:
-        return Truth(self.operands, self.case.x.dtype)
-
-    @property
-    def truth(self) -> Truth:
-        return self._truth
 
 
 def assert_conforms(
@@ -122,7 +99,7 @@ def assert_conforms(
           tolerance  exact: integers with so few bits that every order of summation gives the same sum
           explained  as if filter-flipped: ...
     """
-    problem = _problem(x, w, bias, dialect_of(dialect), attributes)
+    problem = problem_of(x, w, bias, dialect_of(dialect), attributes)
     values = _values(problem, reading)
     sums = _accumulates(problem.case.x.dtype, accumulates)
     layout = problem.arrays_given.data_format
@@ -170,7 +147,7 @@ def tolerance(
         >>> bool((allowed.allowed < 1e-7).all())
         True
     """
-    problem = _problem(x, w, bias, dialect_of(dialect), attributes)
+    problem = problem_of(x, w, bias, dialect_of(dialect), attributes)
     geometry, truth = _values(problem, reading).primary.geometry, problem.truth
     sums, layout = _accumulates(truth.dtype, accumulates), problem.arrays_given.data_format
     expected = from_ncx(truth.values(geometry), layout)
@@ -183,35 +160,12 @@ def tolerance(
 _EXACT = "integers with so few bits that every order of summation gives the same sum"
 
 
-def _problem(x: Any, w: Any, bias: Any, dialect: Dialect, given: Mapping[str, Any]) -> _ProblemOfArrays:  # noqa: ANN401 - a caller may give anything
-    arrays = arrays_of(x, w, bias, dialect, given)
-    operands = [
-        None if array is None else Operand(tuple(array.shape), _dtype(name, array))
-        for name, array in (("x", arrays.x), ("w", arrays.w), ("bias", arrays.b))
-    ]
-    attributes = attributes_of({**given, "groups": arrays.groups}, dialect, max(arrays.x.ndim - 2, 0))
-    data, filters, b = operands
-    assert data is not None  # noqa: S101 - only the bias may be missing
-    assert filters is not None  # noqa: S101 - likewise
-    return _ProblemOfArrays(Case("call", attributes, data, filters, b), dialect, arrays)
-
-
-def _dtype(name: str, array: Array) -> DType:
-    if array.dtype not in _TYPES:
-        known = ", ".join(map(str, _TYPES))
-        raise UsageError(
-            f"{name} must be of the type that the runtime got, one of {known} (got {array.dtype}); "
-            f"convert it: {name}.astype(np.float32)"
-        )
-    return _TYPES[array.dtype]
-
-
 def _output(y: Any) -> Array:  # noqa: ANN401 - a caller may give anything
     try:
         array = np.asarray(y)
     except (TypeError, ValueError, RuntimeError) as error:
         raise UsageError(f"y must be an array of numbers (got {type(y).__name__}: {error})") from None
-    if array.dtype not in _TYPES and array.dtype.kind not in "iuf":
+    if array.dtype not in NUMPY_TYPES.values() and array.dtype.kind not in "iuf":
         raise UsageError(f"y must be an array of real numbers (got {array.dtype})")
     return array
 
@@ -236,7 +190,7 @@ def _accumulates(dtype: DType, accumulates: str | None) -> dict[str, str]:
 
 
 def _account(
-    problem: _ProblemOfArrays, values: Values, verdict: ver.Verdict, actual: Array, sums: Mapping[str, str]
+    problem: ProblemOfArrays, values: Values, verdict: ver.Verdict, actual: Array, sums: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the lines about an output that does not conform: what was asked, what is owed, and why it is wrong."""
     case, truth, layout = problem.case, problem.truth, problem.arrays_given.data_format
