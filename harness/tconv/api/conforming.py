@@ -14,6 +14,7 @@ from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import diagnose
 from tconv.diagnosis.misreadings import misreadings_of
+from tconv.dialects import DIALECTS
 from tconv.errors import Invalid, UsageError, nearest
 from tconv.expectation.bound import bound, derivation
 from tconv.expectation.owed import Candidate, Values
@@ -221,6 +222,13 @@ def _diagnosis(problem: Problem, actual: Array, sums: Mapping[str, str]) -> Iter
     says = {misreading.name: misreading.says for misreading in misreadings_of(problem.dialect)}
     found = diagnose(problem, actual, sums)
     for together in found.explained:
-        yield "explained", f"as if {together}: {' '.join(says[name] for name in together.names)}"
+        yield "explained", f"as if {together}: {'; '.join(_said(name, says[name]) for name in together.names)}"
     if not found.explained and found.described:
         yield "described", found.described
+
+
+def _said(name: str, says: str) -> str:
+    """Return what a misreading says; of an answer to a question, with the texts that give it."""
+    question, _, answer = name.partition("=")
+    texts = [str(dialect) for dialect in DIALECTS.values() if str(getattr(dialect.rules, question, "")) == answer]
+    return f"{says}, as in {', '.join(texts)}" if answer and texts else says
