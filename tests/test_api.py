@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tconv
 from strategies import BACKPROP, ONEDNN, ONNX, examples
-from tconv import Geometry, Invalid, conv_transpose, disputed, resolve
+from tconv import Geometry, Invalid, api, conv_transpose, disputed, errors, resolve
 from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
 
@@ -47,8 +47,11 @@ def invalid(**arguments: Any) -> Invalid:  # noqa: ANN401 - as above
 
 
 def test_the_public_names() -> None:
-    """The package gives five names and a version, and says AttributeError for any other."""
-    assert set(tconv.__all__) == {"Geometry", "Invalid", "__version__", "conv_transpose", "disputed", "resolve"}
+    """The package gives functions, what they return, every error and a version; AttributeError for any other name."""
+    functions = {"assert_conforms", "conv_transpose", "disputed", "resolve", "tolerance"}
+    errors_ = {name for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, Exception)}
+    assert set(tconv.__all__) == functions | errors_ | {"Geometry", "Tolerance", "Violation", "__version__"}
+    assert set(api.__all__) == set(tconv.__all__) - {"__version__"} | {"DEFAULT_DIALECT"}
     assert all(hasattr(tconv, name) for name in tconv.__all__)
     with pytest.raises(AttributeError, match="module 'tconv' has no attribute 'convtranspose'"):
         _ = tconv.convtranspose  # type: ignore[attr-defined]
@@ -135,11 +138,59 @@ def test_one_integer_is_meant_for_every_axis() -> None:
         assert np.array_equal(conv_transpose(x, w, strides=two, pads_begin=one), expected)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("strides", [2.5, (2.0, 2.0), "2", ("2", "2")])
+@pytest.mark.parametrize("strides", [2.5, (2.0, 2.0), "2", ("2", "2"), True, (1, True)])
 def test_what_is_no_integer_is_refused(strides: Any) -> None:  # noqa: ANN401 - on purpose
-    """A stride of 2.5 is not quietly a stride of 2."""
-    with pytest.raises(TypeError):
+    """A stride of 2.5 is not quietly a stride of 2, nor true one of 1; the message says what it got."""
+    with pytest.raises(UsageError, match=r"^strides must be integers \(got .*\); write it without a"):
         conv_transpose(np.ones((1, 1, 3, 4)), np.ones((1, 1, 2, 3)), strides=strides)
+    with pytest.raises(UsageError, match=r"^groups must be an integer \(got 1\.0\)"):
+        resolve(spatial=(3,), kernel=(3,), groups=1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"spatial": (-5,)}, "spatial must have sizes of at least 0 (got [-5]); write the sizes of the array"),
+        ({"kernel": (-1,)}, "kernel must have sizes of at least 0 (got [-1]); write the sizes of the array"),
+        ({"spatial": 5}, "spatial must be a list of sizes, one for each spatial axis (got 5)"),
+        ({"kernel": "3"}, "kernel must be a list of sizes, one for each spatial axis (got '3')"),
+        ({"spatial": (2.5,)}, "spatial must be integers (got 2.5); write it without a fraction or quotes"),
+    ],
+)
+def test_sizes_are_counts(sizes: dict[str, Any], message: str) -> None:
+    """A negative size is refused, and so is what is no list of integers."""
+    with pytest.raises(UsageError) as caught:
+        resolve(**({"spatial": (3,), "kernel": (3,)} | sizes))
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (
+            X + 1j,
+            "x must be an array of real numbers (got complex128); give its real part and its imaginary part apart",
+        ),
+        (X == 1, "x must be an array of real numbers (got bool)"),
+        (X.astype(str), "x must be an array of real numbers (got <U32)"),
+        (X.astype(object), "x must be an array of real numbers (got object)"),
+        ([[[1], [1, 2]]], "x must be an array of numbers (got list: "),
+        (np.ma.masked_less(X, 2), "x must have no mask (got a masked array); fill it: x.filled(0)"),
+        (np.array([[[2**53 + 1]]]), "x must have numbers that float64 holds (got int64 with more digits); round it"),
+        (np.array([[[2**64 - 1]]], np.uint64), "x must have numbers that float64 holds (got uint64 with more digits)"),
+    ],
+)
+def test_what_is_no_array_of_real_numbers_is_refused(x: Any, message: str) -> None:  # noqa: ANN401 - on purpose
+    """Nothing is dropped quietly: no imaginary part, no mask, no digit."""
+    with pytest.raises(UsageError) as caught:
+        conv_transpose(x, W)
+    assert str(caught.value).startswith(message)
+
+
+def test_integers_and_lists_are_numbers() -> None:
+    """Integers that float64 holds are taken as they are, and so are lists, NaN and infinities."""
+    assert conv_transpose([[[1, 2]]], [[[3]]]).tolist() == [[[3, 6]]]  # type: ignore[arg-type]
+    assert np.isnan(conv_transpose(np.array([[[np.nan]]], np.float16), W)).all()
 
 
 @pytest.mark.parametrize("shape", [(0, 2, 3), (2, 0, 3), (2, 2, 0)])

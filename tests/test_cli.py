@@ -188,6 +188,11 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
             "tconv: a pattern must match a case (got 'small/plian', which matches none)",
         ),
         (("run", "a[b"), "tconv: a pattern must be PATH or PATH[key=value,...] (got 'a[b')"),
+        (
+            ("run", "small[strides=1,strides=2]"),
+            "got 'strides' twice in 'small[strides=1,strides=2]'); write strides=A|B for any of several values",
+        ),
+        (("run", "small[stride=1]"), "'stride' is no fact of any case; did you mean 'strides'?"),
         (("run", "small[b]"), "tconv: a condition of a pattern must be key=value (got 'b' in 'small[b]')"),
         (("list", "nothing"), NO_MATCH),
         (("show", "nothing"), NO_MATCH),
@@ -247,7 +252,8 @@ def test_a_pattern_that_means_several_cases_shows_some(command: Command, tmp_pat
 def test_what_lint_finds_is_told_and_exit_2(command: Command, complaint: Callable[..., str], tmp_path: Path) -> None:
     """A line a finding; a clean file has none and exits with 0."""
     path = written(tmp_path, f"{HEAD}cases: [{{name: a}}, {{name: b}}]\n")
-    assert complaint("check", str(path)) == "small/b: must say something new (got the same as small/a); remove one"
+    message = "small/b: must say something new (got the same as small/a); remove one"
+    assert complaint("check", str(path)) == f"{path}:5:20: {message}"
     done = command("check", str(written(tmp_path)))
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -13,7 +13,8 @@ from small_corpus import BARE_HEAD, written
 from tconv.cases.operands import make_operands
 from tconv.cases.patterns import facts_of, parse
 from tconv.corpus import Corpus
-from tconv.corpus.corpus import TIERS, TIERS_TO_FULL, case_files
+from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
+from tconv.corpus.file_reading import case_files
 from tconv.datafiles import data_folder
 from tconv.errors import FileError, UsageError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +14,11 @@ from small_corpus import BARE_HEAD
 from tconv.cli.check_command import command as check_command
 from tconv.corpus import Corpus, tiers
 from tconv.corpus.lint import lint
+from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS, Absent
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.errors import FileError
+from tconv.errors import UsageError
+from tconv.gate import waiver_lint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +62,7 @@ def test_tiers_of_yesterday(tmp_path: Path) -> None:
     (finding,) = lint(Corpus.load(tmp_path))
     assert (finding.where, finding.message) == (
         "file/s",
-        "tiers.json must be of today (got another digest); run 'tconv check --write-tiers'",
+        f"tiers.json must be of today (got another digest); run 'tconv check {tmp_path} --write-tiers'",
     )
     written(tmp_path, SWEEP.replace("name: s", "name: t"))
     assert [(one.where, one.message.partition(" (")[0].partition(";")[0]) for one in lint(Corpus.load(tmp_path))] == [
@@ -156,7 +159,10 @@ def test_a_case_that_breaks_more_than_it_says(tmp_path: Path) -> None:
 )
 def test_a_case_that_breaks_what_it_says(tmp_path: Path, settings: str) -> None:
     """A dialect that sees it is enough, whether it states the constraint or leaves it open."""
-    assert findings(tmp_path, f"cases: [{{name: a, with: {settings}}}]") == []
+    path = written(tmp_path, f"cases: [{{name: a, with: {settings}}}]")
+    several = "cites: [{dialect: onednn/ConvTranspose-1, clause: doc}, {dialect: onnx/ConvTranspose-22, clause: doc}]"
+    path.write_text(re.sub("cites: .*", several, path.read_text(encoding="utf-8")), encoding="utf-8")
+    assert list(lint(Corpus.load(path))) == []
 
 
 @pytest.mark.parametrize("name", CONSTRAINTS)
@@ -291,7 +297,8 @@ def test_check_counts_and_ends_with_two_where_something_is_found(tmp_path: Path)
     assert check(str(written(tmp_path, SWEEP))) == (0, "2 cases, 1 sweeps, 0 findings", [])
     code, last, told = check(str(written(tmp_path, TWIN)))
     assert (code, last) == (2, "2 cases, 0 sweeps, 1 findings")
-    assert told == ["file/b: must say something new (got the same as file/a); remove one"]
+    place = tmp_path / "file.yaml:4:20"
+    assert told == [f"{place}: file/b: must say something new (got the same as file/a); remove one"]
 
 
 def test_check_prints_five_findings_of_a_sweep(tmp_path: Path) -> None:
@@ -324,6 +331,111 @@ def test_check_writes_tiers_and_then_looks(tmp_path: Path) -> None:
 
 def test_check_of_an_impossible_case_is_an_error_of_its_file(tmp_path: Path) -> None:
     """A sweep's row that makes no case is found by check, at the sweep's place."""
-    path = written(tmp_path, "sweeps:\n  - {name: s, axes: {strides: [1, 0]}}")
-    with pytest.raises(FileError, match=r"file\.yaml:5:5: strides must have entries of at least 1 \(got \[0\]\)"):
-        check(str(path))
+    path = written(tmp_path, "sweeps:\n  - {name: s, axes: {strides: [1, 0, [2, 2]]}}")
+    positive, many = "strides-positive", "strides must have 1 entries, one for each spatial axis"
+    code, last, told = check(str(path))
+    assert (code, last) == (2, "3 cases, 1 sweeps, 2 findings")
+    assert [line.partition(" in ")[0] for line in told] == [
+        f"{path}:5:5: strides must have entries of at least 1 (got [0]), or say breaks: {positive}",
+        f"{path}:5:5: {many} (got [2, 2]), or say breaks: strides-length",
+    ]
+    assert told[1].endswith("; spatial is not given, so it is [4]; skip it or correct it")
+
+
+def test_a_case_without_sizes_is_told_its_default(tmp_path: Path) -> None:
+    """A note, and no finding, says what spatial is where neither the file nor an axis gives it."""
+    sized = "sweeps: [{name: s, axes: {spatial: [[1], [2]]}}, {name: t, axes: {a: {b: {spatial: [3]}}}}]\n"
+    path = written(tmp_path, sized + "cases:\n  - {name: a}\n  - {name: b, with: {spatial: [5]}}\n")
+    result = CliRunner().invoke(check_command, [str(path)], standalone_mode=False, catch_exceptions=False)
+    assert result.stdout.splitlines() == [
+        f"{path}:6:5: note: spatial is not given, so it is [4] unless an axis gives it",
+        "5 cases, 2 sweeps, 0 findings",
+    ]
+
+
+def test_tiers_of_a_single_file_are_not_stored_beside_it(tmp_path: Path) -> None:
+    """Where the folder stores none, a file alone has none either: the command says what to do, and writes nothing."""
+    path = written(tmp_path, SWEEP)
+    with pytest.raises(UsageError, match=r"^--write-tiers must be for a folder of case files, or a file of one that"):
+        check(str(path), "--write-tiers")
+    assert not (tmp_path / tiers.FILE_NAME).exists()
+
+
+# Citations, and literals that a type does not hold.
+
+
+def test_a_case_that_the_cited_dialect_cannot_say(tmp_path: Path) -> None:
+    """The text that a case rests on must have words for it; of a sweep, for one of its cases."""
+    bias = "cases: [{name: a, with: {bias: true}}]"
+    path = written(tmp_path, bias)
+    path.write_text(path.read_text("utf-8").replace("onnx/ConvTranspose-22", "openvino/ConvolutionBackpropData-1"))
+    (finding,) = lint(Corpus.load(path))
+    assert str(finding).startswith(
+        f"{path}:4:25: file/a: must be sayable in a dialect that is cited (got openvino/ConvolutionBackpropData-1: "
+        "bias must not be there "
+    )
+    cited = path.read_text("utf-8").partition("cases:")[0]
+    path.write_text(cited + "sweeps: [{name: s, axes: {bias: [true, false]}}]")
+    assert list(lint(Corpus.load(path))) == []
+    path.write_text(cited + "sweeps: [{name: s, axes: {bias: [true], seed: [1, 2]}}]")
+    assert ["cited" in finding.message for finding in lint(Corpus.load(path))] == [True]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "stored"),
+    [("f16", "2049", "2048"), ("f16", "70000", "inf"), ("f16", "0.5", ""), ("bf16", "257", "256"), ("f64", "0.1", "")],
+)
+def test_a_literal_that_its_type_does_not_hold(tmp_path: Path, dtype: str, value: str, stored: str) -> None:
+    """An operand's literal is what the runtime gets, to the last bit; the message has what would be stored instead."""
+    text = f"cases: [{{name: a, with: {{dtype: {dtype}, spatial: [2], x: {{values: [1, {value}]}}}}}}]"
+    path = written(tmp_path, text)
+    found = [(finding.message, finding.place) for finding in lint(Corpus.load(path))]
+    message = f"value 1 must be a number that {dtype} holds (got {value}, stored as {stored})"
+    assert found == ([(message, (path, 4, text.index(value) + 1))] if stored else [])
+
+
+# Waiver files.
+
+WAIVERS = """\
+format: 1
+backend: acme
+unsupported:
+  - {where: {stride: 2}, because: so}
+waivers:
+  - name: one
+    dialects: [onnx/ConvTranspose-22]
+    cases: "file[strids=1]"
+    verdict: {kind: differed}
+    versions: ">=1"
+    clause: doc
+    because: so
+    example: file/s[strides=3]
+    date: 2026-11-20
+"""
+
+
+def test_check_of_a_waiver_file(tmp_path: Path) -> None:
+    """Facts that no case has, and examples that are no case or not covered, are told at their places."""
+    cases, path = str(written(tmp_path, SWEEP)), tmp_path / "waivers.yaml"
+    path.write_text(WAIVERS)
+    code, last, told = check(str(path), "--cases", cases)
+    assert (code, last) == (2, "1 waivers, 1 unsupported, 3 findings")
+    advice = "did you mean 'strides'?; see 'tconv list --facts'"
+    assert told == [
+        f"{path}:4:14: where must have facts of cases (got 'stride'); {advice}",
+        f"{path}:8:12: a pattern must have facts of cases (got 'strids'); {advice}",
+        f"{path}:13:14: example must be the id of a case (got 'file/s[strides=3]'); did you mean 'file/s'?",
+    ]
+    path.write_text(WAIVERS.replace("stride:", "strides:").replace("strids=1", "strides=2").replace("=3]", "=1]"))
+    message = "example must be a case that the waiver covers (got 'file/s[strides=1]'); correct cases, where or it"
+    assert check(str(path), "--cases", cases)[2] == [f"{path}:13:14: {message}"]
+    path.write_text(WAIVERS.replace("stride:", "strides:").replace("strids=1", "strides=2").replace("=3]", "=2]"))
+    assert check(str(path), "--cases", cases) == (0, "1 waivers, 1 unsupported, 0 findings", [])
+    with pytest.raises(UsageError, match="--cases must stand beside a waiver file"):
+        check(cases, "--cases", cases)
+
+
+@pytest.mark.parametrize("path", sorted(data_folder("waivers").glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_shipped_waivers_have_no_findings(path: Path, corpus: Corpus) -> None:
+    """Each names facts that there are, and an example that it covers."""
+    assert waiver_lint.lint(path, corpus)[1] == []

@@ -13,6 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from tconv import schemas
+from tconv.corpus.building import DEFAULTS
 from tconv.datafiles import data_folder
 from tconv.documents import document as yaml_file
 from tconv.records.record_file import BackendHeader, CallSummary, Record, RunHeader, header_line, record_line
@@ -159,6 +160,29 @@ def test_definitions_are_told_in_words(make: Any) -> None:  # noqa: ANN401 - one
         assert part["title"]
         assert part["description"]
         assert "Attributes:" not in part["description"]
+
+
+@pytest.mark.parametrize("make", schemas.SCHEMAS.values(), ids=lambda make: make.__name__)
+def test_every_key_is_told_in_words(make: Any) -> None:  # noqa: ANN401 - one of the module's functions
+    """An editor shows what a key is for, wherever it stands; the schema has a name of its own."""
+    schema = make()
+    parts = {"": schema, **schema["$defs"]}
+    keys = [(part, key, value) for part, body in parts.items() for key, value in body.get("properties", {}).items()]
+    assert len(keys) > 20
+    assert [(part, key) for part, key, value in keys if not value.get("description")] == []
+    assert schema["$id"].startswith("urn:tconv-conformance:")
+
+
+def test_defaults_are_those_that_are_taken() -> None:
+    """A setting's default is what a case without it has; other keys have the model's, where there is one."""
+    parts = schemas.case_file()["$defs"]
+    defaults = {name: value["default"] for name, value in parts["Settings"]["properties"].items() if "default" in value}
+    assert defaults == DEFAULTS
+    assert parts["Sweep"]["properties"]["smoke"]["default"] is False
+    assert parts["Single"]["properties"]["with"]["default"] == {}
+    waiver = schemas.waiver_file()["$defs"]["Waiver"]["properties"]
+    assert (waiver["cases"]["default"], waiver["harms"]["default"]) == ("**", False)
+    assert "default" not in waiver["link"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """tconv: the conformance harness for transposed convolution.
 
-from tconv import conv_transpose, resolve
+from tconv import assert_conforms, conv_transpose, resolve
 y = conv_transpose(x, w, bias, dialect="onnx/ConvTranspose-22", strides=2, auto_pad="same_upper")
+assert_conforms(mine, x, w, bias, dialect="onnx/ConvTranspose-22", strides=2, auto_pad="same_upper")
 """
 
 from __future__ import annotations
@@ -9,10 +10,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tconv.api import Geometry, Invalid, conv_transpose, disputed, resolve
+    from tconv.api import (
+        BackendLost,
+        BackendMissing,
+        ClusterError,
+        DialectError,
+        FileError,
+        FileErrors,
+        Geometry,
+        Invalid,
+        OptionError,
+        TconvError,
+        Tolerance,
+        UsageError,
+        Violation,
+        assert_conforms,
+        conv_transpose,
+        disputed,
+        resolve,
+        tolerance,
+    )
 
 __version__ = "0.1.0"
-__all__ = ["Geometry", "Invalid", "__version__", "conv_transpose", "disputed", "resolve"]
+__all__ = [
+    "BackendLost",
+    "BackendMissing",
+    "ClusterError",
+    "DialectError",
+    "FileError",
+    "FileErrors",
+    "Geometry",
+    "Invalid",
+    "OptionError",
+    "TconvError",
+    "Tolerance",
+    "UsageError",
+    "Violation",
+    "__version__",
+    "assert_conforms",
+    "conv_transpose",
+    "disputed",
+    "resolve",
+    "tolerance",
+]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type of the name that is asked for

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeVar
 from unicodedata import category
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
+
+T = TypeVar("T")
 
 
 class TconvError(Exception):
@@ -50,6 +52,47 @@ class FileError(TconvError):
         self.column = column
         place = ":".join(str(part) for part in (path, line, column) if part is not None)
         super().__init__(printable(f"{place}: {message}"))
+
+
+class FileErrors(FileError):  # noqa: N818 - it is several
+    """Several errors of files, told together, each in a line of its own.
+
+    Args:
+        errors: at least two, in the order in which they are told.
+    """
+
+    def __init__(self, errors: Sequence[FileError]) -> None:
+        first = errors[0]
+        super().__init__(first.path, first.message, first.line, first.column)
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.errors))
+
+
+def together(errors: Iterable[FileError]) -> FileError:
+    """Return one error, or several as one, in the order of their places in each file."""
+    several = [one for error in errors for one in (error.errors if isinstance(error, FileErrors) else (error,))]
+    paths = list(dict.fromkeys(error.path for error in several))
+    several.sort(key=lambda error: (paths.index(error.path), error.line or 0, error.column or 0))
+    return several[0] if len(several) == 1 else FileErrors(several)
+
+
+def made(makers: Iterable[Callable[[], T]]) -> list[T]:
+    """Return what all of them make.
+
+    Raises:
+        FileError: some raised one; all of these are told together.
+    """
+    results, errors = [], []
+    for make in makers:
+        try:
+            results.append(make())
+        except FileError as error:
+            errors.append(error)
+    if errors:
+        raise together(errors)
+    return results
 
 
 @contextmanager
@@ -124,12 +167,42 @@ class Invalid(ValueError):  # noqa: N818 - a public name
         super().__init__(str(violation))
 
 
+_ELSEWHERE: Final = {
+    "stride": ("strides",),
+    "dilation": ("dilations",),
+    "kernel_size": ("kernel",),
+    "padding": ("pads_begin", "pads_end"),
+    "pads": ("pads_begin", "pads_end"),
+    "group": ("groups",),
+    "notset": ("explicit",),
+    "nchw": ("NCX",),
+    "ncdhw": ("NCX",),
+    "ncw": ("NCX",),
+    "nhwc": ("NXC",),
+    "ndhwc": ("NXC",),
+    "nwc": ("NXC",),
+    "float32": ("f32",),
+    "float": ("f32",),
+    "float16": ("f16",),
+    "half": ("f16",),
+    "bfloat16": ("bf16",),
+    "float64": ("f64",),
+    "double": ("f64",),
+}
+"""What other tools call it, in small letters."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return '; did you mean X?' for the known word nearest to `word`, or an empty text where none is near."""
+    """Return '; did you mean X?' for the known word nearest to `word`, or an empty text where none is near.
+
+    Capitals do not count, and words of other tools mean what these call so: 'SAME_UPPER', 'stride', 'NHWC'.
+    """
     from difflib import get_close_matches  # noqa: PLC0415 - only errors need it, and every command would wait for it
 
-    match = get_close_matches(word, map(str, known), n=1, cutoff=0.6)
-    return f"; did you mean {match[0]!r}?" if match else ""
+    words = {text.lower(): text for text in map(str, known)}
+    meant = [text for text in _ELSEWHERE.get(word.lower(), ()) if text.lower() in words]
+    match = meant or [words[text] for text in get_close_matches(word.lower(), words, n=1, cutoff=0.6)]
+    return f"; did you mean {' and '.join(map(repr, match))}?" if match else ""
 
 
 def printable(text: str) -> str:

@@ -7,15 +7,17 @@ skip names, only tconv checks as it reads the file.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
+from tconv.corpus.building import DEFAULTS
 from tconv.corpus.case_file import CaseFile
 from tconv.gate.waivers import WaiverFile
 from tconv.records.cells import Cell
@@ -37,7 +39,7 @@ _NON_FINITE: Final = {"enum": ["NaN", "Infinity", "-Infinity"]}
 _SCALAR: Final = {"type": ["string", "integer", "boolean", "null"]}
 # An axis of operands must be a mapping of labels: a list of operands has no labels for the ids.
 _OPERANDS: Final = ("x", "w", "b")
-_ENTRY = re.compile(r"^    (?P<names>\w+(?:, \w+)*): (?P<text>.*(?:\n {8}.*)*)", re.MULTILINE)
+_ENTRY = re.compile(r"^ {4}(?P<names>\w+(?:, \w+)*): (?P<text>.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 def case_file() -> Schema:
@@ -56,7 +58,9 @@ def case_file() -> Schema:
     parts["Skip"]["properties"]["when"]["additionalProperties"] = {
         "anyOf": [_SCALAR, {"type": "array", "minItems": 1, "items": value}]
     }
-    return _headed(schema)
+    for name, default in DEFAULTS.items():
+        parts["Settings"]["properties"][name]["default"] = default
+    return _headed(schema, "case-file")
 
 
 def waiver_file() -> Schema:
@@ -64,8 +68,9 @@ def waiver_file() -> Schema:
     schema = WaiverFile.model_json_schema(schema_generator=_Generator)
     kinds = TypeAdapter(Verdict).json_schema(schema_generator=_Generator)["$defs"].values()
     verdict = {"oneOf": [kind | {"required": ["kind"]} for kind in kinds]}
-    schema["$defs"]["Waiver"]["properties"]["verdict"] = verdict
-    return _headed(schema)
+    properties = schema["$defs"]["Waiver"]["properties"]
+    properties["verdict"] = {"description": properties["verdict"]["description"]} | verdict
+    return _headed(schema, "waiver-file")
 
 
 def record_line() -> Schema:
@@ -75,7 +80,7 @@ def record_line() -> Schema:
         number = schema["$defs"][kind]["properties"][name]
         number["anyOf"] = [*number.get("anyOf", [{"type": number.pop("type", None)}]), _NON_FINITE]
     about = "The first line of a record file is its header, every other line the record of one case or a cell's count."
-    return _headed(schema | {"title": "RecordLine", "description": about})
+    return _headed(schema | {"title": "RecordLine", "description": about}, "record-line")
 
 
 SCHEMAS: Final[dict[Path, Callable[[], Schema]]] = {
@@ -84,6 +89,10 @@ SCHEMAS: Final[dict[Path, Callable[[], Schema]]] = {
     _PACKAGE / "records" / "record-line.schema.json": record_line,
 }
 """Where each schema ships, and what makes it."""
+
+
+NAMED: Final = {path.name.partition("-")[0]: path for path in SCHEMAS}
+"""Where each schema ships, by what its files hold: case, waiver or record."""
 
 
 def text(schema: Schema) -> str:
@@ -101,40 +110,47 @@ def _list_of(reference: str) -> Schema:
     return {"type": "array", "minItems": 1, "items": {"$ref": reference}}
 
 
-def _headed(schema: Schema) -> Schema:
-    return {"$schema": _META} | schema
+def _headed(schema: Schema, name: str) -> Schema:
+    return {"$schema": _META, "$id": f"urn:tconv-conformance:{name}:1"} | schema
 
 
-def _describe(part: Schema) -> Schema:
-    """Describe an object by the first part of the class's docstring, and its keys by the entries under Attributes."""
-    about, _, entries = part.get("description", "").partition("\n\nAttributes:\n")
-    if about:
-        part["description"] = " ".join(about.split())
-    for entry in _ENTRY.finditer(entries):
+def _describe(part: Schema, cls: type) -> Schema:
+    """Describe an object by the first part of its class's docstring, and its keys by the entries under Attributes."""
+    docs = [inspect.cleandoc(base.__doc__ or "").partition("\n\nAttributes:\n") for base in reversed(cls.__mro__)]
+    part["description"] = " ".join(docs[-1][0].split())
+    properties = part.get("properties", {})
+    for entry in (entry for _, _, entries in docs for entry in _ENTRY.finditer(entries)):
         for name in entry["names"].split(", "):
-            if name in part["properties"]:
-                part["properties"][name]["description"] = " ".join(entry["text"].split())
+            if name in properties:
+                properties[name]["description"] = " ".join(entry["text"].split())
+    if "kind" in properties:
+        properties["kind"]["description"] = "The kind of the verdict."
     return part
 
 
 class _Generator(GenerateJsonSchema):
-    """Pydantic's generator, without defaults and without titles made from keys."""
+    """Pydantic's generator, without titles made from keys, and with those defaults that say something."""
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - pydantic's interface
         return False
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> Schema:
-        return self.generate_inner(schema["schema"])
+        inner, default = self.generate_inner(schema["schema"]), schema.get("default")
+        # None stands for what is not given, and a constant says itself what it is.
+        if default is None or "const" in inner:
+            return inner
+        value = default.model_dump(exclude_unset=True) if isinstance(default, BaseModel) else default
+        return inner | {"default": self.encode_default(value)}
 
     def dict_schema(self, schema: core_schema.DictSchema) -> Schema:
         mapping = super().dict_schema(schema)
         return mapping | ({"additionalProperties": False} if "patternProperties" in mapping else {})
 
     def model_schema(self, schema: core_schema.ModelSchema) -> Schema:
-        return _describe(super().model_schema(schema))
+        return _describe(super().model_schema(schema), schema["cls"])
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> Schema:
-        part = _describe(super().dataclass_schema(schema))
+        part = _describe(super().dataclass_schema(schema), schema["cls"])
         # The kind is what distinguishes verdicts, so it is required.
         if "kind" in part["properties"] and "kind" not in part.get("required", []):
             part["required"] = ["kind", *part.get("required", [])]

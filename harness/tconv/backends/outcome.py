@@ -42,7 +42,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported(Recorded):
-    """The backend says that it does not implement the call."""
+    """The backend says that it does not implement the call.
+
+    Attributes:
+        reason: its words.
+    """
 
     reason: str
     kind: Literal["unsupported"] = field(default="unsupported", kw_only=True, repr=False)
@@ -50,16 +54,25 @@ class Unsupported(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Died(Recorded):
-    """The backend's process ended on this case."""
+    """The backend's process ended on this case.
 
-    cause: str  # a signal's name, or the exit code
-    stderr: str  # its end
+    Attributes:
+        cause: the name of the signal that ended it, or its exit code.
+        stderr: the end of what it printed to standard error.
+    """
+
+    cause: str
+    stderr: str
     kind: Literal["died"] = field(default="died", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TimedOut(Recorded):
-    """The backend did not answer in time."""
+    """The backend did not answer in time.
+
+    Attributes:
+        seconds: how long it was waited for.
+    """
 
     seconds: float
     kind: Literal["timed-out"] = field(default="timed-out", kw_only=True, repr=False)
@@ -67,7 +80,11 @@ class TimedOut(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Broke(Recorded):
-    """Something happened that is neither an answer nor a refusal."""
+    """Something happened that is neither an answer nor a refusal.
+
+    Attributes:
+        message: what happened, in one line or more.
+    """
 
     message: str
     kind: Literal["broke"] = field(default="broke", kw_only=True, repr=False)

@@ -82,5 +82,8 @@ def _conditions(text: str, conditions: str) -> dict[str, tuple[str, ...]]:
         key, equals, value = condition.partition("=")
         if not equals:
             raise UsageError(f"a condition of a pattern must be key=value (got {condition!r} in {text!r})")
+        if key.strip() in allowed:
+            message = f"a pattern must have each key once (got {key.strip()!r} twice in {text!r})"
+            raise UsageError(f"{message}; write {key.strip()}=A|B for any of several values")
         allowed[key.strip()] = tuple(word.strip() for word in value.split("|"))
     return allowed

@@ -1,14 +1,22 @@
-"""`tconv check`: lint the corpus, or case files of one's own."""
+"""`tconv check`: lint the corpus, or case files and waiver files of one's own."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from tconv.cli import options
 from tconv.corpus import Corpus, tiers
+from tconv.corpus.building import DEFAULTS
 from tconv.corpus.lint import lint
+from tconv.errors import UsageError
+from tconv.gate import waiver_lint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SHOWN = 5
 
@@ -19,29 +27,63 @@ _SHOWN = 5
     "--write-tiers", is_flag=True, help=f"First choose the tiers' rows anew and keep them in {tiers.FILE_NAME}."
 )
 @click.option("--all", "everything", is_flag=True, help=f"Print every finding, not {_SHOWN} of each sweep.")
-def command(path: Path | None, *, write_tiers: bool, everything: bool) -> int:
-    """Lint a case file, or a folder of them; without PATH, tconv's own corpus.
+@options.cases
+def command(path: Path | None, cases: Path | None, *, write_tiers: bool, everything: bool) -> int:
+    """Lint a case file, a folder of them, or a waiver file; without PATH, tconv's own corpus.
 
     Unique ids, citations, literal values against the reference, skips that never bite, cases that no dialect can say,
-    that break nothing or too much, or that say nothing new. Of the exhaustive tier, a sample is looked at. Exits with 2
-    where something is found.
+    or none that is cited, that break nothing or too much, or that say nothing new. Of the exhaustive tier, a sample is
+    looked at. Of waivers: names of facts, and examples. --cases is the corpus of a waiver file. Exits with 2 where
+    something is found.
     """
+    if path is not None and path.is_file() and waiver_lint.is_waiver_file(path):
+        return _of_waivers(path, Corpus.load(cases))
+    if cases is not None:
+        raise UsageError("--cases must stand beside a waiver file (got none); name case files as PATH")
     corpus = Corpus.load(path)
     if write_tiers:
-        sweeps = [sweep for sweep in corpus.sweeps.values() if not sweep.exhaustive]
-        tiers.write(corpus.folder, sweeps, {} if corpus.whole else corpus.tiers.selections)
-        corpus = Corpus.load(path)
+        corpus = _with_tiers(corpus, path)
     findings: Counter[str] = Counter()
     for finding in lint(corpus):
         sweep = finding.where.partition("[")[0]
         findings[sweep] += 1
         if everything or findings[sweep] <= _SHOWN:
-            click.echo(f"{finding.where}: {finding.message}", err=True)
+            click.echo(finding, err=True)
     for sweep, count in findings.items():
         if count > _SHOWN and not everything:
             click.echo(f"{sweep}: and {count - _SHOWN} more findings; see them with --all", err=True)
-    cases = corpus.count("full")
-    more = corpus.count("exhaustive") - cases
+    for line in _notes(corpus):
+        click.echo(line)
+    total = corpus.count("full")
+    more = corpus.count("exhaustive") - total
     beyond = f", {more} more in the exhaustive tier" if more else ""
-    click.echo(f"{cases} cases, {len(corpus.sweeps)} sweeps, {findings.total()} findings{beyond}")
+    click.echo(f"{total} cases, {len(corpus.sweeps)} sweeps, {findings.total()} findings{beyond}")
     return 2 if findings else 0
+
+
+def _of_waivers(path: Path, corpus: Corpus) -> int:
+    file, findings = waiver_lint.lint(path, corpus)
+    for finding in findings:
+        click.echo(finding, err=True)
+    click.echo(f"{len(file.waivers)} waivers, {len(file.unsupported)} unsupported, {len(findings)} findings")
+    return 2 if findings else 0
+
+
+def _with_tiers(corpus: Corpus, path: Path | None) -> Corpus:
+    """Store the tiers of a corpus and return it with them; of one file only where its folder has stored tiers."""
+    if not corpus.whole and not corpus.tiers.path.is_file():
+        raise UsageError(
+            f"--write-tiers must be for a folder of case files, or a file of one that has {tiers.FILE_NAME} (got "
+            f"{path}); name the folder, or leave it out: without {tiers.FILE_NAME} the rows are chosen at each start"
+        )
+    sweeps = [sweep for sweep in corpus.sweeps.values() if not sweep.exhaustive]
+    tiers.write(corpus.folder, sweeps, {} if corpus.whole else corpus.tiers.selections)
+    return Corpus.load(path)
+
+
+def _notes(corpus: Corpus) -> Iterator[str]:
+    """Yield a line for each sweep and case that leaves the spatial sizes to the default."""
+    for file in corpus.files:
+        for place in file.unsized:
+            where = ":".join(map(str, (file.document.path, *file.document.mark(place))))
+            yield f"{where}: note: spatial is not given, so it is {DEFAULTS['spatial']} unless an axis gives it"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 from rich import box
@@ -11,58 +10,24 @@ from rich.table import Table
 from rich.text import Text
 
 from tconv import api
+from tconv.cli import options
 from tconv.dialects import DIALECTS
-from tconv.errors import Invalid, UsageError
+from tconv.errors import Invalid
 from tconv.reports.terminal import console
-from tconv.vocabulary import AutoPad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_LIST = re.compile(r"-?[0-9]{1,9}(?:[,x]-?[0-9]{1,9})*")
-
-
-_Command = TypeVar("_Command", bound="Callable[..., Any]")
-
-
-class _Sizes(click.ParamType[list[int]]):
-    name = "N[,N...]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:  # noqa: ANN401
-        if isinstance(value, list):
-            return value
-        if not _LIST.fullmatch(str(value)):
-            self.fail(f"must be integers such as 2 or 2,3 (got {value!r})", param, ctx)
-        return [int(part) for part in re.split("[,x]", str(value))]
-
-
-def _sizes(name: str, text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
-    return click.option(f"--{name.replace('_', '-')}", name, type=_Sizes(), required=required, help=text)
 
 
 @click.command(name="resolve")
-@_sizes("spatial", "The data's spatial sizes.", required=True)
-@_sizes("kernel", "The filter's spatial sizes.", required=True)
-@_sizes("strides", "Strides.")
-@_sizes("dilations", "Dilations.")
-@_sizes("pads_begin", "Padding at the beginning.")
-@_sizes("pads_end", "Padding at the end.")
-@_sizes("output_padding", "Output padding.")
-@_sizes("output_shape", "The output's spatial sizes.")
-@click.option("--auto-pad", type=click.Choice([mode.value for mode in AutoPad]), default=None, help="The padding mode.")
-@click.option("--groups", type=int, default=None, help="The number of groups.")
+@options.sizes("spatial", "The data's spatial sizes.", required=True)
+@options.sizes("kernel", "The filter's spatial sizes.", required=True)
+@options.attributes
 @click.option(
     "--dialect", "dialect_name", type=click.Choice(list(DIALECTS)), default=None, help="One dialect; default: all."
 )
 def command(dialect_name: str | None, auto_pad: str | None, groups: int | None, **lists: list[int] | None) -> None:
     """Print what each dialect makes of sizes and attributes. A single number is meant for every axis."""
     spatial, kernel = lists.pop("spatial") or [], lists.pop("kernel") or []
-    kernel = kernel * len(spatial) if len(kernel) == 1 else kernel
-    if len(kernel) != len(spatial):
-        raise UsageError(f"--kernel must have {len(spatial)} sizes, as --spatial (got {len(kernel)})")
-    given: dict[str, Any] = {
-        name: value[0] if len(value) == 1 else value for name, value in lists.items() if value is not None
-    }
+    kernel = options.for_each_axis("kernel", kernel, len(spatial))
+    given: dict[str, Any] = {name: options.single(value) for name, value in lists.items() if value is not None}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("dialect", "pads_begin", "pads_end", "output", "reading"):
         table.add_column(column, overflow="fold")

@@ -119,6 +119,13 @@ def build(
     return case
 
 
+def unsaid(settings: Mapping[str, Any], message: str) -> str:
+    """Return what to add to a message about axes where the settings leave the spatial sizes to the default."""
+    if settings.get("spatial") is not None or "spatial axis" not in message:
+        return ""
+    return f"; spatial is not given, so it is {DEFAULTS['spatial']}"
+
+
 def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings without those that take an earlier value back, and with the defaults."""
     return DEFAULTS | {key: value for key, value in settings.items() if value is not None}

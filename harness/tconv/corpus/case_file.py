@@ -44,7 +44,11 @@ _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.+-]*$", max_
 
 
 class Raw(Part):
-    """A word that is written as it is, known to the dialect or not."""
+    """A word that is written as it is, known to the dialect or not.
+
+    Attributes:
+        raw: the word, as the call has it.
+    """
 
     raw: str
 
@@ -52,7 +56,17 @@ class Raw(Part):
 class OperandSettings(Part):
     """Settings of a single operand: sizes by their meaning, or a shape that need not fit such sizes.
 
-    The filter's out_channels are those of all groups together, as everywhere.
+    Attributes:
+        batch: items in the batch, of x; where it is not given, the case's.
+        channels: input channels, of x and w; where it is not given, the case's.
+        out_channels: output channels of all groups together, of w and b; where it is not given, the case's.
+        spatial: spatial sizes, of x; where it is not given, the case's.
+        kernel: spatial sizes, of w; where it is not given, the case's.
+        shape: the whole shape, data in NCX and filter in IOX, instead of sizes by their meaning.
+        dtype: the element type; where it is not given, the case's.
+        data: what it is filled with; where it is not given, the case's.
+        seed: another seed gives other elements; where it is not given, the case's.
+        values: the elements, in row-major order of NCX and IOX, instead of data; the type must hold them.
     """
 
     batch: _Count | None = None
@@ -68,7 +82,45 @@ class OperandSettings(Part):
 
 
 class Settings(Part):
-    """Sizes, attributes, operands and presentation; every key is optional, and null removes an earlier value."""
+    """Sizes, attributes, operands and presentation; every key is optional, and null removes an earlier value.
+
+    Attributes:
+        batch: items in the batch.
+        channels: input channels of all groups together.
+        out_channels: output channels of all groups together.
+        spatial: spatial sizes of the data, one for each axis; their number is the rank.
+        kernel: spatial sizes of the filter, one for each axis; a single integer for every axis.
+        strides: steps in the output for one in the data, at least 1; an integer for every axis, or a list. Not written
+            where it is not given, unless the dialect requires it; then it is 1.
+        dilations: steps in the output for one in the filter, at least 1; written as strides are.
+        pads_begin: elements cropped at the beginning of the output, at least 0; written as strides are, and then 0.
+        pads_end: elements cropped at the end of the output, at least 0; written as strides are, and then 0.
+        auto_pad: the padding mode, in the canonical words; raw writes any word. Not written where it is not given.
+        output_padding: elements added at the end of the output, at least 0. Not written where it is not given.
+        output_shape: spatial sizes of the output; full is (X-1)*stride + (K-1)*dilation + 1 of the axis, and full-1 is
+            one less. Not written where it is not given.
+        groups: groups into which channels and out_channels are divided. Not written where it is not given: 1.
+        kernel_shape: the attribute of that name; kernel stands for the filter's own sizes. Not written if not given.
+        data_format: the layout of data and output, of batch N, channels C and spatial axes X; raw writes any word.
+            Where it is not given, the dialect's default.
+        filter_format: the layout of the filter, of input channels I, output channels O of a group, taps X and groups G;
+            raw writes any word. Where it is not given, the dialect's default.
+        bias: whether there is a bias, with an entry for each output channel.
+        dtype: the element type of all operands.
+        data: what operands are filled with; sums of integers are exact in any order.
+        seed: another seed gives other elements.
+        x: what is different about the data.
+        w: what is different about the filter.
+        b: what is different about the bias.
+        shapes: what the model declares of the inputs' shapes; sizes (static), a symbol for each, or no shape at all.
+        data_source: whether the data is fed (input), or a constant of the model (initializer).
+        filter_source: whether the filter is a constant of the model (initializer), or fed (input).
+        bias_source: whether the bias is a constant of the model, or fed; where it is not given, as the filter.
+        output_shape_source: whether output_shape is a constant of the model, or fed where the text has an input for it.
+        spelling: whose words are written where a text's page prints others than its library takes.
+        breaks: the one constraint that the case breaks on purpose; 'tconv list --constraints' prints them all.
+        omit: attributes that are not written even where a dialect requires them.
+    """
 
     batch: _Count | None = None
     channels: _Count | None = None
@@ -108,14 +160,24 @@ class Settings(Part):
 
 
 class Citation(Part):
-    """A clause of a dialect's text."""
+    """A clause of a dialect's text.
+
+    Attributes:
+        dialect: whose text it is.
+        clause: where in the text, and its words.
+    """
 
     dialect: DialectName
     clause: Annotated[str, Field(min_length=1)]
 
 
 class Skip(Part):
-    """Combinations that a sweep leaves out: axis values, a list meaning any of them, and why."""
+    """Combinations that a sweep leaves out, and why.
+
+    Attributes:
+        when: values by the name of their axis, a list meaning any of them; all of the names together.
+        because: why they are left out, for the reader.
+    """
 
     when: Annotated[dict[str, Any], Field(min_length=1)]
     because: Annotated[str, Field(min_length=1)]
@@ -125,6 +187,13 @@ class Sweep(Part):
     """The product of its axes: a list gives an attribute's values, a mapping gives labels that set several keys.
 
     Attributes:
+        name: the last part of the path of its ids, unique in its file; small letters, digits, '.', '+' and '-'.
+        about: what it asks.
+        with: settings that all of its cases share, on top of the file's base.
+        axes: values by the name of a setting, or labels that set several keys by a name of your own; the first axis
+            varies slowest.
+        skip: combinations that are left out.
+        smoke: whether all of its cases are in the smoke tier, the smallest.
         tier: exhaustive, where only that tier has its cases; they may be millions.
     """
 
@@ -141,7 +210,13 @@ class Sweep(Part):
 
 
 class Literally(Part):
-    """An output written out: the dialects that owe it, spatial sizes, elements in NCX order."""
+    """An output written out.
+
+    Attributes:
+        dialects: whose texts owe it.
+        spatial: its spatial sizes.
+        values: its elements in NCX order, equal to the reference's.
+    """
 
     dialects: Annotated[Texts[DialectName], Field(min_length=1)]
     spatial: _Counts
@@ -149,7 +224,15 @@ class Literally(Part):
 
 
 class Single(Part):
-    """One case."""
+    """One case.
+
+    Attributes:
+        name: the last part of its id, unique in its file; small letters, digits, '.', '+' and '-'.
+        about: what it asks.
+        with: its settings, on top of the file's base.
+        expected: outputs written out, which 'tconv check' compares with the reference.
+        smoke: whether it is in the smoke tier, the smallest.
+    """
 
     name: _Name
     about: str = ""
@@ -159,7 +242,16 @@ class Single(Part):
 
 
 class CaseFile(Part):
-    """A case file."""
+    """A case file.
+
+    Attributes:
+        format: the version of the format.
+        about: what the file is for, in a sentence.
+        cites: the clauses of the texts that its cases rest on.
+        base: settings that all of its cases share.
+        sweeps: products of axes, with a case for each combination.
+        cases: cases that stand alone.
+    """
 
     format: Annotated[int, Field(ge=1, le=1)]
     about: Annotated[str, Field(min_length=1)]

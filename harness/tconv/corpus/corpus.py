@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tconv.cases.case import Cite, Expected
 from tconv.cases.patterns import facts_of, parse
 from tconv.corpus import tiers
 from tconv.corpus.budget import Budget
-from tconv.corpus.building import ImpossibleCase, build, merged
-from tconv.corpus.case_file import CaseFile
-from tconv.corpus.sweep_reading import read_sweep
+from tconv.corpus.facts import NAMES
+from tconv.corpus.file_reading import case_files, read_file
 from tconv.datafiles import data_folder
-from tconv.documents import document as yaml_file
-from tconv.errors import FileError, UsageError, nearest, one_line
+from tconv.errors import UsageError, made, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.corpus.case_file import Single
+    from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.sweep import Rows, Sweep
-    from tconv.documents.document import Document
 
 Tier = Literal["smoke", "gate", "full", "exhaustive"]
 TIERS: tuple[Tier, ...] = ("smoke", "gate", "full", "exhaustive")
 """Each holds those before it."""
 TIERS_TO_FULL = TIERS[:-1]
 """Those with few enough cases to hold something for each."""
-SUFFIXES = (".yaml", ".yml")
-"""How the name of a case file ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +44,7 @@ class Corpus:
         tiers: which rows of a sweep are in which tier.
         folder: where the corpus is.
         whole: whether it has all files of the folder.
+        files: what each of its files has.
     """
 
     digest: str
@@ -58,6 +53,7 @@ class Corpus:
     tiers: tiers.Tiers
     folder: Path
     whole: bool
+    files: tuple[CorpusFile, ...]
 
     @classmethod
     def load(cls, path: Path | None = None, folder: Path | None = None) -> Corpus:
@@ -68,28 +64,22 @@ class Corpus:
             folder: the folder that ids are relative to; None for `path` itself, or the folder of a single file.
 
         Raises:
-            FileError: a file is not there, or something in it is not as it must be.
+            FileError: a file is not there, or something in it is not as it must be; all errors of all files together.
         """
         path = data_folder("cases") if path is None else path
         folder = folder or (path if path.is_dir() else path.parent)
-        sweeps: list[Sweep] = []
-        singles: list[Case] = []
         digest, budget = sha256(), Budget()
-        for file in case_files(path):
-            name = _stem(file, folder)
-            model, document = yaml_file.load(file, CaseFile)
-            digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
-            _refuse_duplicates(model, document)
-            cites = tuple(Cite(cite.dialect, cite.clause) for cite in model.cites)
-            sweeps += [read_sweep(s, name, model.base, cites, document, i, budget) for i, s in enumerate(model.sweeps)]
-            singles += [_single(s, name, model, cites, document, i) for i, s in enumerate(model.cases)]
+        files = made(partial(read_file, file, folder, budget) for file in case_files(path))
+        for file in files:
+            digest.update(file.name.encode() + b"\0" + file.document.path.read_bytes() + b"\0")
         return cls(
             f"sha256:{digest.hexdigest()[:16]}",
-            {sweep.id: sweep for sweep in sweeps},
-            {case.id: case for case in singles},
+            {sweep.id: sweep for file in files for sweep in file.sweeps},
+            {case.id: case for file in files for case in file.singles},
             tiers.read(folder),
             folder,
             folder == path,
+            tuple(files),
         )
 
     def cases(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[Case]:
@@ -112,6 +102,26 @@ class Corpus:
         """Return the cell of a case by its id; None of a case that is not of the exhaustive tier alone."""
         sweep = self.sweeps.get(case_id.partition("[")[0])
         return sweep.cell(case_id) if sweep is not None and sweep.exhaustive else None
+
+    def place(self, case_id: str, *inside: str | int) -> tuple[Path, int, int] | None:
+        """Return the file, line and column of a case or a sweep by its id, or of what is inside it there.
+
+        Args:
+            case_id: its id, with labels or without.
+            inside: the keys and indices that lead on from its own place.
+        """
+        path = case_id.partition("[")[0]
+        for file in self.files:
+            sweeps = [("sweeps", number) for number, sweep in enumerate(file.sweeps) if sweep.id == path]
+            singles = [("cases", number) for number, case in enumerate(file.singles) if case.id == path]
+            for part in (*sweeps, *singles):
+                return file.document.path, *file.document.mark((*part, *inside))
+        return None
+
+    @property
+    def fact_names(self) -> set[str]:
+        """The names of the facts that a case may have: settings, what follows from several of them, and axes."""
+        return {*NAMES, *(axis.name for sweep in self.sweeps.values() for axis in sweep.axes)}
 
     def _singles(self, tier: Tier, patterns: Sequence[str]) -> Iterator[Case]:
         parsed = [parse(text) for text in patterns]
@@ -160,6 +170,9 @@ class Corpus:
         path = pattern.partition("[")[0]
         paths = {case.partition("[")[0] for case in (*self.singles, *self.sweeps)}
         hint = "" if path in paths or set(path) & set("*?") else nearest(path, paths)
+        unknown = next((key for key in parse(pattern).conditions if key not in self.fact_names), None)
+        if unknown is not None:
+            hint = f"; {unknown!r} is no fact of any case{nearest(unknown, self.fact_names)}"
         return UsageError(f"a pattern must match a case (got {pattern!r}, which matches none); see 'tconv list'{hint}")
 
     def facts(self, case_id: str) -> Mapping[str, str] | None:
@@ -169,74 +182,3 @@ class Corpus:
 
 
 _MOST_EXAMPLES = 5
-
-
-def case_files(path: Path) -> list[Path]:
-    """Return the case files that `path` is or holds, in the order of their names.
-
-    Raises:
-        FileError: there is none, or two differ in their suffix alone.
-    """
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
-        raise FileError(path, "must be a case file or a folder of case files (got nothing there)")
-    files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
-    if not files:
-        raise FileError(path, "must have a case file, *.yaml (got none)")
-    stems = [file.with_suffix("") for file in files]
-    for number, stem in enumerate(stems):
-        if stem in stems[:number]:
-            raise FileError(files[number], "a case file must have a name of its own, suffix aside (got it twice)")
-    return files
-
-
-_STEM = re.compile(r"[^\[\]*?]+")
-"""What may stand in a pattern's path."""
-
-
-def _stem(file: Path, folder: Path) -> str:
-    """Return what the ids of a file's cases begin with.
-
-    Raises:
-        FileError: no pattern could match it.
-    """
-    name = file.relative_to(folder).with_suffix("").as_posix()
-    if not _STEM.fullmatch(name) or one_line(name) != name:
-        message = f"a case file must have a printable path without '[', ']', '*', '?' (got {name!r}); rename it"
-        raise FileError(file, message)
-    return name
-
-
-def _refuse_duplicates(model: CaseFile, document: Document) -> None:
-    seen: set[str] = set()
-    names = [("sweeps", index, sweep.name) for index, sweep in enumerate(model.sweeps)]
-    names += [("cases", index, case.name) for index, case in enumerate(model.cases)]
-    for key, index, name in names:
-        if name in seen:
-            raise yaml_file.error_at(
-                document, (key, index, "name"), f"a name must be unique in its file (got the id {name!r} again)"
-            )
-        seen.add(name)
-    if not seen:
-        raise FileError(document.path, "a case file must have sweeps or cases (got neither)")
-
-
-def _single(
-    single: Single, path: str, model: CaseFile, cites: tuple[Cite, ...], document: Document, index: int
-) -> Case:
-    literals = single.expected
-    expected = tuple(Expected(tuple(y.dialects), tuple(y.spatial), tuple(y.values)) for y in literals)
-    settings = merged(model.base.written(), single.with_.written())
-    try:
-        return build(
-            f"{path}/{single.name}",
-            settings,
-            {},
-            about=single.about,
-            cites=cites,
-            expected=expected,
-            smoke=single.smoke,
-        )
-    except ImpossibleCase as error:
-        raise yaml_file.error_at(document, ("cases", index), f"{error}; correct it") from None

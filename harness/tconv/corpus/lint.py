@@ -3,53 +3,98 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tconv.corpus.tiers import FILE_NAME, missing_tuples
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.corpus.tiers import FILE_NAME, advice, missing_tuples
 from tconv.dialects import DIALECTS, Absent
+from tconv.errors import FileError
 from tconv.expectation.owed import Inexpressible, Values, expectation, finds_broken
 from tconv.expectation.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from tconv.cases.case import Case, Expected
+    from tconv.cases.case import Case, Expected, Operand
     from tconv.corpus.corpus import Corpus
     from tconv.corpus.sweep import Sweep
-    from tconv.corpus.tiers import Tiers
+    from tconv.expectation.owed import Expectation
+    from tconv.vocabulary import DType
 
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """Something to correct: where, and what must be."""
+    """Something to correct.
+
+    Attributes:
+        where: the id of the case or of the sweep.
+        message: what must be, what it got, what to do.
+        place: the file, the line and the column; None where no file has it.
+    """
 
     where: str
     message: str
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        place = "" if self.place is None else f"{':'.join(map(str, self.place))}: "
+        return f"{place}{'' if self.where in self.message else f'{self.where}: '}{self.message}"
+
+
+Place: TypeAlias = tuple["Path", int, int]
+_Found: TypeAlias = "tuple[str, tuple[str | int, ...]]"
+"""A message, and the location inside the case that it is about."""
 
 
 def lint(corpus: Corpus) -> Iterator[LintFinding]:
     """Yield what is wrong with a corpus whose files could be read.
 
-    Skips that leave nothing out; stored tiers that are not of the sweep as it is now, or lack a reachable tuple; cases
-    that no dialect can express, that break nothing or more than they name, or that repeat another case; literal values
-    that differ from the reference.
+    Sweeps with rows that make no case; skips that leave nothing out; stored tiers that are not of the sweep as it is
+    now, or lack a reachable tuple; cases that no dialect can express, or none that is cited; that break nothing or more
+    than they name, or that repeat another case; literal values that their type does not hold, or that differ from the
+    reference.
     """
-    seen: dict[tuple[object, ...], str] = {}
     for sweep in corpus.sweeps.values():
-        yield from _skips(sweep)
-        if corpus.tiers.selections and not sweep.exhaustive:
-            yield from _tiers(sweep, corpus.tiers)
+        for message, inside in _of_sweep(sweep, corpus):
+            yield LintFinding(sweep.id, message, corpus.place(sweep.id, *inside))
     for sweep_id in sorted(set(corpus.tiers.selections) - set(corpus.sweeps)) if corpus.whole else ():
-        yield LintFinding(sweep_id, f"{FILE_NAME} must name sweeps that are there; run 'tconv check --write-tiers'")
-    sampled = (sweep.case(row) for sweep in corpus.sweeps.values() if sweep.exhaustive for row in _sample(sweep))
-    for case in chain(corpus.cases("full"), sampled):
-        yield from _expressibility(case)
-        yield from _literals(case)
+        message = f"{FILE_NAME} must name sweeps that are there; {advice(corpus.folder)}"
+        yield LintFinding(sweep_id, message, (corpus.tiers.path, 1, 1))
+    seen: dict[tuple[object, ...], str] = {}
+    for case in _cases(corpus):
+        if isinstance(case, LintFinding):
+            yield case
+            continue
+        for message, inside in (*_expressibility(case), *_literals(case)):
+            yield LintFinding(case.id, message, corpus.place(case.id, *inside))
         if (first := seen.setdefault(case.content, case.id)) != case.id:
-            yield LintFinding(case.id, f"must say something new (got the same as {first}); remove one")
+            message = f"must say something new (got the same as {first}); remove one"
+            yield LintFinding(case.id, message, corpus.place(case.id))
+
+
+def _cases(corpus: Corpus) -> Iterator[Case | LintFinding]:
+    """Yield every case that is looked at; where a sweep's row makes none, what must be."""
+    yield from corpus.singles.values()
+    for sweep in corpus.sweeps.values():
+        for row in _sample(sweep) if sweep.exhaustive else sweep.rows().tolist():
+            try:
+                yield sweep.case(row)
+            except FileError as error:
+                yield LintFinding(sweep.case_id(row), error.message, corpus.place(sweep.id))
+
+
+def _of_sweep(sweep: Sweep, corpus: Corpus) -> Iterator[_Found]:
+    for number, message in _skips(sweep):
+        yield message, ("skip", number)
+    try:
+        if corpus.tiers.selections and not sweep.exhaustive:
+            yield from ((message, ()) for message in _tiers(sweep, corpus))
+        yield from ((message, ()) for message in _unsayable(sweep))
+    except FileError:
+        return  # A row makes no case: that is found with the cases.
 
 
 def _sample(sweep: Sweep) -> list[list[int]]:
@@ -61,22 +106,21 @@ def _sample(sweep: Sweep) -> list[list[int]]:
 _SAMPLE = 256
 
 
-def _tiers(sweep: Sweep, tiers: Tiers) -> Iterator[LintFinding]:
+def _tiers(sweep: Sweep, corpus: Corpus) -> Iterator[str]:
+    tiers = corpus.tiers
     if not tiers.fresh(sweep):
-        yield LintFinding(
-            sweep.id, f"{FILE_NAME} must be of today (got another digest); run 'tconv check --write-tiers'"
-        )
+        yield f"{FILE_NAME} must be of today (got another digest); {advice(corpus.folder)}"
         return
     for tier, count in missing_tuples(sweep, tiers.selections[sweep.id]).items():
         if count:
-            yield LintFinding(
-                sweep.id,
+            yield (
                 f"{FILE_NAME} must cover what each dialect can say ({tier} lacks {count} tuples of values); "
-                "run 'tconv check --write-tiers'",
+                f"{advice(corpus.folder)}"
             )
 
 
-def _skips(sweep: Sweep) -> Iterator[LintFinding]:
+def _skips(sweep: Sweep) -> Iterator[tuple[int, str]]:
+    """Yield the number of each skip that leaves nothing out, and what must be."""
     biting: set[int] = set()
     for rows in sweep.combinations() if sweep.skips else ():
         remaining = np.ones(len(rows), dtype=bool)
@@ -87,51 +131,95 @@ def _skips(sweep: Sweep) -> Iterator[LintFinding]:
                 biting.add(number)
     for number, skip in enumerate(sweep.skips):
         if number not in biting:
-            what = f"skip {number + 1} must leave something out (got nothing: {skip.because!r}); remove it"
-            yield LintFinding(sweep.id, what)
+            yield number, f"skip {number + 1} must leave something out (got nothing: {skip.because!r}); remove it"
 
 
-def _expressibility(case: Case) -> Iterator[LintFinding]:
+def _unsayable(sweep: Sweep) -> Iterator[str]:
+    """Yield a finding where no dialect that is cited can express any case of a sweep that is looked at."""
+    cited = list(dict.fromkeys(cite.dialect for cite in sweep.cites))
+    rows = _sample(sweep)
+    expected = (expectation(sweep.case(row), DIALECTS[name]) for row in rows for name in cited)
+    first = next(expected, None)
+    if isinstance(first, Inexpressible) and all(isinstance(owed, Inexpressible) for owed in expected):
+        yield _cited(cited[0], first.reason)
+
+
+def _cited(dialect: str, reason: str) -> str:
+    return f"must be sayable in a dialect that is cited (got {dialect}: {reason}); cite one that can say it"
+
+
+def _expressibility(case: Case) -> Iterator[_Found]:
     """Yield a finding where no dialect can express the case, or the constraint that it names is broken in none."""
     if case.breaks is None and any(not isinstance(expectation(case, row), Inexpressible) for row in DIALECTS.values()):
         # The first dialect that can express it is enough: eight would take most of the time of a check.
         return
     expected = {name: expectation(case, dialect) for name, dialect in DIALECTS.items()}
     reasons = {name: owed.reason for name, owed in expected.items() if isinstance(owed, Inexpressible)}
+    cited = [cite.dialect for cite in case.cites]
     if len(reasons) == len(DIALECTS):
         reason = next(iter(reasons.values()))
-        yield LintFinding(case.id, f"must be sayable in a dialect (got none; the first says: {reason}); skip it")
-    elif case.breaks is not None:
-        answers = {name: dialect.constraints[case.breaks] for name, dialect in DIALECTS.items()}
-        names = [name for name, answer in answers.items() if not isinstance(answer, Absent)]
-        if not any(finds_broken(expected[name], case.breaks) for name in names):
-            valued = [name for name in names if isinstance(expected[name], Values)]
-            if valued:
-                yield LintFinding(case.id, f"must break {case.breaks} (got a value owed in {valued[0]}); correct it")
-            else:
-                yield LintFinding(case.id, f"must break {case.breaks} alone (got {reasons[names[0]]}); correct it")
+        yield f"must be sayable in a dialect (got none; the first says: {reason}); skip it", ("with",)
+    elif message := _unbroken(case, expected, reasons):
+        yield message, ("with", "breaks")
+    # Of a sweep some cases may be for the dialects that are not cited; see `_unsayable`.
+    elif cited and all(name in reasons for name in cited) and "[" not in case.id:
+        yield _cited(cited[0], reasons[cited[0]]), ("with",)
 
 
-def _literals(case: Case) -> Iterator[LintFinding]:
-    for literal in case.expected:
+def _unbroken(case: Case, expected: Mapping[str, Expectation], reasons: Mapping[str, str]) -> str:
+    """Return what must be where the constraint that a case names is broken in no dialect; else an empty text."""
+    if case.breaks is None:
+        return ""
+    answers = {name: dialect.constraints[case.breaks] for name, dialect in DIALECTS.items()}
+    names = [name for name, answer in answers.items() if not isinstance(answer, Absent)]
+    if any(finds_broken(expected[name], case.breaks) for name in names):
+        return ""
+    valued = [name for name in names if isinstance(expected[name], Values)]
+    if valued:
+        return f"must break {case.breaks} (got a value owed in {valued[0]}); correct it"
+    return f"must break {case.breaks} alone (got {reasons[names[0]]}); correct it"
+
+
+def _literals(case: Case) -> Iterator[_Found]:
+    for role in ("x", "w", "b"):
+        operand: Operand | None = getattr(case, role)
+        if operand is not None and operand.data == "values":
+            for index, message in _unheld(operand.values, operand.dtype):
+                yield message, ("with", role, "values", index)
+    for number, literal in enumerate(case.expected):
+        place = ("expected", number)
+        for index, message in _unheld(literal.values, case.x.dtype):
+            yield message, (*place, "values", index)
         for name in literal.dialects:
-            if message := _contradiction(Problem(case, DIALECTS[name]), literal):
-                yield LintFinding(case.id, message)
+            if found := _contradiction(Problem(case, DIALECTS[name]), literal):
+                yield found[0], (*place, *found[1])
 
 
-def _contradiction(problem: Problem, literal: Expected) -> str | None:
+def _unheld(values: Sequence[float], dtype: DType) -> Iterator[tuple[int, str]]:
+    """Yield the index of the first literal that a type does not hold, and what must be."""
+    literals = np.array(values, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        held = literals.astype(NUMPY_TYPES[dtype]).astype(np.float64)
+    for index in np.flatnonzero((held != literals) & ~np.isnan(literals))[:1].tolist():
+        got, stored = literals[index], held[index]
+        yield index, f"value {index} must be a number that {dtype} holds (got {got:.17g}, stored as {stored:.17g})"
+
+
+def _contradiction(problem: Problem, literal: Expected) -> _Found | None:
     name = problem.dialect.name
     if problem.values is None:
-        return f"expected values must be owed by {name} (got {type(problem.expectation).__name__.lower()})"
+        owed = type(problem.expectation).__name__.lower()
+        return f"expected values must be owed by {name} (got {owed})", ("dialects",)
     geometry = problem.values.primary.geometry
     if geometry.output != literal.spatial:
-        return f"spatial must be what {name} gives, {list(geometry.output)} (got {list(literal.spatial)})"
+        message = f"spatial must be what {name} gives, {list(geometry.output)} (got {list(literal.spatial)})"
+        return message, ("spatial",)
     values = problem.truth.values(geometry).ravel()
     if len(values) != len(literal.values):
-        return f"values must be {len(values)} elements for {name} (got {len(literal.values)})"
+        return f"values must be {len(values)} elements for {name} (got {len(literal.values)})", ("values",)
     wrong = np.flatnonzero((values != literal.values) & ~(np.isnan(values) & np.isnan(literal.values)))
     if not len(wrong):
         return None
     index = int(wrong[0])
-    owed, got = values[index], literal.values[index]
-    return f"value {index} must be what the reference gives for {name}, {owed:g} (got {got:g})"
+    message = f"value {index} must be what the reference gives for {name}, {values[index]:g}"
+    return f"{message} (got {literal.values[index]:g})", ("values", index)

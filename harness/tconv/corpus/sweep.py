@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.corpus.building import ImpossibleCase
+from tconv.corpus.building import ImpossibleCase, merged, unsaid
 from tconv.corpus.expansion import Expansion
 from tconv.corpus.facts import DERIVED
 from tconv.documents.document import error_at
@@ -209,5 +209,6 @@ class Sweep:
         try:
             return self._expansion.case(row)
         except ImpossibleCase as error:
-            what = f"{error} in {self.case_id(row)}; skip it or correct it"
+            settings = merged(self.layer, *(axis.layers[i] for axis, i in zip(self.axes, row, strict=True)))
+            what = f"{error} in {self.case_id(row)}{unsaid(settings, str(error))}; skip it or correct it"
             raise error_at(self.document, self.place, what) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from tconv.corpus.building import merged
 from tconv.corpus.case_file import Settings
 from tconv.corpus.sweep import Axis, Skipped, Sweep
 from tconv.documents.document import error_at
-from tconv.errors import FileError, nearest
+from tconv.errors import FileError, made, nearest
 
 if TYPE_CHECKING:
     from tconv.cases.case import Cite
@@ -48,7 +49,9 @@ def read_sweep(
         raise error_at(
             document, (*place, "axes"), f"a sweep must have at most {MOST_AXES} axes (got {count}); split it", key=True
         )
-    axes = tuple(_axis(name, values, document, (*place, "axes", name)) for name, values in model.axes.items())
+    axes = tuple(
+        made(partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items())
+    )
     exhaustive = model.tier == "exhaustive"
     most = LARGEST_EXHAUSTIVE if exhaustive else LARGEST_SWEEP
     if (size := prod(len(axis.labels) for axis in axes)) > most:
@@ -63,7 +66,10 @@ def read_sweep(
     if exhaustive and model.smoke:
         raise error_at(document, (*place, "smoke"), "must be false beside tier: exhaustive (got true); remove one")
     skips = tuple(
-        _skip(skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(model.skip)
+        made(
+            partial(_skip, skip, axes, document, (*place, "skip", number, "when"))
+            for number, skip in enumerate(model.skip)
+        )
     )
     layer = merged(base.written(), model.with_.written())
     sweep = Sweep(
@@ -88,7 +94,9 @@ def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document
             "; give a mapping of labels to settings otherwise",
             key=True,
         )
-    layers = tuple(_setting(name, value, document, (*place, number)) for number, value in enumerate(values))
+    layers = tuple(
+        made(partial(_setting, name, value, document, (*place, number)) for number, value in enumerate(values))
+    )
     labels = tuple(label(value.get("raw", value) if isinstance(value, dict) else value) for value in values)
     seen: set[str] = set()
     for number, text in enumerate(labels):

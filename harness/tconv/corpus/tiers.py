@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,6 +12,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from tconv.corpus.covering_arrays import cover, uncovered
+from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, writing
 from tconv.expectation.owed import Inexpressible, expectation
@@ -107,7 +109,13 @@ def read(folder: Path) -> Tiers:
 
 
 def _broken(path: Path) -> FileError:
-    return FileError(path, "must be what 'tconv check --write-tiers' writes; delete it and write it anew")
+    return FileError(path, f"must be what tconv writes (got something else); delete it and {advice(path.parent)}")
+
+
+def advice(folder: Path) -> str:
+    """Return what to do so that the stored selections of a folder are of today."""
+    path = "" if folder == data_folder("cases") else f" {shlex.quote(str(folder))}"
+    return f"run 'tconv check{path} --write-tiers'"
 
 
 def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, TierSelection] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Pydantic's errors about a file, as one sentence about one place of the file."""
+"""Pydantic's errors about a file, as sentences about places of the file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from tconv.documents.models import known_keys
 from tconv.errors import nearest, one_line, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
@@ -31,17 +33,31 @@ _TYPES: Final = {
 _FRAME: Final = re.compile(r"^\w+ should | after validation.*")
 
 
+class Complaint(NamedTuple):
+    """A sentence about one place of a file.
+
+    Attributes:
+        location: the keys and indices that lead to the place.
+        key: whether the key is at fault, and not its value.
+        message: what must be, what was got, what to do; one line.
+    """
+
+    location: Location
+    key: bool
+    message: str
+
+
 class _Fault(NamedTuple):
     """An error of pydantic at its place in the tree.
 
     Attributes:
-        group: the location of the outermost union; errors of the members of a union have it in common.
+        unions: for each union on the way, the outermost first: its location, and the name of its member.
         location: where it stands, without the names of the unions' members.
         key: whether the key is at fault.
         error: what pydantic says.
     """
 
-    group: Location
+    unions: tuple[tuple[Location, int | str], ...]
     location: Location
     key: bool
     error: ErrorDetails
@@ -51,41 +67,57 @@ class _Fault(NamedTuple):
         return len(self.location) + (self.error["type"] == "missing")
 
 
-def first_complaint(root: Node, model: type[Part], error: ValidationError) -> tuple[Location, bool, str]:
-    """Return what is reported first: the errors of a union's members are one complaint, made of the deepest of them.
+def complaints(root: Node, model: type[Part], error: ValidationError) -> list[Complaint]:
+    """Return every complaint about a document; the errors of a union's members are those of the member that fits best.
 
     Args:
         root: the document that was validated.
         model: what it must be.
         error: what pydantic says.
-
-    Returns:
-        The place, whether its key is at fault and not its value, and the sentence.
     """
-    groups: dict[Location, list[_Fault]] = {}
-    # A misspelt key is unknown and its right spelling is missing; the former error is more helpful, so it goes first.
-    for details in sorted(error.errors(include_url=False), key=lambda details: details["type"] == "missing"):
-        fault = _fault(root, details)
-        groups.setdefault(fault.group, []).append(fault)
-    faults = next(iter(groups.values()))
-    # Of equally deep ones a validator's own is the most helpful.
-    head = max(faults, key=lambda fault: (fault.depth, fault.error["type"] == "value_error"))
-    alternatives = [fault.error for fault in faults if (fault.depth, fault.location) == (head.depth, head.location)]
-    more = f" (and {len(groups) - 1} more)" if len(groups) > 1 else ""
+    faults = [_fault(root, details) for details in error.errors(include_url=False)]
+    found = [_complaint(group, model) for group in _groups(faults, 0)]
+    # A misspelt key is unknown, and its right spelling is missing: that is one mistake.
+    meant = {(complaint.location[:-1], complaint.message.rpartition("did you mean ")[2]) for complaint, _ in found}
+    return [one for one, missing in found if missing is None or (one.location, f"{missing!r}?") not in meant]
+
+
+def _groups(faults: list[_Fault], level: int) -> Iterator[list[_Fault]]:
+    """Yield the errors that make one complaint each, at this level of unions inside each other."""
+    groups: dict[object, list[_Fault]] = {}
+    for fault in faults:
+        inside = len(fault.unions) > level
+        groups.setdefault(fault.unions[level][0] if inside else ("alone", fault.error["loc"]), []).append(fault)
+    for group in groups.values():
+        # Of equally deep ones a validator's own is the most helpful.
+        head = max(group, key=lambda fault: (fault.depth, fault.error["type"] == "value_error"))
+        if len(head.unions) <= level:
+            yield group
+        elif head.depth == len(head.unions[level][0]):
+            yield [head, *(fault for fault in group if fault is not head and fault.depth == head.depth)]
+        else:
+            member = head.unions[level]
+            yield from _groups([fault for fault in group if fault.unions[level] == member], level + 1)
+
+
+def _complaint(group: list[_Fault], model: type[Part]) -> tuple[Complaint, str | None]:
+    """Return the complaint of errors at one place, and the name of the key that is missing where one is."""
+    head, errors = group[0], [fault.error for fault in group]
     known = known_keys(model, head.location[:-1]) if head.error["type"] == "extra_forbidden" else []
-    return head.location, head.key, one_line(_sentence(alternatives, known) + more)
+    missing = str(head.error["loc"][-1]) if head.error["type"] == "missing" else None
+    return Complaint(head.location, head.key, one_line(_sentence(errors, known))), missing
 
 
 def _fault(root: Node, error: ErrorDetails) -> _Fault:
-    node, location, group = root, [], None
+    node, location, unions = root, [], []
     for segment in error["loc"][: -1 if error["type"] == "missing" else None]:
         if segment in node.parts:
             node = node.parts[segment]
             location.append(segment)
-        elif group is None:
-            group = tuple(location)
+        elif segment != "[key]":
+            unions.append((tuple(location), segment))
     is_key = error["type"] == "extra_forbidden" or error["loc"][-1:] == ("[key]",)
-    return _Fault(error["loc"] if group is None else group, tuple(location), is_key, error)
+    return _Fault(tuple(unions), tuple(location), is_key, error)
 
 
 def _sentence(errors: list[ErrorDetails], known_keys: list[str]) -> str:

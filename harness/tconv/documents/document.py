@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import ValidationError
 
-from tconv.documents.complaints import first_complaint
+from tconv.documents.complaints import complaints
 from tconv.documents.models import Part
 from tconv.documents.tree import MAX_CHARACTERS, Node, Place, Plain, compose, place_after
-from tconv.errors import FileError
+from tconv.errors import FileError, together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["Document", "error_at", "load", "read"]
+__all__ = ["Document", "error_at", "load", "read", "validated"]
 
 M = TypeVar("M", bound=Part)
 
@@ -85,15 +85,30 @@ def load(path: Path, model: type[M]) -> tuple[M, Document]:
         The model, and the document for errors that are found later.
 
     Raises:
-        FileError: as `read`, or at the first place that the model does not accept. An unknown key is reported before
-            a missing one, because a misspelt key is both.
+        FileError: as `read`, or for every place that the model does not accept.
     """
     document = read(path)
+    return validated(document, model), document
+
+
+def validated(document: Document, model: type[M]) -> M:
+    """Return what was read as a model.
+
+    Args:
+        document: what was read.
+        model: what it must be.
+
+    Raises:
+        FileError: for every place that the model does not accept.
+    """
     try:
-        return model.model_validate(document.value), document
+        return model.model_validate(document.value)
     except ValidationError as error:
-        location, key, message = first_complaint(document.root, model, error)
-        raise error_at(document, location, message, key=key) from error
+        found = [
+            error_at(document, location, message, key=key)
+            for location, key, message in complaints(document.root, model, error)
+        ]
+        raise together(found) from error
 
 
 def error_at(document: Document, location: Sequence[str | int], message: str, *, key: bool = False) -> FileError:

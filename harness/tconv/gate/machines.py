@@ -22,6 +22,12 @@ class Machines(Part):
 
     The backend may use every vector extension of `with`, and none of `without`. A run whose header says nothing of the
     vector extensions is on none of these machines: what is not known must not hide a deviation.
+
+    Attributes:
+        with: vector extensions, all of which the backend may use, named as in Linux's /proc/cpuinfo.
+        without: vector extensions, none of which it may use.
+        system: the operating system, such as Linux; where it is not given, any.
+        architecture: the processor's, such as x86_64; where it is not given, any.
     """
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})

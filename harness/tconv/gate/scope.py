@@ -33,10 +33,14 @@ def _is_pattern(text: str) -> str:
 
 
 class Scope(Part):
-    """Which cases are covered: a pattern, and values that facts must have, a list meaning any of them.
+    """Which cases are covered, on which machines, and with which options of the backend.
 
-    `machine` limits that to some machines. `options` has values of the backend's options, `default` for what is not
-    given and `*` for any: an option that it does not name must be at its default.
+    Attributes:
+        cases: a pattern of ids, such as padding/**[strides=2|3].
+        where: values that facts of the case must have, a list meaning any of them; see 'tconv list --facts'.
+        machine: the machines on which the entry holds; where it is not given, all.
+        options: values that options of the backend may have, default for what is not given and * for any; an option
+            that is not named must be at its default.
     """
 
     cases: Annotated[str, AfterValidator(_is_pattern)] = "**"

@@ -17,7 +17,7 @@ from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Mappings, Part, Texts
-from tconv.errors import nearest
+from tconv.errors import nearest, together
 from tconv.gate.scope import Options, Scope
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 
@@ -68,7 +68,11 @@ def _is_date(value: object) -> str:
 
 
 class Unsupported(Scope):
-    """Cases that the backend says it does not implement."""
+    """Cases that the backend says it does not implement.
+
+    Attributes:
+        because: what it answers to them, in a sentence.
+    """
 
     because: NonEmpty
 
@@ -76,8 +80,18 @@ class Unsupported(Scope):
 class Waiver(Scope):
     """A known deviation.
 
-    `diagnosis` names misreadings one of which must give the wrong output; `harms` says that the case harms the process,
-    so that a later case may die in it, though not alone.
+    Attributes:
+        name: its name in reports, unique in its file.
+        dialects: in which it deviates.
+        verdict: the kind of verdict, and those of its figures that must be the same; in a text * stands for anything.
+        diagnosis: misreadings one of which must give the wrong output; ' + ' joins those that give it together.
+        versions: those that deviate, as PEP 440 writes them, such as >=1.28; outside them the waiver is inactive.
+        clause: the words of the text from which it deviates.
+        because: what the backend does, in a sentence.
+        example: the id of a case that it covers, as small as can be.
+        harms: whether the case harms the process, so that a later case may die in it, though not alone.
+        link: the thread about it, where there is one.
+        date: on which it was written, as 2026-11-20.
     """
 
     name: NonEmpty
@@ -140,7 +154,15 @@ class Waiver(Scope):
 
 
 class WaiverFile(Part):
-    """One backend's known deviations; `options` is of every entry that says nothing of that option."""
+    """One backend's known deviations.
+
+    Attributes:
+        format: the version of the format.
+        backend: the name of the backend.
+        options: of every entry that says nothing of that option.
+        unsupported: cases that the backend says it does not implement; any other such answer fails.
+        waivers: known deviations.
+    """
 
     format: Annotated[int, Field(ge=1, le=1)]
     backend: NonEmpty
@@ -189,12 +211,14 @@ def load(path: Path) -> WaiverFile:
     """
     file, document = yaml_file.load(path, WaiverFile)
     names: set[str] = set()
+    errors = []
     for index, waiver in enumerate(file.waivers):
         if waiver.name in names:
-            raise yaml_file.error_at(
-                document, ("waivers", index, "name"), f"a waiver's name must be unique (got {waiver.name!r} again)"
-            )
+            message = f"a waiver's name must be unique (got {waiver.name!r} again)"
+            errors.append(yaml_file.error_at(document, ("waivers", index, "name"), message))
         names.add(waiver.name)
+    if errors:
+        raise together(errors)
     return file
 
 

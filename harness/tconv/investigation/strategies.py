@@ -1,13 +1,20 @@
-"""Drawn cases as a hypothesis strategy, for property tests of your own; hypothesis must be installed."""
+"""Drawn cases and calls as hypothesis strategies, for property tests of your own: the extra `hypothesis`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import reject
-from hypothesis import strategies as st
+try:
+    from hypothesis import reject
+    from hypothesis import strategies as st
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(
+        "tconv.investigation.strategies must have hypothesis beside it (got none installed); install tconv with the "
+        "extra hypothesis: pip install '.[hypothesis]' in the clone, or '[hypothesis]' behind the wheel's name"
+    ) from None
 
 from tconv.dialects import dialect_named
+from tconv.expectation.problem import Problem
 from tconv.investigation.random_cases import draw_case
 from tconv.investigation.random_choices import Choices
 
@@ -39,3 +46,37 @@ def cases(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str, *, broken
     """
     case = draw_case(_Hypothesis(draw), dialect_named(dialect), broken=broken)
     return case if case is not None else reject()
+
+
+@st.composite
+def calls(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str) -> dict[str, Any]:
+    """Draw a valid call: arrays and attributes by the names that `conv_transpose` and `assert_conforms` take.
+
+    Args:
+        draw: hypothesis's function, which it passes itself.
+        dialect: the dialect's name; it must be passed to those functions too.
+
+    Returns:
+        x, w and perhaps bias, in the layouts that are written or the dialect's own, and what attributes are written.
+
+    Example:
+        A test of one's own `convolve`, which takes the same names:
+
+        >>> from hypothesis import given, settings
+        >>> import numpy as np
+        >>> from tconv import assert_conforms, conv_transpose
+        >>> from tconv.investigation.strategies import calls
+        >>> def convolve(x, **call):
+        ...     return conv_transpose(x, **call).astype(x.dtype)
+        >>> @settings(max_examples=5, deadline=None, database=None)
+        ... @given(calls("onnx/ConvTranspose-22"))
+        ... def test_convolve(call):
+        ...     assert_conforms(convolve(**call), **call)
+        >>> test_convolve()
+    """
+    problem = Problem(draw(cases(dialect, broken=False)), dialect_named(dialect))
+    arrays = dict(problem.arrays)
+    operands = {"x": arrays["x"], "w": arrays["w"]} | ({"bias": arrays["b"]} if "b" in arrays else {})
+    # The filter's own sizes say what kernel_shape says.
+    attributes = {name: value for name, value in problem.case.attributes.given().items() if name != "kernel_shape"}
+    return operands | attributes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tconv.corpus.corpus import case_files
+from tconv.corpus.file_reading import case_files
 from tconv.errors import TconvError
 from tconv.gate.status import Status
 from tconv.pytest_plugin import explanation

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tconv import __version__
-from tconv.corpus.corpus import SUFFIXES
+from tconv.corpus.file_reading import SUFFIXES
 from tconv.datafiles import data_folder
 from tconv.errors import TconvError
 from tconv.gate.assessment import assess

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.corpus import Corpus
-from tconv.corpus.corpus import SUFFIXES
+from tconv.corpus.file_reading import SUFFIXES
 from tconv.errors import FileError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment

@@ -39,10 +39,15 @@ FORMAT = 1
 class BackendHeader(BaseModel):
     """The backend that was judged.
 
-    `spec` is how it was named on the command line; `supplied` are the questions of `rules` that it answers itself.
-    `environment` is what it says of itself, with the environment variables that change its kernels; `machine` holds the
-    facts of the machine that it was on, see `backends.machine`. `options` has those of its options that are not at
-    their defaults: with others it is another backend in every report.
+    Attributes:
+        name: its name.
+        spec: how it was named on the command line; empty where that is its name.
+        version: its version.
+        accumulates: the type in which it adds products, by element type, for 16-bit types.
+        environment: what it says of itself, with the environment variables that change its kernels.
+        machine: the facts of the machine that it was on, see `backends.machine`.
+        supplied: the questions of `rules` that it answers itself.
+        options: those of its options that are not at their defaults: with others it is another backend in every report.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -75,8 +80,22 @@ class BackendHeader(BaseModel):
 class RunHeader(BaseModel):
     """What a run was. `resume` continues a file whose header is equal in all fields but `started` and `path`.
 
-    `path` is the value of --cases as it was typed; empty for tconv's own corpus. `shard` is the part of the run that is
-    here, as `2/4`, and `cases` then counts that part; empty for the whole.
+    Attributes:
+        tconv: the version of tconv.
+        backend: who was judged.
+        dialect: in whose words the cases were asked.
+        tier: how much of the corpus was run.
+        patterns: the patterns of the command line; none for the whole tier.
+        seed: the seed of drawn cases; 0 for those of a corpus.
+        corpus: a digest of all case files.
+        path: the value of --cases as it was typed; empty for tconv's own corpus.
+        cases: how many cases there are, of the shard where there is one.
+        shard: the part of the run that is here, as 2/4; empty for the whole.
+        timeout: seconds that a case may take.
+        repeat: how often each case was asked.
+        together: how many cases may be asked in one model.
+        platform: versions of what computed: Python, numpy, the system.
+        started: when it started, as ISO 8601 writes it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -104,7 +123,12 @@ class RunHeader(BaseModel):
 
 
 class HeaderLine(BaseModel):
-    """The first line of a record file."""
+    """The first line of a record file.
+
+    Attributes:
+        format: the version of the format.
+        run: what the run was.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -114,7 +138,14 @@ class HeaderLine(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CallSummary(Recorded):
-    """The call: the dialect's attributes, and each input as name, shape, type."""
+    """The call, in the dialect's words.
+
+    Attributes:
+        attributes: the attributes that are written.
+        inputs: each input as its name, its shape in the call's layout, and its element type.
+        data_format: the layout of data and output.
+        filter_format: the layout of the filter.
+    """
 
     attributes: dict[str, str | int | list[int]]
     inputs: list[tuple[str, list[int], str]]

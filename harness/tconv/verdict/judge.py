@@ -59,7 +59,7 @@ def _verdict(
             return _against_refusal(expected, outcome)
         case Values() as expected:
             if not isinstance(outcome, out.Refused):
-                return _against_values(expected, outcome, problem.truth, problem.call.data_format, accumulates)
+                return against_values(expected, outcome, problem.truth, problem.call.data_format, accumulates)
             if expected.refusals:
                 return ver.Disputed(tuple(map(str, expected.refusals)), "refusal", message=outcome.message)
             return ver.RefusedValid(outcome.message)
@@ -73,13 +73,22 @@ def _against_refusal(expected: Refuse, outcome: out.Refused | out.Produced | out
     return ver.AcceptedInvalid(expected.violation.constraint, expected.stated)
 
 
-def _against_values(
+def against_values(
     expected: Values,
     outcome: out.Produced | out.ShapeOnly,
     truth: Truth,
     data_format: DataFormat,
     accumulates: Mapping[str, str],
 ) -> ver.Verdict:
+    """Return the verdict on a value where values are owed.
+
+    Args:
+        expected: the values that the text allows.
+        outcome: what was produced.
+        truth: the reference of the same operands.
+        data_format: the layout of what was produced.
+        accumulates: what the backend accumulates f16 and bf16 in.
+    """
     shape = outcome.shape if isinstance(outcome, out.ShapeOnly) else outcome.array.shape
     candidates = [c for c in expected.candidates if data_shape(truth.shape(c.geometry), data_format) == tuple(shape)]
     if not candidates:

@@ -170,7 +170,12 @@ class ExceedsSummationBound(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class WrongShape(Recorded):
-    """The output has another shape, both in the call's layout."""
+    """The output has another shape, both in the call's layout.
+
+    Attributes:
+        expected: the sizes that are owed.
+        actual: the sizes that were produced.
+    """
 
     expected: tuple[int, ...]
     actual: tuple[int, ...]
@@ -179,7 +184,12 @@ class WrongShape(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class WrongDtype(Recorded):
-    """The output has another element type."""
+    """The output has another element type.
+
+    Attributes:
+        expected: the type that is owed, such as f32.
+        actual: the type that was produced.
+    """
 
     expected: str
     actual: str
@@ -188,7 +198,11 @@ class WrongDtype(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class RefusedValid(Recorded):
-    """A valid call was refused."""
+    """A valid call was refused.
+
+    Attributes:
+        message: the backend's words.
+    """
 
     message: str
     kind: Literal["refused-valid"] = "refused-valid"
@@ -210,7 +224,11 @@ class AcceptedInvalid(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Inexpressible(Recorded):
-    """The dialect cannot express the case."""
+    """The dialect cannot express the case.
+
+    Attributes:
+        reason: what it cannot express.
+    """
 
     reason: str
     kind: Literal["inexpressible"] = "inexpressible"
@@ -234,7 +252,11 @@ class DiffersInCompany(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Unstable(Recorded):
-    """The backend answered the same call differently."""
+    """The backend answered the same call differently.
+
+    Attributes:
+        message: what changed, and where.
+    """
 
     message: str
     kind: Literal["unstable"] = "unstable"

@@ -1,0 +1,234 @@
+"""The judge for an array of the caller: does it conform to a dialect's text, and how far off may it be?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from tconv.api.arguments import DEFAULT_DIALECT, Written, dialect_of, geometry_of
+from tconv.api.own_problem import ProblemOfArrays, problem_of
+from tconv.backends.outcome import Produced
+from tconv.cases.layouts import from_ncx, to_ncx
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.diagnosis import diagnose
+from tconv.diagnosis.misreadings import misreadings_of
+from tconv.dialects import DIALECTS
+from tconv.errors import Invalid, UsageError, nearest
+from tconv.expectation.bound import bound, derivation
+from tconv.expectation.owed import Candidate, Values
+from tconv.reports.phrases import headline, written
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import against_values
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tconv.dialects import Dialect
+    from tconv.dialects.geometry import Geometry
+    from tconv.expectation.problem import Problem
+    from tconv.expectation.truth import Truth
+    from tconv.vocabulary import Array, Float64s
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tolerance:
+    """How far a conforming output may be from the reference.
+
+    Attributes:
+        rule: `exact` where every order of summation gives the same bits; else `bound`.
+        expected: the reference's values in float64, in the caller's data layout.
+        allowed: the largest |actual - expected| of each element, in the same layout; 0 under the rule `exact`.
+        derivation: where `allowed` comes from, in words.
+    """
+
+    rule: ver.Rule
+    expected: Float64s
+    allowed: Float64s
+    derivation: str
+
+
+def assert_conforms(
+    y: Array,
+    x: Array,
+    w: Array,
+    bias: Array | None = None,
+    *,
+    dialect: str | Dialect = DEFAULT_DIALECT,
+    reading: str | Iterable[str] | None = None,
+    accumulates: str | None = None,
+    **attributes: Unpack[Written],
+) -> ver.Verdict:
+    """Raise an AssertionError that explains itself where an output does not conform to a dialect's text.
+
+    Args:
+        y: the output to judge, (N, O, Y...) in `data_format`, in the element type in which the runtime gave it.
+        x: data, as the runtime got it, in y's element type: float16, bfloat16 (of ml_dtypes), float32 or float64.
+        w: filter, likewise.
+        bias: (O,), likewise, or None.
+        dialect: whose text is asked.
+        reading: the disputed readings that hold, by name; an empty list for the primary ones alone; None where every
+            reading that the text allows is accepted.
+        accumulates: the type in which the runtime adds products of f16 or bf16: that type itself, or f32 (the default).
+        attributes: strides, auto_pad and so on, and the layouts, as for `conv_transpose`.
+
+    Returns:
+        The verdict, with its notes: `agreed`, or `disputed` with the readings that y follows.
+
+    Raises:
+        AssertionError: y differs; the message has the first wrong element, the misreading that gives y where there is
+            one, and the tolerance. Or y is within the tolerance, as zeros in its place would be too.
+        Invalid: a constraint that the dialect states is violated, so that no value is owed.
+        UsageError: an argument is not as it must be.
+
+    Example:
+        >>> import numpy as np
+        >>> from tconv import assert_conforms
+        >>> x, w = np.array([[[1, 2]]], np.float32), np.array([[[1, 10, 100]]], np.float32)
+        >>> y = np.array([[[1, 10, 102, 20, 200]]], np.float32)
+        >>> assert_conforms(y, x, w, strides=2).kind
+        'agreed'
+        >>> y = np.array([[[100, 10, 201, 20, 2]]], np.float32)
+        >>> assert_conforms(y, x, w, strides=2)
+        Traceback (most recent call last):
+            ...
+        AssertionError: y must conform to onnx/ConvTranspose-22 (got differed: 3 of 5 elements; [0,0,0] must be 1 ...
+          call       strides=[2]; f32, x [1, 1, 2], w [1, 1, 3] in NCX and IOX
+          owed       [1, 1, 5], pads_begin [0], pads_end [0]
+          tolerance  exact: integers with so few bits that every order of summation gives the same sum
+          explained  as if filter-flipped: ...
+    """
+    problem = problem_of(x, w, bias, dialect_of(dialect), attributes)
+    values = _values(problem, reading)
+    sums = _accumulates(problem.case.x.dtype, accumulates)
+    layout = problem.arrays_given.data_format
+    actual = _output(y)
+    verdict = against_values(values, Produced(actual), problem.truth, layout, sums)
+    if isinstance(verdict, ver.Agreed | ver.Disputed):
+        return verdict
+    lines = [f"y must conform to {problem.dialect} (got {headline(verdict)})"]
+    lines += [f"  {name:<11}{text}" for name, text in _account(problem, values, verdict, actual, sums)]
+    raise AssertionError("\n".join(lines))
+
+
+def tolerance(
+    x: Array,
+    w: Array,
+    bias: Array | None = None,
+    *,
+    dialect: str | Dialect = DEFAULT_DIALECT,
+    reading: str | Iterable[str] = (),
+    accumulates: str | None = None,
+    **attributes: Unpack[Written],
+) -> Tolerance:
+    """Return the reference's values and how far a conforming output may be from each of them.
+
+    Args:
+        x: data, in the element type of the output, as for `assert_conforms`, and so are all others.
+        w: filter.
+        bias: (O,), or None.
+        dialect: whose text is asked.
+        reading: the disputed readings that hold.
+        accumulates: the type in which products of f16 or bf16 are added.
+        attributes: strides, auto_pad and so on.
+
+    Raises:
+        Invalid: a constraint that the dialect states is violated.
+        UsageError: an argument is not as it must be.
+
+    Example:
+        >>> import numpy as np
+        >>> from tconv import tolerance
+        >>> x, w = np.full((1, 1, 2), 0.3, np.float32), np.full((1, 1, 2), 0.7, np.float32)
+        >>> allowed = tolerance(x, w)
+        >>> allowed.rule, allowed.derivation
+        ('bound', "gamma_n(2^-24)*A + n*2^-150, and the reference's own gamma_(n+1)(2^-53)*A")
+        >>> bool((allowed.allowed < 1e-7).all())
+        True
+    """
+    problem = problem_of(x, w, bias, dialect_of(dialect), attributes)
+    geometry, truth = _values(problem, reading).primary.geometry, problem.truth
+    sums, layout = _accumulates(truth.dtype, accumulates), problem.arrays_given.data_format
+    expected = from_ncx(truth.values(geometry), layout)
+    if truth.exact(geometry):
+        return Tolerance("exact", expected, np.zeros_like(expected), _EXACT)
+    allowed = bound(truth.terms(geometry), truth.dtype, sums).allowed
+    return Tolerance("bound", expected, from_ncx(allowed, layout), derivation(truth.dtype, sums))
+
+
+_EXACT = "integers with so few bits that every order of summation gives the same sum"
+
+
+def _output(y: Any) -> Array:  # noqa: ANN401 - a caller may give anything
+    try:
+        array = np.asarray(y)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UsageError(f"y must be an array of numbers (got {type(y).__name__}: {error})") from None
+    if array.dtype not in NUMPY_TYPES.values() and array.dtype.kind not in "iuf":
+        raise UsageError(f"y must be an array of real numbers (got {array.dtype})")
+    return array
+
+
+def _values(problem: Problem, reading: str | Iterable[str] | None) -> Values:
+    """Return what is owed: all that the text allows, or what the named readings give."""
+    expected = problem.expectation
+    names = () if reading is None else ((reading,) if isinstance(reading, str) else tuple(reading))
+    if isinstance(expected, Values) and reading is None:
+        return expected
+    if not isinstance(expected, Values) and not names:
+        raise Invalid(expected.violation)
+    return Values(Candidate(names, geometry_of(problem.signature, problem.dialect, names)))
+
+
+def _accumulates(dtype: DType, accumulates: str | None) -> dict[str, str]:
+    if accumulates not in (None, dtype, DType.F32):
+        known = list(dict.fromkeys((str(dtype), str(DType.F32))))
+        hint = nearest(str(accumulates), known)
+        raise UsageError(f"accumulates must be {' or '.join(known)} for {dtype} (got {accumulates!r}){hint}")
+    return {} if accumulates is None else {str(dtype): str(accumulates)}
+
+
+def _account(
+    problem: ProblemOfArrays, values: Values, verdict: ver.Verdict, actual: Array, sums: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the lines about an output that does not conform: what was asked, what is owed, and why it is wrong."""
+    case, truth, layout = problem.case, problem.truth, problem.arrays_given.data_format
+    shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in problem.operands.items())
+    yield "call", f"{written(case.attributes.given()) or 'no attribute'}; {case.x.dtype}, {shapes} in NCX and IOX"
+    for candidate in values.candidates:
+        geometry = candidate.geometry
+        yield "owed", _owed(geometry, candidate.readings, truth)
+    if isinstance(verdict, ver.WrongDtype):
+        yield "advice", "give x, w and bias in the type in which the runtime got them"
+    if isinstance(verdict, ver.Mistrusted):
+        yield "advice", "zeros would be within the tolerance too: ask with integers, or with sums of fewer products"
+    if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound):
+        rule = derivation(truth.dtype, sums) if verdict.rule == "bound" else _EXACT
+        yield "tolerance", f"{verdict.rule}: {rule}"
+    wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
+    if wrong and actual.ndim == len(case.x.shape):
+        yield from _diagnosis(problem, to_ncx(actual, layout), sums)
+
+
+def _owed(geometry: Geometry, readings: tuple[str, ...], truth: Truth) -> str:
+    under = f" under {' + '.join(readings)}" if readings else ""
+    pads = f"pads_begin {list(geometry.pads_begin)}, pads_end {list(geometry.pads_end)}"
+    return f"{list(truth.shape(geometry))}{under}, {pads}"
+
+
+def _diagnosis(problem: Problem, actual: Array, sums: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    says = {misreading.name: misreading.says for misreading in misreadings_of(problem.dialect)}
+    found = diagnose(problem, actual, sums)
+    for together in found.explained:
+        yield "explained", f"as if {together}: {'; '.join(_said(name, says[name]) for name in together.names)}"
+    if not found.explained and found.described:
+        yield "described", found.described
+
+
+def _said(name: str, says: str) -> str:
+    """Return what a misreading says; of an answer to a question, with the texts that give it."""
+    question, _, answer = name.partition("=")
+    texts = [str(dialect) for dialect in DIALECTS.values() if str(getattr(dialect.rules, question, "")) == answer]
+    return f"{says}, as in {', '.join(texts)}" if answer and texts else says

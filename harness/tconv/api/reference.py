@@ -1,0 +1,183 @@
+"""The reference and the resolver, for arrays and attributes of the caller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv.api.arguments import (
+    DEFAULT_DIALECT,
+    arrays_of,
+    attributes_of,
+    dialect_of,
+    geometry_of,
+    signature_of,
+    sizes_of,
+)
+from tconv.cases.layouts import from_ncx
+from tconv.expectation.reference import definition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tconv.dialects import Dialect
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array
+
+
+def conv_transpose(
+    x: Array,
+    w: Array,
+    bias: Array | None = None,
+    *,
+    dialect: str | Dialect = DEFAULT_DIALECT,
+    strides: int | Sequence[int] | None = None,
+    dilations: int | Sequence[int] | None = None,
+    pads_begin: int | Sequence[int] | None = None,
+    pads_end: int | Sequence[int] | None = None,
+    auto_pad: str | None = None,
+    output_padding: int | Sequence[int] | None = None,
+    output_shape: int | Sequence[int] | None = None,
+    groups: int | None = None,
+    data_format: str | None = None,
+    filter_format: str | None = None,
+    reading: str | Iterable[str] = (),
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the transposed convolution of a dialect, in float64.
+
+    Args:
+        x: data in `data_format`: (N, C, X...) for NCX, (N, X..., C) for NXC.
+        w: filter in `filter_format`: (C, O/G, K...) for IOX, (K..., O/G, C) for XOI, (G, C/G, O/G, K...) for GIOX.
+        bias: (O,), or None.
+        dialect: whose rules and defaults hold: a name such as `onnx/ConvTranspose-22`, or a dialect of the caller.
+        strides: one integer for every spatial axis, or one each; None where it is not written, here and below.
+        dilations: likewise.
+        pads_begin: likewise, cropped at the beginning.
+        pads_end: likewise, cropped at the end.
+        auto_pad: explicit, valid, same_upper or same_lower.
+        output_padding: likewise, added at the end.
+        output_shape: likewise, the spatial sizes of the output.
+        groups: the number of groups; with GIOX it follows from the filter.
+        data_format: NCX or NXC, whatever the dialect; None for the dialect's default.
+        filter_format: IOX, XOI or GIOX, whatever the dialect; None for the dialect's default.
+        reading: a disputed reading's name, or several, to follow instead of the primary ones; see `disputed`.
+
+    Returns:
+        (N, O, Y...) in `data_format`.
+
+    Raises:
+        Invalid: a constraint that the dialect states is violated.
+        UsageError: an array is not of real numbers, an attribute is no integer, or a word is not known.
+
+    Example:
+        Every element of the data adds the kernel, times itself, at its place times the stride:
+
+        >>> import numpy as np
+        >>> from tconv import conv_transpose
+        >>> x = np.array([[[1, 2, 3]]], np.float32)
+        >>> w = np.array([[[1, 10, 100]]], np.float32)
+        >>> conv_transpose(x, w, strides=2)
+        array([[[  1.,  10., 102.,  20., 203.,  30., 300.]]])
+        >>> conv_transpose(x, w, strides=2, auto_pad="same_upper")
+        array([[[  1.,  10., 102.,  20., 203.,  30.]]])
+    """
+    dialect = dialect_of(dialect)
+    written = {
+        "strides": strides,
+        "dilations": dilations,
+        "pads_begin": pads_begin,
+        "pads_end": pads_end,
+        "auto_pad": auto_pad,
+        "output_padding": output_padding,
+        "output_shape": output_shape,
+        "groups": groups,
+    }
+    arrays = arrays_of(
+        x, w, bias, dialect, {"groups": groups, "data_format": data_format, "filter_format": filter_format}
+    )
+    attributes = attributes_of(written | {"groups": arrays.groups}, dialect, max(arrays.x.ndim - 2, 0))
+    shapes = arrays.x.shape, arrays.w.shape, None if arrays.b is None else arrays.b.shape
+    geometry = geometry_of(signature_of(attributes, *shapes), dialect, reading)
+    b = None if arrays.b is None else arrays.b.astype(np.float64)
+    return from_ncx(
+        definition(arrays.x.astype(np.float64), arrays.w.astype(np.float64), b, geometry), arrays.data_format
+    )
+
+
+def resolve(
+    *,
+    spatial: Sequence[int],
+    kernel: Sequence[int],
+    dialect: str | Dialect = DEFAULT_DIALECT,
+    strides: int | Sequence[int] | None = None,
+    dilations: int | Sequence[int] | None = None,
+    pads_begin: int | Sequence[int] | None = None,
+    pads_end: int | Sequence[int] | None = None,
+    auto_pad: str | None = None,
+    output_padding: int | Sequence[int] | None = None,
+    output_shape: int | Sequence[int] | None = None,
+    groups: int | None = None,
+    reading: str | Iterable[str] = (),
+) -> Geometry:
+    """Return the geometry that a dialect gives to sizes and attributes.
+
+    Args:
+        spatial: the data's spatial sizes.
+        kernel: the filter's spatial sizes, as many.
+        dialect: as for `conv_transpose`, and so are all others.
+        strides: steps of the output for one of the input.
+        dilations: steps of the output for one of the filter.
+        pads_begin: cropped at the beginning.
+        pads_end: cropped at the end.
+        auto_pad: the padding mode.
+        output_padding: added at the end.
+        output_shape: the output's spatial sizes.
+        groups: the number of groups.
+        reading: disputed readings to follow.
+
+    Returns:
+        Strides, dilations, kernel, pads_begin, pads_end and output as plain integers, one for each spatial axis.
+
+    Raises:
+        Invalid: a constraint that the dialect states is violated.
+        UsageError: a size is negative or no integer, or the dialect or a reading is not known.
+
+    Example:
+        >>> from tconv import resolve
+        >>> asked = {"spatial": [5], "kernel": [4], "strides": 2, "auto_pad": "same_upper", "output_shape": 9}
+        >>> geometry = resolve(**asked, dialect="onnx/ConvTranspose-22")
+        >>> geometry.pads_begin, geometry.pads_end, geometry.output
+        ((1,), (2,), (9,))
+        >>> resolve(**asked, dialect="openvino/ConvolutionBackpropData-1").pads_begin
+        (2,)
+    """
+    dialect = dialect_of(dialect)
+    written = {
+        "strides": strides,
+        "dilations": dilations,
+        "pads_begin": pads_begin,
+        "pads_end": pads_end,
+        "auto_pad": auto_pad,
+        "output_padding": output_padding,
+        "output_shape": output_shape,
+        "groups": groups,
+    }
+    sizes, taps = sizes_of("spatial", spatial), sizes_of("kernel", kernel)
+    attributes = attributes_of(written, dialect, len(sizes))
+    count = attributes.groups or 1
+    return geometry_of(signature_of(attributes, (1, count, *sizes), (count, 1, *taps), None), dialect, reading)
+
+
+def disputed(dialect: str | Dialect = DEFAULT_DIALECT) -> dict[str, str]:
+    """Return the disputed readings of a dialect: what each says, by its name.
+
+    Raises:
+        UsageError: the dialect is not known.
+
+    Example:
+        >>> from tconv import disputed
+        >>> list(disputed("onednn/ConvTranspose-1"))
+        ['negative-same-shrunk', 'negative-same-refused']
+    """
+    return {reading.name: reading.says for reading in dialect_of(dialect).disputed}

@@ -1,0 +1,143 @@
+"""`tconv port`: what to write in another text so that the output of a call stays."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tconv.api.arguments import attributes_of, sizes_of
+from tconv.cases.case import Case, Operand
+from tconv.cli import options
+from tconv.comparison.model_calls import ModelCall, calls_of
+from tconv.comparison.port import Port, ported
+from tconv.dialects import DIALECTS, Dialect, dialect_named
+from tconv.errors import Invalid, UsageError
+from tconv.reports import porting
+from tconv.vocabulary import DataFormat, DType, FilterFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DIALECT = click.Choice(list(DIALECTS))
+
+
+def _symbols(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, int]:
+    sizes = {}
+    for text in texts:
+        name, equals, size = text.partition("=")
+        if not (equals and size.isdecimal()):
+            raise UsageError(f"--size must be SYMBOL=N (got {text!r})")
+        sizes[name] = int(size)
+    return sizes
+
+
+@click.command(name="port")
+@click.option("--from", "source", type=_DIALECT, default=None, help="The dialect of the call; a model says its own.")
+@click.option("--to", "target", type=_DIALECT, required=True, help="The dialect to which it goes.")
+@click.option("--model", type=click.Path(path_type=Path), default=None, help="Every ConvTranspose of an ONNX model.")
+@click.option("--size", "symbols", multiple=True, metavar="SYMBOL=N", callback=_symbols, help="A size of the model.")
+@options.sizes("spatial", "The data's spatial sizes.")
+@options.sizes("kernel", "The filter's spatial sizes.")
+@options.attributes
+@click.option("--bias", is_flag=True, help="There is a bias.")
+@click.option(
+    "--dtype",
+    type=click.Choice([word.value for word in DType]),
+    default="f32",
+    show_default=True,
+    help="The element type.",
+)
+@click.option(
+    "--data-format",
+    type=click.Choice([word.value for word in DataFormat]),
+    default=None,
+    help="Default: the dialect's.",
+)
+@click.option(
+    "--filter-format",
+    type=click.Choice([word.value for word in FilterFormat]),
+    default=None,
+    help="Default: the dialect's.",
+)
+@click.option("--reading", default=None, help="A disputed reading that the source's runtime follows.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, a list with an entry for each call.")
+def command(
+    source: str | None,
+    target: str,
+    model: Path | None,
+    symbols: dict[str, int],
+    reading: str | None,
+    *,
+    as_json: bool,
+    **given: Any,  # noqa: ANN401 - the values of the attributes' options
+) -> int:
+    """Print what to write in another dialect so that the output of a call stays.
+
+    The call is given by sizes and attributes, or by an ONNX model whose every ConvTranspose is one. What is proposed is
+    proven: both texts are resolved, and their geometries are equal. Exits with 1 where a call cannot be ported.
+    """
+    calls = list(_calls(source, model, symbols, given))
+    results = [(call, _result(call, dialect_named(target), reading)) for call in calls]
+    if as_json:
+        click.echo(json.dumps([_entry(call, result) for call, result in results], indent=2))
+    else:
+        click.echo("\n\n".join("\n".join(_block(call, result)) for call, result in results))
+    return int(any(isinstance(result, str) or result.written is None for _, result in results))
+
+
+def _calls(
+    source: str | None, model: Path | None, symbols: dict[str, int], given: dict[str, Any]
+) -> Iterator[ModelCall]:
+    written = {name: value for name, value in given.items() if value not in (None, False) and name != "dtype"}
+    if model is not None:
+        if source or written:
+            first = "--from" if source else f"--{next(iter(written)).replace('_', '-')}"
+            raise UsageError(f"--model must stand without {first}: the model says it; leave one of both out")
+        yield from calls_of(model, symbols)
+        return
+    if source is None or "spatial" not in written or "kernel" not in written:
+        raise UsageError("a call must have --from, --spatial and --kernel, or be of a --model (got too little)")
+    if symbols:
+        raise UsageError("--size must stand beside --model (got it without); write the sizes with --spatial")
+    dialect = dialect_named(source)
+    yield ModelCall("", dialect, _case(given, dialect))
+
+
+def _case(given: dict[str, Any], dialect: Dialect) -> Case:
+    """Return a call with one channel a group; the other sizes change nothing."""
+    spatial = sizes_of("spatial", given["spatial"])
+    kernel = sizes_of("kernel", options.for_each_axis("kernel", given["kernel"], len(spatial)))
+    lists = {name: options.single(value) for name, value in given.items()}
+    attributes = attributes_of(lists, dialect, len(spatial))
+    layouts = {name: given[name] for name in ("data_format", "filter_format")}
+    groups, dtype = max(attributes.groups or 1, 1), DType(given["dtype"])
+    x, w = Operand((1, groups, *spatial), dtype), Operand((groups, 1, *kernel), dtype)
+    return Case("call", replace(attributes, **layouts), x, w, Operand((groups,), dtype) if given["bias"] else None)
+
+
+def _result(call: ModelCall, target: Dialect, reading: str | None) -> Port | str:
+    """Return what gives a call's output in the target, or why nothing is known of it."""
+    if call.case is None:
+        return call.unknown
+    try:
+        return ported(call.case, call.dialect, target, reading)
+    except Invalid as error:
+        return f"{call.dialect} owes no value to it: {error}"
+
+
+def _block(call: ModelCall, result: Port | str) -> Iterator[str]:
+    if call.name:
+        yield call.name
+    if isinstance(result, str):
+        yield f"  cannot be ported: {result}"
+    else:
+        yield from porting.lines(result)
+
+
+def _entry(call: ModelCall, result: Port | str) -> dict[str, Any]:
+    entry = {"cannot": result} if isinstance(result, str) else porting.plain(result)
+    return {"name": call.name} | entry

@@ -1,0 +1,213 @@
+"""The calls of ConvTranspose in an ONNX model, as cases."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from tconv.cases.case import Case, Operand
+from tconv.dialects import DIALECTS
+from tconv.errors import FileError, UsageError, nearest
+from tconv.vocabulary import Attributes, DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from tconv.dialects import Dialect
+    from tconv.vocabulary import Ints
+
+_OPERATOR = "ConvTranspose"
+_TYPES: Final[dict[int, DType]] = {
+    onnx.TensorProto.FLOAT: DType.F32,
+    onnx.TensorProto.FLOAT16: DType.F16,
+    onnx.TensorProto.BFLOAT16: DType.BF16,
+    onnx.TensorProto.DOUBLE: DType.F64,
+}
+_CHANNELS, _FIRST_AXIS = 1, 2
+Dimensions = tuple[int | str, ...]
+"""Sizes; of one that is not known its symbol, or an empty text."""
+
+
+class _Unknown(ValueError):  # noqa: N818 - what is not known of a node is no error of the model
+    """The model does not say what a call depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A node of a model.
+
+    Attributes:
+        name: the node's name, or its output's where it has none.
+        dialect: the operator's version in the model's operator set.
+        case: the call; None where the model does not say enough.
+        unknown: what it does not say.
+    """
+
+    name: str
+    dialect: Dialect
+    case: Case | None
+    unknown: str = ""
+
+
+def calls_of(path: Path, sizes: Mapping[str, int]) -> list[ModelCall]:
+    """Return the calls of every ConvTranspose of a model, those in subgraphs too.
+
+    Args:
+        path: the model's file; weights outside of it need not be there.
+        sizes: the sizes to take for symbols of the model's inputs.
+
+    Raises:
+        FileError: the file is no ONNX model, or has no ConvTranspose.
+        UsageError: a symbol is none of the model's.
+    """
+    model = _loaded(path)
+    _set_sizes(model, sizes)
+    version = next((entry.version for entry in model.opset_import if entry.domain in {"", "ai.onnx"}), 1)
+    since = max(number for number in _VERSIONS if number <= max(version, 1))
+    # Without inference there is what the model itself declares.
+    with suppress(onnx.shape_inference.InferenceError):
+        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    calls = list(_calls(model.graph, {}, _VERSIONS[since]))
+    if not calls:
+        raise FileError(path, f"must have a node {_OPERATOR} (got none); name a model that has one")
+    return calls
+
+
+_VERSIONS: Final = {
+    int(name.rpartition("-")[2]): dialect for name, dialect in DIALECTS.items() if name.startswith(f"onnx/{_OPERATOR}-")
+}
+
+
+def _loaded(path: Path) -> onnx.ModelProto:
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except (OSError, DecodeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise FileError(path, f"must be an ONNX model that can be read (got: {reason}); check the path") from None
+    if not model.HasField("graph"):
+        raise FileError(path, "must be an ONNX model (got a file without a graph); check the path")
+    return model
+
+
+def _set_sizes(model: onnx.ModelProto, sizes: Mapping[str, int]) -> None:
+    dimensions = [dim for value in model.graph.input for dim in value.type.tensor_type.shape.dim]
+    symbols = {dim.dim_param for dim in dimensions if dim.dim_param}
+    for name in sizes:
+        if name not in symbols:
+            known = ", ".join(sorted(symbols)) or "there is none"
+            raise UsageError(
+                f"--size must name a symbol of the model's inputs: {known} (got {name!r}){nearest(name, symbols)}"
+            )
+    for dim in dimensions:
+        if dim.dim_param in sizes:
+            dim.dim_value = sizes[dim.dim_param]
+
+
+def _calls(graph: onnx.GraphProto, outer: Mapping[str, _Tensor], dialect: Dialect) -> Iterator[ModelCall]:
+    tensors = {**outer, **_tensors(graph)}
+    for node in graph.node:
+        if node.op_type == _OPERATOR and node.domain in {"", "ai.onnx"}:
+            name = node.name or node.output[0]
+            try:
+                yield ModelCall(name, dialect, _case(name, node, tensors, dialect))
+            except _Unknown as error:
+                yield ModelCall(name, dialect, None, str(error))
+        for attribute in node.attribute:
+            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else ())):
+                yield from _calls(inner, tensors, dialect)
+
+
+_Tensor = tuple[int, Dimensions | None]
+"""The element type of a value, and its sizes where it has any."""
+
+
+def _tensors(graph: onnx.GraphProto) -> dict[str, _Tensor]:
+    """Return what is known of the values of a graph, by name."""
+    tensors: dict[str, _Tensor] = {}
+    for value in (*graph.value_info, *graph.output, *graph.input):
+        tensor = value.type.tensor_type
+        # A negative size stands for one that is not known in some models.
+        known = [(dim.HasField("dim_value") and dim.dim_value >= 0, dim) for dim in tensor.shape.dim]
+        sizes = tuple(dim.dim_value if is_known else dim.dim_param for is_known, dim in known)
+        tensors[value.name] = tensor.elem_type, sizes if tensor.HasField("shape") else None
+    constants = [
+        (node.output[0], attribute.t)
+        for node in graph.node
+        if node.op_type == "Constant"
+        for attribute in node.attribute
+        if attribute.name == "value"
+    ]
+    for name, constant in (*((tensor.name, tensor) for tensor in graph.initializer), *constants):
+        tensors[name] = constant.data_type, tuple(constant.dims)
+    return tensors
+
+
+def _case(name: str, node: onnx.NodeProto, tensors: Mapping[str, _Tensor], dialect: Dialect) -> Case:
+    if len(node.input) < 2:  # noqa: PLR2004 - X and W
+        raise _Unknown("a ConvTranspose must have the inputs X and W (got fewer)")
+    x, w = (_tensor(node.input[number], tensors) for number in (0, 1))
+    kernel = _known("W", w[1], range(len(w[1])))
+    data = _known("X", x[1], range(_FIRST_AXIS, len(x[1])))
+    batch = 1 if isinstance(x[1][0], str) else x[1][0]
+    attributes = _attributes(node, dialect)
+    dtype, outputs = _dtype(x[0]), kernel[_CHANNELS] * (attributes.groups or 1)
+    has_bias = len(node.input) > 2 and node.input[2]  # noqa: PLR2004 - X, W and B
+    return Case(
+        name,
+        attributes,
+        Operand((batch, kernel[0], *data), dtype),
+        Operand(kernel, dtype),
+        Operand((outputs,), dtype) if has_bias else None,
+    )
+
+
+def _tensor(name: str, tensors: Mapping[str, _Tensor]) -> tuple[int, Dimensions]:
+    dtype, sizes = tensors.get(name, (0, None))
+    if not sizes:
+        raise _Unknown(f"the model does not say the shape of {name!r}; declare it")
+    if len(sizes) <= _FIRST_AXIS:
+        raise _Unknown(f"{name!r} must have a spatial axis (got {len(sizes)} dimensions)")
+    return dtype, sizes
+
+
+def _known(what: str, sizes: Dimensions, axes: range) -> Ints:
+    wanted = [sizes[axis] for axis in axes]
+    missing = [size for size in wanted if isinstance(size, str)]
+    if missing:
+        told = ", ".join(str(size) or "?" for size in sizes)
+        advice = f"give --size {missing[0]}=N" if missing[0] else "declare sizes in the model"
+        raise _Unknown(f"{what} must have sizes that are known (got [{told}]); {advice}")
+    return tuple(size for size in wanted if isinstance(size, int))
+
+
+def _dtype(elem_type: int) -> DType:
+    if elem_type not in _TYPES:
+        word = onnx.TensorProto.DataType.Name(elem_type).lower()
+        raise _Unknown(f"X must be of a floating point type (got {word})")
+    return _TYPES[elem_type]
+
+
+def _attributes(node: onnx.NodeProto, dialect: Dialect) -> Attributes:
+    """Return a node's attributes in the canonical vocabulary; auto_pad NOTSET is as good as not written."""
+    names = {word: name for name, word in dialect.spelling.attributes.items()}
+    modes = {word: mode for mode, word in dialect.spelling.auto_pad.items()}
+    given: dict[str, Any] = {}
+    for attribute in node.attribute:
+        value = onnx.helper.get_attribute_value(attribute)
+        match attribute.name:
+            case "pads":
+                half = len(value) // 2
+                given |= {"pads_begin": tuple(value[:half]), "pads_end": tuple(value[half:])}
+            case "auto_pad":
+                mode = modes.get(value.decode(errors="replace"), value.decode(errors="replace"))
+                given |= {} if mode == "explicit" else {"auto_pad": mode}
+            case word if word in names:
+                if attribute.type not in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS):
+                    raise _Unknown(f"{word} must be integers (got another type)")
+                given[names[word]] = tuple(value) if isinstance(value, list) else value
+    return Attributes(**given)

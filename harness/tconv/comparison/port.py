@@ -1,0 +1,229 @@
+"""One call, ported: what to write in another text so that the output stays, and what else has to be done for it.
+
+What is proposed is proven: both texts are resolved, and the geometries are equal. Where no attributes of the target
+give the geometry, the nearest one is taken whose output is a part of the source's. What is missing lies beyond all
+taps, so that it holds the bias alone, and is appended behind the operator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tconv.cases.call import signature
+from tconv.comparison.porting import rewritten
+from tconv.dialects import DIALECTS, Stated
+from tconv.dialects.readings import Together
+from tconv.errors import Invalid, UsageError, nearest
+from tconv.expectation.owed import Values, expectation, violations
+from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Ints
+
+AXES = {
+    DataFormat.NCX: "(N, C, X...)",
+    DataFormat.NXC: "(N, X..., C)",
+    FilterFormat.IOX: "(C, O/G, K...)",
+    FilterFormat.XOI: "(K..., O/G, C)",
+    FilterFormat.GIOX: "(G, C/G, O/G, K...)",
+}
+"""The axes of an array in each layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A case as it is written in the target, and what the target's text makes of it.
+
+    Attributes:
+        case: the case.
+        values: the values that the target owes to it.
+        before: how many elements of the bias are to be put before the output, for each spatial axis.
+        behind: how many are to be put behind it.
+    """
+
+    case: Case
+    values: Values
+    before: Ints
+    behind: Ints
+
+    @property
+    def disputed(self) -> tuple[str, ...]:
+        """The readings of the target's text that give another output, or a refusal."""
+        refusals = [str(refusal) for refusal in self.values.refusals if isinstance(refusal, Together)]
+        return (*(str(Together(candidate.readings)) for candidate in self.values.disputed), *refusals)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the operator alone gives the source's output."""
+        return not any((*self.before, *self.behind))
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A call in a source, and what gives its output in a target.
+
+    Attributes:
+        case: the call.
+        source: the dialect in which it is written.
+        target: the dialect in which it can be said: what was asked for, or another operator of the same text.
+        geometry: what the source's text makes of it.
+        disputed: the readings of the source's text that make something else of it, with their geometries.
+        same_words: what the target's text makes of the same attributes; where it cannot say them, the reason.
+        written: what to write there; None where the target cannot say the call at all.
+        besides: what else changes: layouts, types, operations before or behind the operator; each a sentence.
+    """
+
+    case: Case
+    source: Dialect
+    target: Dialect
+    geometry: Geometry
+    disputed: tuple[tuple[str, Geometry], ...]
+    same_words: Geometry | str
+    written: Written | None
+    besides: tuple[str, ...]
+
+
+def ported(case: Case, source: Dialect, target: Dialect, reading: str | None = None) -> Port:
+    """Return what gives a call's output in another dialect.
+
+    Args:
+        case: the call, as the source's words say it.
+        source: the dialect in which it is written.
+        target: the dialect to which it goes.
+        reading: a disputed reading of the source that its runtime follows; None for the primary ones.
+
+    Raises:
+        Invalid: the source's text owes no value to the call.
+        UsageError: the source has no such reading of this call.
+    """
+    owed = expectation(case, source)
+    if not isinstance(owed, Values):
+        raise Invalid(owed.violation)
+    geometry = _followed(owed, reading, source)
+    asked, target, besides = _adapted(case, source, target)
+    # Runtimes part most where a size is asked for: there the pads are written, unless both texts have the same rules.
+    sized = asked.attributes.output_shape is not None and source.rules != target.rules
+    written = _written(asked, geometry, target, pads_first=sized)
+    return Port(
+        case,
+        source,
+        target,
+        geometry,
+        tuple((str(Together(other.readings)), other.geometry) for other in owed.disputed),
+        _same_words(asked, target),
+        written,
+        tuple(besides),
+    )
+
+
+def _followed(owed: Values, reading: str | None, source: Dialect) -> Geometry:
+    if reading is None:
+        return owed.primary.geometry
+    known = {str(Together(candidate.readings)): candidate.geometry for candidate in owed.disputed}
+    if reading not in known:
+        what = f"a reading that gives this call another output in {source}: {', '.join(known) or 'there is none'}"
+        raise UsageError(f"--reading must be {what} (got {reading!r}){nearest(reading, known)}")
+    return known[reading]
+
+
+def _same_words(case: Case, target: Dialect) -> Geometry | str:
+    owed = expectation(case, target)
+    if isinstance(owed, Values):
+        return owed.primary.geometry
+    return f"{owed.violation.attribute} {owed.violation.must}"
+
+
+def _adapted(case: Case, source: Dialect, target: Dialect) -> tuple[Case, Dialect, list[str]]:
+    """Return the case without what the target does not have, its operator for groups, and what makes up for both."""
+    besides: list[str] = []
+    broken = {violation.constraint for violation in violations(signature(case, target), target)}
+    if "without-groups" in broken and (other := _with_groups(target)) is not None:
+        operator = other.name.partition("/")[2]
+        besides.append(f"groups: {target} has none; take {operator}")
+        target = other
+    if "without-bias" in broken:
+        case = replace(case, b=None)
+        besides.append("bias: the operator has no such input; add it behind, one entry for each output channel")
+    for dtype in (DType.BF16, DType.F64):
+        if f"without-{dtype}" in broken and isinstance(target.constraints[f"without-{dtype}"], Stated):
+            case = _in_f32(case)
+            besides.append(f"type: {dtype} is none of the text's; convert the operands to f32, and the output back")
+    # The filter's sizes say what kernel_shape says.
+    attributes = replace(case.attributes, kernel_shape=None)
+    attributes, layouts = _in_layouts(attributes, source, target)
+    return replace(case, attributes=attributes, expected=()), target, besides + layouts
+
+
+def _with_groups(target: Dialect) -> Dialect | None:
+    """Return another operator of the target's text that has groups."""
+    text = target.name.partition("/")[0]
+    others = (dialect for dialect in DIALECTS.values() if dialect.name.partition("/")[0] == text)
+    return next((other for other in others if not isinstance(other.constraints["without-groups"], Stated)), None)
+
+
+def _in_f32(case: Case) -> Case:
+    x, w = replace(case.x, dtype=DType.F32), replace(case.w, dtype=DType.F32)
+    return replace(case, x=x, w=w, b=case.b and replace(case.b, dtype=DType.F32))
+
+
+def _in_layouts(attributes: Attributes, source: Dialect, target: Dialect) -> tuple[Attributes, list[str]]:
+    """Return the attributes with the source's layouts where the target has words for them, and what else to do."""
+    besides: list[str] = []
+    kept: dict[str, Any] = {}
+    for name, what, default, there, words in (
+        ("data_format", "data and output", source.data_format, target.data_format, target.spelling.data_formats),
+        ("filter_format", "filter", source.filter_format, target.filter_format, target.spelling.filter_formats),
+    ):
+        layout = getattr(attributes, name) or default
+        kept[name] = layout if layout != there and layout in words else None
+        if kept[name] is None and layout != there:
+            besides.append(f"{what}: {AXES[layout]} becomes {AXES[there]}; {_rearranged(layout, there)}")
+    return replace(attributes, **kept), besides
+
+
+def _rearranged(layout: DataFormat | FilterFormat, there: DataFormat | FilterFormat) -> str:
+    if {layout, there} == {FilterFormat.IOX, FilterFormat.GIOX}:
+        return "reshape it, the elements stay in their order"
+    return "transpose"
+
+
+def _written(case: Case, geometry: Geometry, target: Dialect, *, pads_first: bool) -> Written | None:
+    """Return the first way to write a geometry that the target's text does not dispute, or else the first."""
+    plain = (case, rewritten(case, geometry, target))
+    ways = list(_ways(case, plain[::-1] if pads_first else plain, geometry, target))
+    return next((way for way in ways if not way.disputed), ways[0] if ways else None)
+
+
+def _ways(case: Case, plain: Sequence[Case | None], geometry: Geometry, target: Dialect) -> Iterator[Written]:
+    """Yield what can be written: the plain ways that give the geometry, then explicit pads of a smaller output."""
+    nothing = (0,) * len(geometry.output)
+    for written in plain:
+        owed = None if written is None else expectation(written, target)
+        if written is not None and isinstance(owed, Values) and owed.primary.geometry == geometry:
+            yield Written(written, owed, nothing, nothing)
+    for near, before, behind in _nearest(geometry):
+        written = rewritten(case, near, target)
+        if written is not None and isinstance(owed := expectation(written, target), Values):
+            yield Written(written, owed, before, behind)
+
+
+def _nearest(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:
+    """Yield parts of a geometry with no pad below 0, and what they lack at both sides, the largest part first.
+
+    output_padding is at first as large as it has to be, then less than the larger of stride and dilation, then 0.
+    """
+    wanted = tuple(max(-end, 0) for end in geometry.pads_end)
+    bounds = tuple(max(steps) - 1 for steps in zip(geometry.strides, geometry.dilations, strict=True))
+    before = tuple(max(-begin, 0) for begin in geometry.pads_begin)
+    for paddings in (wanted, tuple(map(min, wanted, bounds)), (0,) * len(wanted)):
+        behind = tuple(most - padding for most, padding in zip(wanted, paddings, strict=True))
+        output = tuple(y - b - e for y, b, e in zip(geometry.output, before, behind, strict=True))
+        if min(output, default=0) >= 0:
+            begin = tuple(max(pad, 0) for pad in geometry.pads_begin)
+            yield replace(geometry, pads_begin=begin, output=output), before, behind

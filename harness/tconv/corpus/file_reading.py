@@ -1,0 +1,219 @@
+"""A case file as its sweeps and single cases, with all its errors told together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import ValidationError
+
+from tconv.cases.case import Case, Cite, Expected
+from tconv.corpus import case_file
+from tconv.corpus.building import ImpossibleCase, build, merged, unsaid
+from tconv.corpus.sweep import Sweep
+from tconv.corpus.sweep_reading import read_sweep
+from tconv.documents import document as yaml_file
+from tconv.documents.models import Part
+from tconv.errors import FileError, made, one_line, together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from tconv.corpus.budget import Budget
+    from tconv.documents.document import Document
+
+P = TypeVar("P", bound=Part)
+Maker = Callable[[], object]
+SUFFIXES = (".yaml", ".yml")
+"""How the name of a case file ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFile:
+    """What a case file has.
+
+    Attributes:
+        name: what the ids of its cases begin with.
+        document: the file, with the places of its parts.
+        sweeps: its sweeps, in its order.
+        singles: its cases that are of no sweep, in its order.
+        unsized: the locations of those that leave the data's spatial sizes to the default.
+    """
+
+    name: str
+    document: Document
+    sweeps: tuple[Sweep, ...]
+    singles: tuple[Case, ...]
+    unsized: tuple[tuple[str, int], ...]
+
+
+def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
+    """Return what a case file has.
+
+    Args:
+        path: the file.
+        folder: the folder that ids are relative to.
+        budget: what the corpus may cost, which its sweeps are charged to.
+
+    Raises:
+        FileError: something in it is not as it must be; all that is found, together.
+    """
+    name = _stem(path, folder)
+    document = yaml_file.read(path)
+    try:
+        model = yaml_file.validated(document, case_file.CaseFile)
+    except FileError as error:
+        raise together([error, *_further(document, name, budget)]) from error
+    makers = _makers(name, document, model.base, model.cites, enumerate(model.sweeps), enumerate(model.cases), budget)
+    parts: list[object] = made([partial(_refuse_duplicates, model, document), *makers])
+    base = model.base.written()
+    return CorpusFile(
+        name,
+        document,
+        tuple(part for part in parts if isinstance(part, Sweep)),
+        tuple(part for part in parts if isinstance(part, Case)),
+        (
+            *(("sweeps", number) for number, sweep in enumerate(model.sweeps) if not _sweep_is_sized(sweep, base)),
+            *(("cases", number) for number, single in enumerate(model.cases) if not _is_sized(base, single.with_)),
+        ),
+    )
+
+
+def _makers(
+    name: str,
+    document: Document,
+    base: case_file.Settings,
+    cited: Sequence[case_file.Citation],
+    sweeps: Iterable[tuple[int, case_file.Sweep]],
+    singles: Iterable[tuple[int, case_file.Single]],
+    budget: Budget,
+) -> Iterator[Maker]:
+    """Yield what makes each sweep and each case, given with its number in the file."""
+    cites = tuple(Cite(cite.dialect, cite.clause) for cite in cited)
+    for index, sweep in sweeps:
+        yield partial(read_sweep, sweep, name, base, cites, document, index, budget)
+    for index, single in singles:
+        yield partial(_single, single, name, base, cites, document, index)
+
+
+def _further(document: Document, name: str, budget: Budget) -> list[FileError]:
+    """Return the errors in those sweeps and cases of a file that are valid by themselves, though the file is not."""
+    whole = document.value if isinstance(document.value, dict) else {}
+    base = _valid(case_file.Settings, whole.get("base", {}))
+    if base is None:
+        return []
+    sweeps = _valid_parts(case_file.Sweep, whole.get("sweeps"))
+    singles = _valid_parts(case_file.Single, whole.get("cases"))
+    try:
+        made(_makers(name, document, base, (), sweeps, singles, budget))
+    except FileError as error:
+        return [error]
+    return []
+
+
+def _valid_parts(model: type[P], parts: object) -> list[tuple[int, P]]:
+    valid = [(number, _valid(model, part)) for number, part in enumerate(parts if isinstance(parts, list) else ())]
+    return [(number, part) for number, part in valid if part is not None]
+
+
+def _valid(model: type[P], part: object) -> P | None:
+    try:
+        return model.model_validate(part)
+    except ValidationError:
+        return None
+
+
+def _sweep_is_sized(sweep: case_file.Sweep, base: Mapping[str, Any]) -> bool:
+    """Return whether all cases of a sweep have spatial sizes: shared ones, or those of each label of an axis."""
+    by_axis = (
+        name == "spatial" or (isinstance(axis, dict) and all(_is_sized({}, labelled) for labelled in axis.values()))
+        for name, axis in sweep.axes.items()
+    )
+    return _is_sized(base, sweep.with_) or any(by_axis)
+
+
+def _is_sized(base: Mapping[str, Any], settings: case_file.Settings) -> bool:
+    return merged(base, settings.written()).get("spatial") is not None
+
+
+def case_files(path: Path) -> list[Path]:
+    """Return the case files that `path` is or holds, in the order of their names.
+
+    Raises:
+        FileError: there is none, or two differ in their suffix alone.
+    """
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise FileError(path, "must be a case file or a folder of case files (got nothing there)")
+    files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+    if not files:
+        raise FileError(path, "must have a case file, *.yaml (got none)")
+    stems = [file.with_suffix("") for file in files]
+    for number, stem in enumerate(stems):
+        if stem in stems[:number]:
+            raise FileError(files[number], "a case file must have a name of its own, suffix aside (got it twice)")
+    return files
+
+
+_STEM = re.compile(r"[^\[\]*?]+")
+"""What may stand in a pattern's path."""
+
+
+def _stem(file: Path, folder: Path) -> str:
+    """Return what the ids of a file's cases begin with.
+
+    Raises:
+        FileError: no pattern could match it.
+    """
+    name = file.relative_to(folder).with_suffix("").as_posix()
+    if not _STEM.fullmatch(name) or one_line(name) != name:
+        message = f"a case file must have a printable path without '[', ']', '*', '?' (got {name!r}); rename it"
+        raise FileError(file, message)
+    return name
+
+
+def _refuse_duplicates(model: case_file.CaseFile, document: Document) -> None:
+    seen: set[str] = set()
+    errors = []
+    names = [("sweeps", index, sweep.name) for index, sweep in enumerate(model.sweeps)]
+    names += [("cases", index, case.name) for index, case in enumerate(model.cases)]
+    for key, index, name in names:
+        if name in seen:
+            message = f"a name must be unique in its file (got the id {name!r} again)"
+            errors.append(yaml_file.error_at(document, (key, index, "name"), message))
+        seen.add(name)
+    if errors:
+        raise together(errors)
+    if not seen:
+        raise FileError(document.path, "a case file must have sweeps or cases (got neither)")
+
+
+def _single(
+    single: case_file.Single,
+    path: str,
+    base: case_file.Settings,
+    cites: tuple[Cite, ...],
+    document: Document,
+    index: int,
+) -> Case:
+    literals = single.expected
+    expected = tuple(Expected(tuple(y.dialects), tuple(y.spatial), tuple(y.values)) for y in literals)
+    settings = merged(base.written(), single.with_.written())
+    try:
+        return build(
+            f"{path}/{single.name}",
+            settings,
+            {},
+            about=single.about,
+            cites=cites,
+            expected=expected,
+            smoke=single.smoke,
+        )
+    except ImpossibleCase as error:
+        message = f"{error}{unsaid(settings, str(error))}; correct it"
+        raise yaml_file.error_at(document, ("cases", index), message) from None

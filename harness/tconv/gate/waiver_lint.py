@@ -1,0 +1,97 @@
+"""The lint of a waiver file: names that no case has, and examples that are no case or are not covered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from tconv.cases.patterns import parse
+from tconv.documents import document as yaml_file
+from tconv.errors import nearest
+from tconv.gate.waivers import WaiverFile, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tconv.corpus import Corpus
+    from tconv.documents.document import Document
+    from tconv.gate.scope import Scope
+    from tconv.gate.waivers import Waiver
+
+_Location: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverFinding:
+    """Something to correct in a waiver file.
+
+    Attributes:
+        path: the file.
+        line: 1-based.
+        column: 1-based.
+        message: what must be, what it got, what to do.
+    """
+
+    path: Path
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}: {self.message}"
+
+
+def is_waiver_file(path: Path) -> bool:
+    """Return whether a file is of waivers, and not of cases: it names a backend.
+
+    Raises:
+        FileError: it cannot be read.
+    """
+    value = yaml_file.read(path).value
+    return isinstance(value, dict) and not {"backend", "waivers", "unsupported"}.isdisjoint(value)
+
+
+def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[WaiverFinding]]:
+    """Return a waiver file, and what is wrong with it beside a corpus.
+
+    Raises:
+        FileError: it cannot be read, or something in it is not as it must be.
+    """
+    file, document = load(path), yaml_file.read(path)
+    known = corpus.fact_names
+    found: list[WaiverFinding] = []
+    for key, entries in (("unsupported", file.unsupported), ("waivers", file.waivers)):
+        for number, entry in enumerate(entries):
+            found += _of_scope(entry, document, (key, number), known)
+    for number, waiver in enumerate(file.waivers):
+        found += _of_example(waiver, document, ("waivers", number, "example"), corpus)
+    return file, found
+
+
+def _of_scope(entry: Scope, document: Document, place: _Location, known: set[str]) -> Iterator[WaiverFinding]:
+    for name in entry.where:
+        if name not in known:
+            message = f"where must have facts of cases (got {name!r}){nearest(name, known)}; see 'tconv list --facts'"
+            yield _finding(document, (*place, "where", name), message, key=True)
+    for name in parse(entry.cases).conditions:
+        if name not in known:
+            message = (
+                f"a pattern must have facts of cases (got {name!r}){nearest(name, known)}; see 'tconv list --facts'"
+            )
+            yield _finding(document, (*place, "cases"), message)
+
+
+def _of_example(waiver: Waiver, document: Document, place: _Location, corpus: Corpus) -> Iterator[WaiverFinding]:
+    facts = corpus.facts(waiver.example)
+    if facts is None:
+        paths = {case.partition("[")[0] for case in (*corpus.singles, *corpus.sweeps)}
+        hint = nearest(waiver.example.partition("[")[0], paths)
+        yield _finding(document, place, f"example must be the id of a case (got {waiver.example!r}){hint}")
+    elif not waiver.covers(waiver.example, facts):
+        message = f"example must be a case that the waiver covers (got {waiver.example!r}); correct cases, where or it"
+        yield _finding(document, place, message)
+
+
+def _finding(document: Document, place: _Location, message: str, *, key: bool = False) -> WaiverFinding:
+    return WaiverFinding(document.path, *document.mark(place, key=key), message)

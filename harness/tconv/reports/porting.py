@@ -1,0 +1,105 @@
+"""A ported call as text and as plain values for JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tconv.cases.call import express
+from tconv.reports.phrases import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.cases.case import Case
+    from tconv.comparison.port import Port, Written
+    from tconv.dialects import Dialect
+    from tconv.dialects.geometry import Geometry
+
+
+def lines(port: Port) -> Iterator[str]:
+    """Yield a port as text."""
+    yield from _of_source(port)
+    if isinstance(port.same_words, str):
+        yield _line("same words", f"cannot be said: {port.same_words}")
+    else:
+        same = "the same" if port.same_words == port.geometry else "another output"
+        yield _line("same words", f"{same}: {_geometry(port.same_words)}")
+    if port.written is None:
+        yield _line("write", "nothing: the text cannot say it")
+    else:
+        yield from _of_target(port, port.written)
+    for sentence in port.besides:
+        yield _line("besides", sentence)
+
+
+def _of_source(port: Port) -> Iterator[str]:
+    yield f"{port.source} → {port.target}"
+    yield _line("call", _words(port.case, port.source))
+    yield _line("gives", _geometry(port.geometry))
+    for reading, geometry in port.disputed:
+        yield _line("", f"under its reading {reading}: {_geometry(geometry)}; --reading {reading} ports that")
+
+
+def _of_target(port: Port, way: Written) -> Iterator[str]:
+    yield _line("write", _words(way.case, port.target))
+    proof = "proven" if way.complete else "nearest"
+    yield _line(proof, f"{port.target} gives {_geometry(way.values.primary.geometry)}")
+    if not way.complete:
+        before, behind = list(way.before), list(way.behind)
+        yield _line("then", f"pad the output with {_filling(port, way)}: {before} before, {behind} behind")
+    if way.disputed:
+        yield _line("beware", f"the text also allows {', '.join(way.disputed)}: see what the runtime does")
+    if way.values.open_constraints:
+        yield _line("beware", f"the text leaves open, so may refuse: {', '.join(way.values.open_constraints)}")
+
+
+def _filling(port: Port, way: Written) -> str:
+    """Return what stands where no tap reaches."""
+    if way.case.b is not None:
+        return "the bias of each channel"
+    return "0" if port.case.b is None else "0, and only then add the bias"
+
+
+def plain(port: Port) -> dict[str, Any]:
+    """Return a port as plain values."""
+    way = port.written
+    same = port.same_words
+    return {
+        "from": port.source.name,
+        "to": port.target.name,
+        "call": _values(port.case, port.source),
+        "gives": _fields(port.geometry),
+        "disputed": {reading: _fields(geometry) for reading, geometry in port.disputed},
+        "same_words": {"cannot": same} if isinstance(same, str) else _fields(same),
+        "write": None if way is None else _values(way.case, port.target),
+        "write_gives": None if way is None else _fields(way.values.primary.geometry),
+        "complete": way is not None and way.complete,
+        "pad_before": [] if way is None else list(way.before),
+        "pad_behind": [] if way is None else list(way.behind),
+        "also_allowed": [] if way is None else [*way.disputed, *way.values.open_constraints],
+        "besides": list(port.besides),
+    }
+
+
+def _values(case: Case, dialect: Dialect) -> dict[str, Any]:
+    """Return the words of a call with their values; output_shape too where it is an input."""
+    call = express(case, dialect)
+    inputs = {tensor.name: tensor.values for tensor in call.inputs if tensor.role == "output_shape"}
+    words = {**call.attributes, **inputs}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in words.items()}
+
+
+def _words(case: Case, dialect: Dialect) -> str:
+    return written(_values(case, dialect)) or "no attribute"
+
+
+def _fields(geometry: Geometry) -> dict[str, list[int]]:
+    return {name: list(getattr(geometry, name)) for name in ("pads_begin", "pads_end", "output")}
+
+
+def _geometry(geometry: Geometry) -> str:
+    return ", ".join(f"{name} {value}" for name, value in _fields(geometry).items())
+
+
+def _line(name: str, text: str) -> str:
+    return f"  {name:<11}{text}"

@@ -1,0 +1,152 @@
+"""What helps an author of cases and waivers: the schema, a first file, the words that there are."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tconv import schemas
+from tconv.corpus import Corpus
+from tconv.corpus.facts import DERIVED, MEANINGS
+from tconv.corpus.lint import lint
+from tconv.diagnosis.misreadings import CATALOGUE
+from tconv.dialects import DIALECTS
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.documents import document as yaml_file
+
+if TYPE_CHECKING:
+    from small_corpus import Command
+
+
+@pytest.mark.parametrize("kind", ["case", "waiver", "record"])
+def test_a_schema_is_printed_from_any_folder(kind: str, command: Command) -> None:
+    """Its text is the shipped schema, and its path the shipped file."""
+    path = Path(command("schema", kind, "--path").stdout.strip())
+    text = command("schema", kind).stdout
+    assert path.is_absolute()
+    assert json.loads(text) == json.loads(path.read_text(encoding="utf-8"))
+    assert path in schemas.SCHEMAS
+
+
+@pytest.mark.parametrize(("topic", "stem"), [("mine", "mine"), ("padding/mine", "mine")])
+def test_a_first_file_is_right_as_it_is(topic: str, stem: str, command: Command, tmp_path: Path) -> None:
+    """It is valid by its schema, which its first line names; check finds nothing, and its cases can be listed."""
+    done = command("new", topic)
+    path = tmp_path / f"{topic}.yaml"
+    assert (done.returncode, done.stdout.splitlines()[0]) == (
+        0,
+        f"{topic}.yaml is written; check it:  tconv check {topic}.yaml",
+    )
+    first, *_ = path.read_text(encoding="utf-8").splitlines()
+    schema = Path(first.removeprefix("# yaml-language-server: $schema="))
+    Draft202012Validator(json.loads(schema.read_text(encoding="utf-8"))).validate(yaml_file.read(path).value)
+    corpus = Corpus.load(path)
+    assert list(lint(corpus)) == []
+    ids = list(corpus.ids())
+    assert len(ids) == 11
+    assert ids[:2] == [f"{stem}/by-hand", f"{stem}/pads-beside-a-mode"]
+    again = command("new", topic)
+    assert (again.returncode, again.stderr) == (
+        2,
+        f"{topic}.yaml: must not be there yet (got a file); choose another TOPIC, or remove it\n",
+    )
+
+
+@pytest.mark.parametrize("topic", ["../mine", "/mine", "a b", "a[b]", ""])
+def test_a_topic_is_a_path_of_words(topic: str, command: Command) -> None:
+    """What no pattern could match, or what lies elsewhere, is refused."""
+    done = command("new", topic)
+    assert done.returncode == 2
+    assert done.stderr.startswith("tconv: TOPIC must be words of letters")
+
+
+def words(command: Command, kind: str) -> list[str]:
+    """Return the lines that `tconv list` prints of a kind of words."""
+    done = command("list", f"--{kind}")
+    assert done.returncode == 0
+    return done.stdout.splitlines()
+
+
+def test_the_words_are_listed(command: Command, corpus: Corpus) -> None:
+    """Every constraint, reading, misreading and fact stands first in its line, and its meaning behind."""
+    constraints = {line.partition("  ")[0]: line for line in words(command, "constraints")}
+    assert list(constraints) == list(CONSTRAINTS)
+    assert constraints["pads-without-auto-pad"].endswith(
+        "pads are not written beside a padding mode; stated by onnx/ConvTranspose-1, onnx/ConvTranspose-11, "
+        "onnx/ConvTranspose-22, geometry/1"
+    )
+    readings = [tuple(line.split("  ", 2)[:2]) for line in words(command, "readings")]
+    assert readings == [(name, reading.name) for name, row in DIALECTS.items() for reading in row.disputed]
+    misreadings = {line.partition("  ")[0] for line in words(command, "misreadings")}
+    assert misreadings > {misreading.name for misreading in CATALOGUE}
+    assert "odd_upper=begin" in misreadings
+    facts = words(command, "facts")
+    assert {line.partition("  ")[0] for line in facts} == corpus.fact_names
+    assert all(line.partition("  ")[2] for line in facts)
+
+
+def test_every_fact_that_follows_from_settings_has_a_meaning() -> None:
+    """A fact that is added is told in words."""
+    assert set(MEANINGS) == DERIVED
+
+
+BROKEN = """\
+format: 1
+about: Mistakes of every kind.
+cites: [{dialect: onnx/ConvTranspose-22, clause: doc}]
+sweeps:
+  - name: s
+    axes: {stride: [1, 2], auto_pad: [SAME_UPPER], groups: [1, 1]}
+  - {name: s, axes: {dtype: [float16]}, skip: [{when: {dtpye: f32}, because: so}]}
+cases:
+  - {name: a, with: {strides: [2, 2]}}
+  - {name: b, with: {data_format: NHWC}}
+  - {name: c, with: {x: {values: [1, 2]}}}
+"""
+
+
+def test_all_errors_of_a_file_are_told_together(command: Command, tmp_path: Path) -> None:
+    """Of the model and of what it means, in the order of the lines, each with the nearest right word."""
+    (tmp_path / "broken.yaml").write_text(BROKEN, encoding="utf-8")
+    done = command("check", "broken.yaml")
+    told = [line.removeprefix("broken.yaml:") for line in done.stderr.splitlines()]
+    assert (done.returncode, len(told)) == (2, 7)
+    assert [line.split(": ", 1)[0] for line in told] == ["6:12", "6:39", "6:64", "7:30", "9:5", "10:35", "11:5"]
+    for line, words_ in zip(
+        told,
+        (
+            "did you mean 'strides'?",
+            "did you mean 'same_upper'?",
+            "the values of an axis must differ (got '1' again)",
+            "did you mean 'f16'?",
+            "one for each spatial axis (got [2, 2]), or say breaks: strides-length; spatial is not given, so it is [4]",
+            "did you mean 'NXC'?",
+            "x must have 4 values for shape [1, 1, 4] (got 2)",
+        ),
+        strict=True,
+    ):
+        assert words_ in line
+
+
+def test_errors_of_several_files_are_told_together(command: Command, tmp_path: Path) -> None:
+    """One command names them all."""
+    for name in ("one.yaml", "two.yaml"):
+        (tmp_path / name).write_text("format: 2\nabout: a\ncites: []\n", encoding="utf-8")
+    lines = command("check", ".").stderr.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == [
+        f"{name}:{place}" for name in ("one.yaml", "two.yaml") for place in ("1:9", "3:8")
+    ]
+
+
+def test_the_strategies_name_their_extra(tmp_path: Path) -> None:
+    """Where hypothesis is not installed, the error says what to install."""
+    (tmp_path / "hypothesis.py").write_text("raise ModuleNotFoundError('No module named hypothesis')")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import tconv.investigation.strategies"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "install tconv with the extra hypothesis: pip install '.[hypothesis]'" in done.stderr

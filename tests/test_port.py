@@ -1,0 +1,306 @@
+"""Calls ported: what is written in the target gives the source's output, and what a model's nodes become."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from onnx import TensorProto, helper
+
+from strategies import examples
+from tconv.cases.case import Case, Operand
+from tconv.cases.operands import make_operands
+from tconv.cli.port_command import command as port_command
+from tconv.comparison.model_calls import calls_of
+from tconv.comparison.port import ported
+from tconv.dialects import DIALECTS
+from tconv.errors import FileError, Invalid, UsageError
+from tconv.expectation.owed import Values, expectation
+from tconv.expectation.truth import Truth
+from tconv.investigation.strategies import cases
+from tconv.vocabulary import Attributes, DType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONNX, ONNX_1, ONEDNN = "onnx/ConvTranspose-22", "onnx/ConvTranspose-1", "onednn/ConvTranspose-1"
+OPENVINO, GROUPED = "openvino/ConvolutionBackpropData-1", "openvino/GroupConvolutionBackpropData-1"
+
+
+def line(spatial: int = 5, kernel: int = 4, **attributes: Any) -> Case:  # noqa: ANN401 - values of attributes
+    """Return a call on one axis."""
+    groups = attributes.get("groups", 1)
+    b = Operand((groups,), DType.F32) if attributes.pop("bias", False) else None
+    dtype = attributes.pop("dtype", DType.F32)
+    x, w = Operand((1, groups, spatial), dtype), Operand((groups, 1, kernel), dtype)
+    return Case("line", Attributes(**attributes), x, w, b)
+
+
+@pytest.mark.parametrize(("source", "target"), list(permutations(DIALECTS, 2)))
+def test_what_is_written_gives_the_output(source: str, target: str) -> None:
+    """For drawn calls: the target's own reference, padded with the bias, is the source's output bit for bit."""
+
+    @examples(8)
+    @given(cases(source, broken=False))
+    def check(case: Case) -> None:
+        owed = expectation(case, DIALECTS[source])
+        assert isinstance(owed, Values)
+        port = ported(case, DIALECTS[source], DIALECTS[target])
+        assert port.geometry == owed.primary.geometry
+        if port.written is None:
+            return
+        way = port.written
+        operands = make_operands(case.x, case.w, case.b)
+        expected = Truth(operands, case.x.dtype).values(port.geometry)
+        there = expectation(way.case, port.target)
+        assert isinstance(there, Values)
+        got = Truth(operands, case.x.dtype).values(there.primary.geometry)
+        bias = operands["b"].astype(np.float64) if "b" in operands else np.zeros(got.shape[1])
+        padded = np.empty(expected.shape)
+        padded[:] = bias.reshape(-1, *(1,) * len(way.before))
+        inner = tuple(slice(b, b + size) for b, size in zip(way.before, got.shape[2:], strict=True))
+        padded[:, :, *inner] = got
+        np.testing.assert_array_equal(padded, expected)
+        assert [b + y + e for b, y, e in zip(way.before, got.shape[2:], way.behind, strict=True)] == [
+            *port.geometry.output
+        ]
+
+    check()
+
+
+def test_explicit_pads_are_written_where_the_words_mean_something_else() -> None:
+    """ONNX's odd unit under output_shape goes to the other side in OpenVINO; pads keep it."""
+    port = ported(line(strides=(2,), auto_pad="same_upper", output_shape=(9,)), DIALECTS[ONNX], DIALECTS[OPENVINO])
+    assert not isinstance(port.same_words, str)
+    assert (port.same_words.pads_begin, port.geometry.pads_begin) == ((2,), (1,))
+    assert port.written is not None
+    assert port.written.case.attributes.given() == {"strides": (2,), "pads_begin": (1,), "pads_end": (2,)}
+    assert port.written.complete
+
+
+def test_the_same_words_stay_where_they_mean_the_same() -> None:
+    """Nothing is rewritten that need not be."""
+    case = line(strides=(2,), auto_pad="same_upper")
+    port = ported(case, DIALECTS["onnx/ConvTranspose-11"], DIALECTS[ONNX])
+    assert port.written is not None
+    assert port.written.case.attributes == case.attributes
+    assert port.besides == ()
+
+
+def test_what_the_target_does_not_have_is_made_up_for() -> None:
+    """Groups go to another operator of the text, a bias behind it, f64 into f32; layouts are written or transposed."""
+    grouped = ported(line(groups=2, bias=True), DIALECTS[ONNX], DIALECTS[OPENVINO])
+    assert grouped.target is DIALECTS[GROUPED]
+    assert [text.partition(":")[0] for text in grouped.besides] == ["groups", "bias", "filter"]
+    double = ported(line(dtype=DType.F64), DIALECTS[ONNX], DIALECTS[ONEDNN])
+    assert [text.partition(":")[0] for text in double.besides] == ["type"]
+    assert double.written is not None
+    written = double.written.case.attributes
+    assert (written.data_format, written.filter_format) == ("NCX", "IOX")
+    back = ported(line(), DIALECTS[ONEDNN], DIALECTS[ONNX])
+    assert [text.partition(";")[0] for text in back.besides] == [
+        "data and output: (N, X..., C) becomes (N, C, X...)",
+        "filter: (K..., O/G, C) becomes (C, O/G, K...)",
+    ]
+
+
+def test_what_no_attributes_say_is_the_nearest_and_a_pad() -> None:
+    """A negative pad is no attribute of ONNX, nor is an output_padding beyond stride and dilation."""
+    before = ported(line(kernel=2, strides=(4,), auto_pad="same_upper"), DIALECTS[ONNX], DIALECTS[ONEDNN])
+    assert before.geometry.pads_begin == (-1,)
+    assert before.written is not None
+    assert (before.written.before, before.written.behind) == ((1,), (0,))
+    behind = ported(line(kernel=2, strides=(2,), output_padding=(3,)), DIALECTS[ONEDNN], DIALECTS[ONNX])
+    assert behind.same_words == "output_padding must be less than the larger of strides and dilations [2]"
+    assert behind.written is not None
+    assert (behind.written.case.attributes.output_padding, behind.written.behind) == ((1,), (2,))
+
+
+def test_a_reading_of_the_source() -> None:
+    """What a runtime reads otherwise is ported by the name of its reading; a name that changes nothing is refused."""
+    case = line(kernel=2, strides=(4,), auto_pad="same_upper")
+    port = ported(case, DIALECTS[ONNX], DIALECTS[ONEDNN], "negative-same-shrunk")
+    assert port.geometry.output == (18,)
+    assert dict(port.disputed)["negative-same-shrunk"] == port.geometry
+    with pytest.raises(UsageError, match=r"did you mean 'negative-same-shrunk'\?"):
+        ported(case, DIALECTS[ONNX], DIALECTS[ONEDNN], "negative-same-shrink")
+    with pytest.raises(Invalid, match="pads-without-auto-pad"):
+        ported(line(auto_pad="valid", pads_begin=(1,)), DIALECTS[ONNX], DIALECTS[ONEDNN])
+
+
+# Models.
+
+
+def node(x: str, w: str, y: str, **attributes: Any) -> onnx.NodeProto:  # noqa: ANN401 - values of attributes
+    """Return a ConvTranspose of that name."""
+    return helper.make_node("ConvTranspose", [x, w], [y], name=f"to-{y}", **attributes)
+
+
+def model(path: Path, opset: int = 22, size: int | str = "height") -> Path:
+    """Write a model of two nodes in a row and one in a branch, and return its path."""
+    weights = [
+        helper.make_tensor(name, TensorProto.FLOAT, shape, np.ones(shape, np.float32).tobytes(), raw=True)
+        for name, shape in (("w", (3, 2, 4)), ("v", (2, 1, 3)))
+    ]
+    branch = helper.make_graph(
+        [node("middle", "v", "inner", strides=[2])],
+        "branch",
+        [],
+        [helper.make_tensor_value_info("inner", TensorProto.FLOAT, None)],
+    )
+    nodes = [
+        helper.make_node("Relu", ["x"], ["positive"]),
+        node("positive", "w", "middle", strides=[2], auto_pad="SAME_UPPER", output_shape=[9], group=1),
+        helper.make_node("If", ["condition"], ["end"], then_branch=branch, else_branch=branch),
+    ]
+    inputs = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, size]),
+        helper.make_tensor_value_info("condition", TensorProto.BOOL, []),
+    ]
+    outputs = [helper.make_tensor_value_info("end", TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "graph", inputs, outputs, weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]), path)
+    return path
+
+
+@pytest.mark.parametrize(("opset", "version"), [(9, 1), (11, 11), (21, 11), (22, 22)])
+def test_the_nodes_of_a_model_are_calls(tmp_path: Path, opset: int, version: int) -> None:
+    """Each ConvTranspose, in branches too, in the dialect of the model's operator set, with inferred shapes."""
+    calls = calls_of(model(tmp_path / "a.onnx", opset), {"height": 5})
+    assert [call.name for call in calls] == ["to-middle", "to-inner", "to-inner"]
+    assert {call.dialect.name for call in calls} == {f"onnx/ConvTranspose-{version}"}
+    first = calls[0].case
+    assert first is not None
+    assert (first.x.shape, first.w.shape, first.b) == ((1, 3, 5), (3, 2, 4), None)
+    assert first.attributes.given() == {
+        "strides": (2,),
+        "auto_pad": "same_upper",
+        "output_shape": (9,),
+        "groups": 1,
+    }
+
+
+def test_sizes_that_are_not_known(tmp_path: Path) -> None:
+    """The node is told with the symbol to give; a symbol that the model does not have is refused."""
+    path = model(tmp_path / "a.onnx")
+    assert calls_of(path, {})[0].unknown == (
+        "X must have sizes that are known (got [batch, 3, height]); give --size height=N"
+    )
+    with pytest.raises(UsageError, match=r"batch, height \(got 'heigth'\); did you mean 'height'\?"):
+        calls_of(path, {"heigth": 5})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "unknown"),
+    [
+        ([helper.make_node("ConvTranspose", ["x"], ["y"])], "must have the inputs X and W"),
+        ([node("x", "nowhere", "y")], "the model does not say the shape of 'nowhere'; declare it"),
+        ([node("flat", "w", "y")], "'flat' must have a spatial axis (got 2 dimensions)"),
+        ([node("hidden", "w", "y")], "X must have sizes that are known (got [1, 1, ?]); declare sizes in the model"),
+        ([node("x", "w", "y", strides=[1.5])], "strides must be integers (got another type)"),
+        ([node("whole", "w", "y")], "X must be of a floating point type (got int64)"),
+    ],
+    ids=["inputs", "shape", "axis", "negative", "fraction", "integers"],
+)
+def test_what_a_model_does_not_say(tmp_path: Path, nodes: list[onnx.NodeProto], unknown: str) -> None:
+    """A node of which too little is known, or that is none, is told by what is missing."""
+    inputs = [
+        helper.make_tensor_value_info(name, kind, shape)
+        for name, kind, shape in (
+            ("x", TensorProto.FLOAT, [1, 1, 4]),
+            ("flat", TensorProto.FLOAT, [1, 4]),
+            ("hidden", TensorProto.FLOAT, [1, 1, -1]),
+            ("whole", TensorProto.INT64, [1, 1, 4]),
+            ("w", TensorProto.FLOAT, [1, 1, 3]),
+        )
+    ]
+    graph = helper.make_graph(nodes, "g", inputs, [])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), tmp_path / "a.onnx")
+    (call,) = calls_of(tmp_path / "a.onnx", {})
+    assert call.case is None
+    assert unknown in call.unknown
+
+
+def test_what_is_no_model(tmp_path: Path) -> None:
+    """A file that is not there, is no model, or has no ConvTranspose is an error of the file."""
+    with pytest.raises(FileError, match=r"got: No such file or directory"):
+        calls_of(tmp_path / "absent.onnx", {})
+    (tmp_path / "text.onnx").write_text("no model")
+    with pytest.raises(FileError, match="must be an ONNX model"):
+        calls_of(tmp_path / "text.onnx", {})
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [], [])
+    onnx.save(helper.make_model(graph), tmp_path / "relu.onnx")
+    with pytest.raises(FileError, match="must have a node ConvTranspose"):
+        calls_of(tmp_path / "relu.onnx", {})
+
+
+# The command.
+
+
+def port(*arguments: str) -> tuple[int, str]:
+    """Return the code and the output of the command."""
+    result = CliRunner().invoke(port_command, arguments, standalone_mode=False, catch_exceptions=False)
+    return result.return_value, result.stdout
+
+
+CALL = ("--spatial", "5", "--kernel", "4", "--strides", "2", "--auto-pad", "same_upper", "--output-shape", "9")
+
+
+def test_the_command_prints_what_to_write() -> None:
+    """The call in the source's words, the same words in the target, what to write, and what else changes."""
+    code, text = port("--from", ONNX, "--to", OPENVINO, *CALL, "--bias")
+    assert code == 0
+    assert [part.strip() for part in text.splitlines()] == [
+        f"{ONNX} → {OPENVINO}",
+        "call       strides=[2], auto_pad=SAME_UPPER, output_shape=[9]",
+        "gives      pads_begin [1], pads_end [2], output [9]",
+        "same words another output: pads_begin [2], pads_end [1], output [9]",
+        "write      strides=[2], dilations=[1], pads_begin=[1], pads_end=[2]",
+        f"proven     {OPENVINO} gives pads_begin [1], pads_end [2], output [9]",
+        "besides    bias: the operator has no such input; add it behind, one entry for each output channel",
+    ]
+
+
+def test_the_command_prints_json(tmp_path: Path) -> None:
+    """A list with an entry for each call of a model, the same facts as the text."""
+    code, text = port("--model", str(model(tmp_path / "a.onnx")), "--to", OPENVINO, "--size", "height=5", "--json")
+    assert code == 0
+    first, *others = json.loads(text)
+    assert first["name"] == "to-middle"
+    assert first["write"] == {"strides": [2], "dilations": [1], "pads_begin": [1], "pads_end": [2]}
+    assert first["gives"] == first["write_gives"]
+    assert first["complete"] is True
+    assert [other["name"] for other in others] == ["to-inner", "to-inner"]
+
+
+def test_the_command_ends_with_one_where_a_call_cannot_be_ported(tmp_path: Path) -> None:
+    """Where the model says too little, or the source owes no value, the reason is printed."""
+    code, text = port("--model", str(model(tmp_path / "a.onnx")), "--to", OPENVINO)
+    assert code == 1
+    assert "to-middle\n  cannot be ported: X must have sizes that are known" in text
+    code, text = port("--from", ONNX, "--to", OPENVINO, *CALL, "--pads-begin", "1")
+    assert (code, "owes no value to it" in text) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--from", ONNX), "a call must have --from, --spatial and --kernel, or be of a --model"),
+        (("--model", "a.onnx", "--strides", "2"), "--model must stand without --strides"),
+        (("--from", ONNX, *CALL, "--size", "a=1"), "--size must stand beside --model"),
+        (("--from", ONNX, *CALL, "--size", "a"), "--size must be SYMBOL=N (got 'a')"),
+        (("--from", ONNX, "--spatial", "-5", "--kernel", "3"), "spatial must have sizes of at least 0 (got [-5])"),
+        (("--from", ONNX, "--spatial", "5", "--kernel", "3,3"), "--kernel must have 1 sizes, as --spatial (got 2)"),
+    ],
+)
+def test_a_wrong_command_line(arguments: tuple[str, ...], message: str) -> None:
+    """What is missing, too much or no size is told in a sentence."""
+    with pytest.raises(UsageError) as caught:
+        port("--to", OPENVINO, *arguments)
+    assert message in str(caught.value)
