@@ -7,18 +7,17 @@ from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 from typing import TYPE_CHECKING
 
 import click
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.coverage import Coverage, coverage
 from tconv.dialects import dialect_named
-from tconv.reports.terminal import console
+from tconv.reports.listing import console, show
 
 if TYPE_CHECKING:
     from tconv.corpus import Tier
+
+_COLUMNS = ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadruples")
 
 
 @click.command(name="coverage")
@@ -34,13 +33,16 @@ def command(tier: Tier, cases: Path | None, dialect_name: str | None) -> None:
     if dialect_name is not None:
         dialect_named(dialect_name)
     coverages = [entry for entry in coverage(Corpus.load(cases), tier) if dialect_name in (None, entry.dialect_name)]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{tier} tier: covered/reachable", title_justify="left")
-    for column in ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadruples"):
-        table.add_column(column, justify="left" if column in ("sweep", "dialect") else "right", overflow="fold")
-    for entry in coverages:
-        counts = [f"{c.covered}/{c.reachable}" if c.conceivable else "-" for c in entry.counts]
-        table.add_row(*map(Text, (entry.sweep, entry.dialect_name, str(entry.cases), *counts)))
-    console().print(table)
+    rows = [
+        (
+            entry.sweep,
+            entry.dialect_name,
+            str(entry.cases),
+            *(f"{c.covered}/{c.reachable}" if c.conceivable else "-" for c in entry.counts),
+        )
+        for entry in coverages
+    ]
+    show(console(), _COLUMNS, rows, numbers=_COLUMNS[2:], title=f"{tier} tier: covered/reachable")
     _print_missing(coverages)
 
 

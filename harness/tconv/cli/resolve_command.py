@@ -6,19 +6,17 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from tconv import api
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid, UsageError
-from tconv.reports.terminal import console
+from tconv.reports.listing import console, show
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+_COLUMNS = ("dialect", "reading", "pads_begin", "pads_end", "output", "refusal")
 _LIST = re.compile(r"-?[0-9]{1,9}(?:[,x]-?[0-9]{1,9})*")
 
 
@@ -63,16 +61,14 @@ def command(dialect_name: str | None, auto_pad: str | None, groups: int | None, 
     given: dict[str, Any] = {
         name: value[0] if len(value) == 1 else value for name, value in lists.items() if value is not None
     }
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("dialect", "pads_begin", "pads_end", "output", "reading"):
-        table.add_column(column, overflow="fold")
-    for name in [dialect_name] if dialect_name else DIALECTS:
-        _add_rows(table, name, spatial, kernel, given | {"auto_pad": auto_pad, "groups": groups})
-    console().print(table)
+    names = [dialect_name] if dialect_name else DIALECTS
+    given |= {"auto_pad": auto_pad, "groups": groups}
+    rows = [row for name in names for row in _rows(name, spatial, kernel, given)]
+    show(console(), _COLUMNS, rows)
 
 
-def _add_rows(table: Table, dialect_name: str, spatial: list[int], kernel: list[int], given: dict[str, Any]) -> None:
-    """Add the primary geometry, and that of every disputed reading that gives another one."""
+def _rows(dialect_name: str, spatial: list[int], kernel: list[int], given: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the primary geometry, and that of every disputed reading that gives another one."""
     geometries = []
     for reading in ("", *api.disputed(dialect_name)):
         try:
@@ -80,9 +76,10 @@ def _add_rows(table: Table, dialect_name: str, spatial: list[int], kernel: list[
                 spatial=spatial, kernel=kernel, dialect=dialect_name, reading=(reading,) if reading else (), **given
             )
         except Invalid as error:
-            cells: tuple[str, ...] = ("", "", f"refused: {error}")
+            cells: tuple[str, ...] = ("", "", "", str(error))
         else:
-            cells = tuple(str(list(sizes)) for sizes in (geometry.pads_begin, geometry.pads_end, geometry.output))
+            sizes = (geometry.pads_begin, geometry.pads_end, geometry.output)
+            cells = (*(str(list(of_axes)) for of_axes in sizes), "")
         if cells not in geometries:
             geometries.append(cells)
-            table.add_row(*map(Text, ("" if reading else dialect_name, *cells, reading or "primary")))
+            yield dialect_name, reading or "primary", *cells
