@@ -14,6 +14,8 @@ from tconv.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tconv.reports.terminal import Detail
+
 cases = click.option(
     "--cases",
     type=click.Path(path_type=Path),
@@ -38,6 +40,23 @@ output = click.option(
 junit = click.option(
     "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
 )
+
+
+def detail(command: click.decorators.FC) -> click.decorators.FC:
+    """Add the options that say how much is printed."""
+    command = click.option("-v", "--verbose", is_flag=True, help="Print every cause, not a screen of them.")(command)
+    return click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, in a line.")(command)
+
+
+def detail_of(*, quiet: bool, verbose: bool) -> Detail:
+    """Return how much is printed.
+
+    Raises:
+        UsageError: both more and less are asked for.
+    """
+    if quiet and verbose:
+        raise UsageError("there must be --quiet or --verbose (got both)")
+    return "quiet" if quiet else "verbose" if verbose else "screen"
 
 
 def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:

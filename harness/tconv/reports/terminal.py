@@ -69,18 +69,20 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen") -
         say(out, f"records {assessment.run.path}{f'   page {page}' if page else ''}", "dim")
 
 
-def listed(sections: Iterable[tuple[str, list[Entry]]], room: int | None) -> Iterator[tuple[str, str]]:
+def listed(
+    sections: Iterable[tuple[str, list[Entry]]], room: int | None, urgent: str = _FAILED
+) -> Iterator[tuple[str, str]]:
     """Yield the lines of sections, each with its style; one that does not fit whole says how much it leaves out.
 
     Args:
-        sections: heading and entries of each, the largest entry first, the most urgent section last. That of failures
-            is given room for three entries where each of the others is given it for one.
+        sections: heading and entries of each, the largest entry first, the most urgent section last.
         room: how many lines there are; None for as many as there have to be.
+        urgent: the heading of the section that is given room for three entries where each other is given it for one.
     """
     parts = list(sections)
     fitting = [len(entries) if room is None else 0 for _, entries in parts]
     turns = sorted(
-        (number // (3 if heading == _FAILED else 1), -at, number)
+        (number // (3 if heading == urgent else 1), -at, number)
         for at, (heading, entries) in enumerate(parts)
         for number in range(len(entries))
     )
@@ -88,7 +90,7 @@ def listed(sections: Iterable[tuple[str, list[Entry]]], room: int | None) -> Ite
     left = (room or 0) - 3 * len(parts)
     for _, negative, number in turns if room is not None else ():
         lines = len(parts[-negative][1][number])
-        if fitting[-negative] == number and (lines <= left or (number == 0 and parts[-negative][0] == _FAILED)):
+        if fitting[-negative] == number and (lines <= left or (number == 0 and parts[-negative][0] == urgent)):
             fitting[-negative], left = number + 1, left - lines
     for (heading, entries), count in zip(parts, fitting, strict=True):
         more = len(entries) - count
