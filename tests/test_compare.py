@@ -154,6 +154,14 @@ def test_markdown_is_cut_before_github_cuts_it() -> None:
     assert "- and 10 more" in text
 
 
+def test_a_part_of_the_corpus_is_compared_with_that_part() -> None:
+    """What a run with patterns was not told to ask is not gone."""
+    part = run_of({CASES[0]: DIFFERED})
+    part.header = part.header.model_copy(update={"patterns": ("a/b",)})
+    comparison = compared(run({CASES[0]: AGREED, CASES[3]: AGREED}), assess(part, None, facts))
+    assert (comparison.worse, comparison.count(Transition.GONE)) == (1, 0)
+
+
 # The command
 
 

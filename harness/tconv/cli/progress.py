@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
+from tconv.cli.output import to_nowhere
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -19,9 +21,11 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 @contextmanager
-def showing(backend: str) -> Iterator[Callable[[int, int, Line | None], None]]:
-    """Yield a function that shows how many of all cases are done."""
-    if sys.stderr.isatty():
+def showing(backend: str, *, quiet: bool = False) -> Iterator[Callable[[int, int, Line | None], None]]:
+    """Yield a function that shows how many of all cases are done; a quiet one shows nothing."""
+    if quiet:
+        yield lambda _done, _total, _line: None
+    elif sys.stderr.isatty():
         with _bar() as bar:
             task = bar.add_task(backend, total=None, rate="")
             started = monotonic()
@@ -57,6 +61,10 @@ def _lines(backend: str) -> Callable[[int, int, Line | None], None]:
         now = monotonic()
         if line is None or done == total or now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            print(f"tconv: {backend}: {done} of {total} cases", file=sys.stderr, flush=True)  # noqa: T201
+            try:
+                print(f"tconv: {backend}: {done} of {total} cases", file=sys.stderr, flush=True)  # noqa: T201
+            except BrokenPipeError:
+                # The run goes on, and its exit code is what it would be with a reader.
+                to_nowhere(sys.stderr)
 
     return advance

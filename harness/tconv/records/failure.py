@@ -55,7 +55,10 @@ def failure(record: Record) -> Failure | None:
         case ver.RefusedValid(words) | ver.Broke(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
             pass
         case ver.Died(cause, stderr):
-            words = " ".join([cause, *reasons(stderr)[:1]])
+            # An exit code is no number that varies: it tells one end from another.
+            return Failure(
+                verdict.kind, record.diagnosis, " ".join([cause, *map(without_numbers, reasons(stderr)[:1])])
+            )
         case ver.WrongDtype(_, words):
             pass
         case ver.Disputed(readings) | ver.Inconsistent(readings):

@@ -121,24 +121,27 @@ def _totals(assessment: Assessment, width: int) -> Iterator[tuple[str, str]]:
 
 def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[Entry]]]:
     """Yield heading and causes of what is noted, and of each status that has causes to tell; failures are the last."""
-    cases = assessment.run.header.path
-
-    def show_case(case: str) -> str:
-        return shlex.join(["tconv", "show", case, *(["--cases", cases] if cases else [])])
-
     if assessment.notes:
         # A backend's own note stands for itself.
         yield (
             "noted, and no failure",
             [
-                entry(note.count, ": ".join(filter(None, (note.name, note.meaning))), show_case(note.example), width)
+                entry(
+                    note.count,
+                    ": ".join(filter(None, (note.name, note.meaning))),
+                    command(assessment, note.example),
+                    width,
+                )
                 for note in assessment.notes
             ],
         )
     for status in _ORDER:
         if assessment.counts[status] and (heading := STATUSES[status].heading):
             of_status = causes(assessment, status)
-            yield heading, [entry(cause.count, cause.what, show_case(cause.example), width) for cause in of_status]
+            entries = [
+                entry(each.count, each.what, command(assessment, each.example, status), width) for each in of_status
+            ]
+            yield heading, entries
 
 
 def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
@@ -166,12 +169,12 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
         yield f"waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}"
     if wide[1:] and not verbose:
         yield f"as wide are {len(wide) - 1} more {'waivers' if wide[2:] else 'waiver'}; --verbose lists them"
-    if failed := [judged.record.case for judged in assessment.judged if judged.status is Status.FAILED]:
-        yield f"{diagnose(assessment, min(failed, key=len))} tells why one fails"
 
 
-def diagnose(assessment: Assessment, case: str) -> str:
-    """Return the command, quoted for a shell, that tells why a case of the run fails."""
+def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -> str:
+    """Return the command, quoted for a shell, that shows a case of the run, or tells why it fails."""
     header = assessment.run.header
-    words = ["tconv", "diagnose", case, *header.backend.arguments, "--dialect", header.dialect]
+    words = ["tconv", "show", case]
+    if status is Status.FAILED:
+        words = ["tconv", "diagnose", case, *header.backend.arguments, "--dialect", header.dialect]
     return shlex.join([*words, *(["--cases", header.path] if header.path else [])])

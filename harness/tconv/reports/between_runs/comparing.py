@@ -141,6 +141,9 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
     for case in before.keys() | after.keys():
         was = before.get(case) or _counted(old, case, new)
         now = after.get(case) or _counted(new, case, old)
+        if now is None and new.run.header.patterns not in {(), old.run.header.patterns}:
+            # The new run is a part of the corpus, and the old one has more.
+            continue
         if (transition := _transition(was, now)) is not None:
             groups[transition, _what(was, now)].append(case)
         elif was is None:
