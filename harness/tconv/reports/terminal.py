@@ -123,23 +123,17 @@ def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[En
     """Yield heading and causes of what is noted, and of each status that has causes to tell; failures are the last."""
     if assessment.notes:
         # A backend's own note stands for itself.
-        yield (
-            "noted, and no failure",
-            [
-                entry(
-                    note.count,
-                    ": ".join(filter(None, (note.name, note.meaning))),
-                    command(assessment, note.example),
-                    width,
-                )
-                for note in assessment.notes
-            ],
-        )
+        texts = [": ".join(filter(None, (note.name, note.meaning))) for note in assessment.notes]
+        noted = [
+            entry(note.count, text, command(assessment, note.example), width)
+            for note, text in zip(assessment.notes, texts, strict=True)
+        ]
+        yield "noted, and no failure", noted
     for status in _ORDER:
         if assessment.counts[status] and (heading := STATUSES[status].heading):
-            of_status = causes(assessment, status)
             entries = [
-                entry(each.count, each.what, command(assessment, each.example, status), width) for each in of_status
+                entry(cause.count, cause.what, command(assessment, cause.example, status), width)
+                for cause in causes(assessment, status)
             ]
             yield heading, entries
 
