@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 from typing import TYPE_CHECKING
 
 import click
 
 from tconv.cli import options
+from tconv.cli.output import json_text, published
 from tconv.corpus import Corpus
 from tconv.corpus.coverage import Coverage, coverage
 from tconv.dialects import dialect_named
@@ -24,7 +26,8 @@ _COLUMNS = ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadrupl
 @options.tier_to_full
 @options.cases
 @click.option("--dialect", "dialect_name", default=None, help="One dialect; default: all.")
-def command(tier: Tier, cases: Path | None, dialect_name: str | None) -> None:
+@options.as_json
+def command(tier: Tier, cases: Path | None, dialect_name: str | None, *, as_json: bool) -> None:
     """Print, for each sweep and dialect, how many values, pairs, triples and quadruples the tier covers.
 
     A count is covered/reachable; reachable is what any case of the sweep has that the dialect can say. Below the table
@@ -33,6 +36,9 @@ def command(tier: Tier, cases: Path | None, dialect_name: str | None) -> None:
     if dialect_name is not None:
         dialect_named(dialect_name)
     coverages = [entry for entry in coverage(Corpus.load(cases), tier) if dialect_name in (None, entry.dialect_name)]
+    if as_json:
+        published(json_text({"tier": tier, "coverage": [asdict(entry) for entry in coverages]}), None)
+        return
     rows = [
         (
             entry.sweep,

@@ -15,6 +15,7 @@ from tconv.investigation.own_rule import own_rule
 from tconv.investigation.separating import REPEAT, separate
 from tconv.learning.axis_terms import LEGEND
 from tconv.reports.phrases import headline
+from tconv.reports.remedies import remedy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +56,7 @@ def command(
     if lesson is not None:
         _print_rule(lesson)
     _conclude(reasoning, says)
+    click.echo(f"to conform: {remedy(reasoning.record, reasoning.left, says, lesson)}")
     kind = reasoning.record.verdict.kind
     return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
 

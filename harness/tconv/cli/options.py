@@ -41,6 +41,8 @@ junit = click.option(
     "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
 )
 
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
 
 def detail(command: click.decorators.FC) -> click.decorators.FC:
     """Add the options that say how much is printed."""

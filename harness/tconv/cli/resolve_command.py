@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tconv import api
+from tconv.cli import options
+from tconv.cli.output import json_text, published
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid, UsageError
 from tconv.reports.listing import console, show
@@ -20,6 +22,7 @@ _COLUMNS = ("dialect", "reading", "pads_begin", "pads_end", "output", "refusal")
 _LIST = re.compile(r"-?[0-9]{1,9}(?:[,x]-?[0-9]{1,9})*")
 
 
+_Row = tuple[str | list[int], ...]
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
 
@@ -52,7 +55,10 @@ def _sizes(name: str, text: str, *, required: bool = False) -> Callable[[_Comman
 @click.option(
     "--dialect", "dialect_name", type=click.Choice(list(DIALECTS)), default=None, help="One dialect; default: all."
 )
-def command(dialect_name: str | None, auto_pad: str | None, groups: int | None, **lists: list[int] | None) -> None:
+@options.as_json
+def command(
+    dialect_name: str | None, auto_pad: str | None, groups: int | None, *, as_json: bool, **lists: list[int] | None
+) -> None:
     """Print what each dialect makes of sizes and attributes. A single number is meant for every axis."""
     spatial, kernel = lists.pop("spatial") or [], lists.pop("kernel") or []
     kernel = kernel * len(spatial) if len(kernel) == 1 else kernel
@@ -64,10 +70,15 @@ def command(dialect_name: str | None, auto_pad: str | None, groups: int | None, 
     names = [dialect_name] if dialect_name else DIALECTS
     given |= {"auto_pad": auto_pad, "groups": groups}
     rows = [row for name in names for row in _rows(name, spatial, kernel, given)]
-    show(console(), _COLUMNS, rows)
+    if as_json:
+        named = [{key: cell for key, cell in zip(_COLUMNS, row, strict=True) if cell} for row in rows]
+        published(json_text(named), None)
+        return
+    shown = [[str(cell) for cell in row] for row in rows]
+    show(console(), _COLUMNS, shown)
 
 
-def _rows(dialect_name: str, spatial: list[int], kernel: list[int], given: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def _rows(dialect_name: str, spatial: list[int], kernel: list[int], given: dict[str, Any]) -> Iterator[_Row]:
     """Yield the primary geometry, and that of every disputed reading that gives another one."""
     geometries = []
     for reading in ("", *api.disputed(dialect_name)):
@@ -76,10 +87,10 @@ def _rows(dialect_name: str, spatial: list[int], kernel: list[int], given: dict[
                 spatial=spatial, kernel=kernel, dialect=dialect_name, reading=(reading,) if reading else (), **given
             )
         except Invalid as error:
-            cells: tuple[str, ...] = ("", "", "", str(error))
+            cells: _Row = ("", "", "", str(error))
         else:
             sizes = (geometry.pads_begin, geometry.pads_end, geometry.output)
-            cells = (*(str(list(of_axes)) for of_axes in sizes), "")
+            cells = (*map(list, sizes), "")
         if cells not in geometries:
             geometries.append(cells)
             yield dialect_name, reading or "primary", *cells

@@ -30,7 +30,14 @@ def console() -> Console:
     The environment variable COLUMNS sets the width of a line, in a pipe too.
     """
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(width=WIDEST if piped else None, highlight=False)
+    return _Console(width=WIDEST if piped else None, highlight=False)
+
+
+class _Console(Console):
+    """A console whose reader may leave: rich would end the process with 1, which is the code of a red run."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def say(out: Console, line: str, style: str = "") -> None:
@@ -91,9 +98,12 @@ def show(
             table.add_row(*map(Text, row))
         out.print(table)
     else:
+        above = ""
         for row in rows:
-            for line in _lines(columns, row, out.width):
+            first, *others = _lines(columns, row, out.width)
+            for line in others if first == above else (first, *others):
                 say(out, line)
+            above = first
 
 
 def _lines(columns: Sequence[str], row: Sequence[str], width: int) -> Iterator[str]:
