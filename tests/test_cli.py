@@ -350,7 +350,8 @@ def test_a_reader_that_has_gone_is_no_traceback(arguments: tuple[str, ...], tmp_
         check=False,
     )
     os.close(writing)
-    assert done.returncode == 1
+    # A run has the code that it has with a reader; what only prints has that of a program that SIGPIPE ended.
+    assert done.returncode == (0 if arguments[0] == "run" else 141)
     assert [line for line in done.stderr.splitlines() if not line.startswith("tconv: wrong_backends:Right: ")] == []
 
 

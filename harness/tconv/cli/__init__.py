@@ -13,6 +13,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from tconv import __version__
+from tconv.cli.output import to_nowhere
 from tconv.errors import FileError, Invalid, TconvError, nearest, one_line
 
 if TYPE_CHECKING:
@@ -65,6 +66,14 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # click would end with 1, which would mean red. Commands that judge go on without a reader, see `printing`.
+            to_nowhere(sys.stdout)
+            sys.exit(_NO_READER)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -105,10 +114,6 @@ def main() -> NoReturn:
         _end(f"tconv: {error}", error.exit_code)
     except Invalid as error:
         _end(f"tconv: {error}", 2)
-    except BrokenPipeError:
-        # The reader of our output has gone; Python must not try to flush into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(_NO_READER)
     except Exception as error:  # noqa: BLE001 - a fault of tconv: the terminal shows a sentence, a file the trace
         message = one_line(f"{type(error).__name__}: {error}")
         _end(f"tconv: failed by itself: {message}; the trace is in {_trace_file()}", _INTERNAL_FAILURE)

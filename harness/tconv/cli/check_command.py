@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from tconv.cli.output import printing
 from tconv.corpus import Corpus, tiers
 from tconv.corpus.lint import lint
 
@@ -43,5 +44,6 @@ def command(path: Path | None, *, write_tiers: bool, everything: bool) -> int:
     cases = corpus.count("full")
     more = corpus.count("exhaustive") - cases
     beyond = f", {more} more in the exhaustive tier" if more else ""
-    click.echo(f"{cases} cases, {len(corpus.sweeps)} sweeps, {findings.total()} findings{beyond}")
+    with printing():
+        click.echo(f"{cases} cases, {len(corpus.sweeps)} sweeps, {findings.total()} findings{beyond}")
     return 2 if findings else 0

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="The dialect to speak."
 )
 @options.cases
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
-)
+@options.timeout()
 def command(
     case_id: str, backend: str, option: dict[str, str], dialect_name: str, cases: Path | None, timeout: float
 ) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -71,12 +70,8 @@ FILE = "findings.yaml"
     "--faults/--no-faults", default=True, show_default=True, help="Whether some cases break one constraint on purpose."
 )
 @options.waivers
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
-)
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.05), default=10.0, show_default=True, help="Seconds for one case."
-)
+@options.jobs
+@options.timeout(10.0)
 @options.output
 def command(
     backend: str,

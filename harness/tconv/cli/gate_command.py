@@ -53,13 +53,7 @@ _WIDTH = max(map(len, Standing))
     help="With --prove-waivers: whose waivers; default: the backend of --waivers, or all that are there.",
 )
 @options.backend_options()
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.05),
-    default=60.0,
-    show_default=True,
-    help="With --prove-waivers: seconds for one example.",
-)
+@options.timeout(text="With --prove-waivers: seconds for one example.")
 def command(
     records: tuple[Path, ...],
     cases: Path | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from tconv.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from click.decorators import FC
 
     from tconv.reports.terminal import Detail
 
@@ -41,10 +44,20 @@ junit = click.option(
     "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
 )
 
+jobs = click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
+)
+
+
+def timeout(seconds: float = 60.0, text: str = "Seconds for one case.") -> Callable[[FC], FC]:
+    """Return the option that limits how long a backend may take for a case, with its default and its help."""
+    return click.option("--timeout", type=click.FloatRange(min=0.05), default=seconds, show_default=True, help=text)
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-def detail(command: click.decorators.FC) -> click.decorators.FC:
+def detail(command: FC) -> FC:
     """Add the options that say how much is printed."""
     command = click.option("-v", "--verbose", is_flag=True, help="Print every cause, not a screen of them.")(command)
     return click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, in a line.")(command)
@@ -78,9 +91,7 @@ def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[s
     return chosen
 
 
-def backend_options(
-    flag: str = "--option", of: str = "--backend"
-) -> Callable[[click.decorators.FC], click.decorators.FC]:
+def backend_options(flag: str = "--option", of: str = "--backend") -> Callable[[FC], FC]:
     """Return the option that takes the options of a backend.
 
     Args:

@@ -60,9 +60,7 @@ _ALL = "all"
 @click.option(
     "--dask", default=None, metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
 )
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.05), default=60.0, show_default=True, help="Seconds for one case."
-)
+@options.timeout()
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),

@@ -73,6 +73,16 @@ def failure(record: Record) -> Failure | None:
     return Failure(verdict.kind, record.diagnosis, without_numbers(words))
 
 
+def group_of(record: Record, explained: Together | None) -> tuple[str, ...]:
+    """Return what a failure has in common with others: its explanation, else its words, else its sweep."""
+    if explained:
+        return ("explained", str(explained))
+    known = failure(record)
+    if known is not None and known.words:
+        return (known.kind, known.words)
+    return (record.verdict.kind, "in", record.case.partition("[")[0])
+
+
 def without_numbers(text: str) -> str:
     """Return a text with `#` for every number and every list of numbers, but not for numbers within names.
 

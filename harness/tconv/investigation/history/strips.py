@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
 from tconv.gate.status import Status
-from tconv.records.failure import failure
+from tconv.records.failure import group_of
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -159,12 +159,7 @@ def _key(judged: Judged, explained: Together | None) -> _Key:
     if isinstance(verdict, ver.Disputed):
         # Its words change from release to release.
         return (verdict.kind, verdict.rule, *verdict.readings)
-    if explained:
-        return ("explained", str(explained))
-    known = failure(judged.record)
-    if known is not None and known.words:
-        return (known.kind, known.words)
-    return (verdict.kind, "in", judged.record.case.partition("[")[0])
+    return group_of(judged.record, explained)
 
 
 def _strip(
