@@ -94,7 +94,7 @@ def test_what_headers_say_differently_comes_first(capsys: pytest.CaptureFixture[
     show(comparison)
     out = capsys.readouterr().out
     assert out.index("backend.version: 1.2.0 -> 1.3.0") < out.index("passed -> failed")
-    assert out.splitlines()[-1] == "worse: 1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 0 as before)"
+    assert out.splitlines()[-1] == "1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 0 as before)"
 
 
 def test_a_case_that_is_only_counted_has_passed() -> None:

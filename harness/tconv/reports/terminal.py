@@ -162,7 +162,7 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
     for use in wide[: None if verbose else 1]:
         yield f"waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}"
     if wide[1:] and not verbose:
-        yield f"as wide are {len(wide) - 1} more {'waivers' if wide[2:] else 'waiver'}; --verbose lists them"
+        yield f"{len(wide) - 1} more {'waivers are' if wide[2:] else 'waiver is'} as wide; --verbose lists them"
 
 
 def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -> str:

@@ -129,7 +129,7 @@ class Comparison:
     def answer(self) -> str:
         """The whole comparison in a sentence."""
         counts = ", ".join(f"{self.count(transition):,} {transition}" for transition in Transition)
-        verdict = f"worse: {self.worse:,} {'case' if self.worse == 1 else 'cases'} became worse"
+        verdict = f"{self.worse:,} {'case' if self.worse == 1 else 'cases'} became worse"
         return f"{verdict if self.worse else 'no case became worse'} ({counts}, {self.same:,} as before)"
 
 
@@ -229,7 +229,8 @@ def _alike(old: Record | None, new: Record | None) -> bool:
 
 def _what(was: Standing | None, now: Standing | None) -> str:
     words = " -> ".join(str(standing.status) if standing else "not asked" for standing in (was, now))
-    cause = f": {now.cause}" if now and now.cause else ""
+    # The line of what is unsupported begins with its status.
+    cause = f": {now.cause.removeprefix(f'{now.status}: ')}" if now and now.cause else ""
     before = f"; was: {was.cause}" if was and was.cause and not (now and now.cause == was.cause) else ""
     return f"{words}{cause}{before}"
 
