@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -235,28 +236,63 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
 # tconv show
 
 
-def test_show_prints_the_case_in_every_dialect(corpus: Corpus) -> None:
-    """First the case, then a paragraph for each dialect; a pattern that means one case is as good as its id."""
+def test_show_says_once_what_dialects_have_in_common(corpus: Corpus) -> None:
+    """First the case, then each call below the dialects that say it so, and once what several of them owe."""
     example = corpus.case("padding/output-shape/odd-unit-by-hand")
-    paragraphs = output_of(show_command, example.id).rstrip("\n").split("\n\n")
-    assert paragraphs[0].splitlines() == list(case_details.of_case(example))
-    assert [part.splitlines() for part in paragraphs[1:]] == [account_of(example, name) for name in DIALECTS]
+    shown = output_of(show_command, example.id)
+    first, *others = shown.rstrip("\n").split("\n\n")
+    assert first.splitlines() == list(case_details.of_case(example))
+    headings = [part.splitlines()[0] for part in others]
+    assert f"{ONNX_11}, {ONNX_22}" in headings
+    assert headings[-1] == "in all that can say it"
+    assert shown.count("  tolerance   ") == 1
+    assert shown.count("pads_begin [0], pads_end [1], output [6]") == 2
+    lines = set(shown.splitlines())
+    for name in DIALECTS:
+        assert name in " ".join(headings)
+        assert set(account_of(example, name)[1:]) <= lines
+
+
+def test_show_of_one_dialect_is_its_account(corpus: Corpus) -> None:
+    """A pattern that means one case is as good as its id."""
+    example = corpus.case("padding/output-shape/odd-unit-by-hand")
     assert output_of(show_command, "**/odd-unit-by-hand", "--dialect", ONNX_1).rstrip("\n").split("\n\n") == [
         "\n".join(case_details.of_case(example)),
         "\n".join(account_of(example, ONNX_1)),
     ]
 
 
+def test_show_as_json_has_what_the_text_has(corpus: Corpus) -> None:
+    """The call, the candidates with their readings, a refusal, and what cannot be said."""
+    example = corpus.case("padding/output-shape/odd-unit-by-hand")
+    said = json.loads(output_of(show_command, example.id, "--json"))
+    assert (said["id"], list(said["dialects"])) == (example.id, list(DIALECTS))
+    (candidate,) = said["dialects"][ONNX_1]["candidates"]
+    assert (candidate["pads_begin"], candidate["output"], candidate["readings"]) == ([0], [6], [])
+    assert "inexpressible" in said["dialects"]["geometry/1"]
+    invalid = json.loads(output_of(show_command, "invalid/attributes/groups-zero", "--json", "--dialect", ONNX_22))
+    assert "groups-positive" in invalid["dialects"][ONNX_22]["refusal"]["because"]
+
+
 # tconv resolve
 
 
 def resolved(*arguments: str) -> list[list[str]]:
-    """Return the rows of the table, without its heading; the dialect is empty where it is that of the row above."""
-    lines = [line for line in output_of(resolve_command, *arguments).splitlines() if line.strip()]
-    at = next(number for number, line in enumerate(lines) if set(line.strip()) == {"─"})
-    starts = [lines[at - 1].index(word) for word in ("dialect", "pads_begin", "pads_end", "output", "reading")]
-    ends = [*starts[1:], None]
-    return [[line[start:end].strip() for start, end in zip(starts, ends, strict=True)] for line in lines[at + 1 :]]
+    """Return the rows: dialect, pads at the beginning and at the end, output or refusal, reading."""
+    rows = json.loads(output_of(resolve_command, *arguments, "--json"))
+    for row in rows:
+        row["output"] = row.get("output") or f"refused: {row['refusal']}"
+    keys = ("dialect", "pads_begin", "pads_end", "output", "reading")
+    return [[str(row.get(key, "")) for key in keys] for row in rows]
+
+
+def test_resolve_prints_a_line_for_each_row_of_the_json() -> None:
+    """Into a pipe, with every cell unpadded; what a row does not have is a dash."""
+    arguments = ("--spatial", "3", "--kernel", "3", "--strides", "2", "--auto-pad", "same_upper")
+    heading, *lines = output_of(resolve_command, *arguments).splitlines()
+    assert heading == "dialect  reading  pads_begin  pads_end  output  refusal"
+    assert len(lines) == len(resolved(*arguments))
+    assert f"{ONNX_1}  primary  [2]  [2]  [3]  -" in lines
 
 
 def test_resolve_puts_the_dialects_side_by_side() -> None:
@@ -265,10 +301,10 @@ def test_resolve_puts_the_dialects_side_by_side() -> None:
     assert [ONNX_1, "[2]", "[2]", "[3]", "primary"] in rows
     assert [ONNX_22, "[0]", "[1]", "[6]", "primary"] in rows
     at = rows.index([OPENVINO, "[0]", "[0]", "[7]", "primary"])
-    assert rows[at + 1] == ["", "[0]", "[1]", "[6]", "same-as-convolution"]
+    assert rows[at + 1] == [OPENVINO, "[0]", "[1]", "[6]", "same-as-convolution"]
     (refused,) = (row for row in rows if row[0] == "geometry/1")
     assert refused[3].startswith("refused: auto_pad must not be there")
-    assert [row[0] for row in rows if row[0]] == list(DIALECTS)
+    assert [row[0] for row in rows if row[4] == "primary"] == list(DIALECTS)
 
 
 def test_resolve_tells_readings_that_refuse() -> None:
@@ -279,9 +315,9 @@ def test_resolve_tells_readings_that_refuse() -> None:
     *values, refused = rows
     assert values == [
         [ONNX_11, "[-2]", "[-1]", "[8]", "primary"],
-        ["", "[0]", "[-3]", "[8]", "negative-same-appended"],
-        ["", "[-1]", "[-2]", "[8]", "negative-same-truncated"],
-        ["", "[0]", "[0]", "[5]", "negative-same-shrunk"],
+        [ONNX_11, "[0]", "[-3]", "[8]", "negative-same-appended"],
+        [ONNX_11, "[-1]", "[-2]", "[8]", "negative-same-truncated"],
+        [ONNX_11, "[0]", "[0]", "[5]", "negative-same-shrunk"],
     ]
     assert refused[4] == "negative-same-refused"
     assert refused[3].startswith("refused: output must need no padding below 0 (got a total padding of -3)")
@@ -326,5 +362,5 @@ def test_resolve_tells_what_a_dialect_refuses(arguments: dict[str, Any], constra
         "--spatial", "4", "--kernel", "3", "--dialect", ONNX_22, *(x for pair in arguments.items() for x in pair)
     )
     assert len(rows) >= 1
-    assert " ".join(cell for row in rows for cell in row[1:4] if cell).startswith("refused: ")
-    assert constraint in "".join(row[3] for row in rows)
+    assert rows[0][3].startswith("refused: ")
+    assert constraint in rows[0][3]

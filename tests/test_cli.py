@@ -218,7 +218,7 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("check", "empty"), "empty: must have a case file, *.yaml (got none)"),
         (("run", "--waivers", "nowhere"), "nowhere: must be a file that can be read (got: No such file or directory)"),
         (("gate", "nowhere"), "nowhere: must be a readable file of records (got: No such file or directory)"),
-        (("report", "empty"), "empty: must be a readable file of records (got: Is a directory)"),
+        (("report", "empty"), "empty: must be a folder with record files, *.jsonl (got none)"),
         (("gate", "small.yaml"), "small.yaml:1: must start with a header of format 1 (got: "),
         (("run", "--output", "small.yaml"), "tconv: Invalid value for '--output': Directory 'small.yaml' is a file"),
         (
@@ -356,7 +356,8 @@ def test_a_reader_that_has_gone_is_no_traceback(arguments: tuple[str, ...], tmp_
         check=False,
     )
     os.close(writing)
-    assert done.returncode == 141
+    # A run has the code that it has with a reader; what only prints has that of a program that SIGPIPE ended.
+    assert done.returncode == (0 if arguments[0] == "run" else 141)
     assert [line for line in done.stderr.splitlines() if not line.startswith("tconv: wrong_backends:Right: ")] == []
 
 

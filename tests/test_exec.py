@@ -45,6 +45,8 @@ for line in sys.stdin:
 """
 """A child that writes down what it is asked."""
 
+SILENT = "import sys, time\nsys.stdin.readline()\ntime.sleep(60)\n"
+
 BROKEN = {
     "other-id": "must answer for",
     "no-file": "ok must come with an output file",
@@ -189,3 +191,12 @@ def test_the_runner_of_the_docs_in_another_language_is_right(tmp_path: Path, cor
     laid = {(corpus.case(name).attributes.data_format, corpus.case(name).attributes.filter_format) for name in agreed}
     assert laid > {(data, taps) for data in ("NCX", "NXC") for taps in ("IOX", "XOI")}
     assert assessment.counts[Status.PASSED] > 200
+
+
+def test_a_hello_has_the_timeout_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that says nothing is given up as soon as --timeout says, and its user is told why."""
+    monkeypatch.setattr("tconv.backends.exec.SHORTEST_HELLO", 0.2)
+    (tmp_path / "silent.py").write_text(SILENT)
+    command = f"{shlex.quote(sys.executable)} {tmp_path / 'silent.py'}"
+    with pytest.raises(BackendMissing, match=r"must say hello \(got: must answer within 0.5 s \(got nothing\)\)"):
+        create(f"exec:{command}", timeout=0.5)

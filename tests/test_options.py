@@ -94,7 +94,7 @@ def test_the_options_reach_the_backend_and_stand_in_the_header(command: Command,
     done = command("run", *SWAPPED, *cases)
     assert done.returncode == 1
     assert "PadsAsChosen 1.0 pads=swapped  onnx/ConvTranspose-22" in done.stdout
-    assert f"tconv diagnose CASE --backend {SPEC} --option pads=swapped" in done.stdout
+    assert f"tconv diagnose small/padded --backend {SPEC} --option pads=swapped --dialect " in done.stdout
     first, second = sorted((tmp_path / "out").glob("*.jsonl"))
     assert first.name == "PadsAsChosen-1.0-onnx-ConvTranspose-22.jsonl"
     assert second.name == "PadsAsChosen-1.0-pads=swapped-onnx-ConvTranspose-22.jsonl"

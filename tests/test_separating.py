@@ -56,20 +56,32 @@ def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "code", "last"),
+    ("backend", "code", "last", "change"),
     [
-        ("PadsSwapped", 0, "so: pads of begin and end are exchanged (pads-exchanged)"),
-        ("Right", 0, "  agreed: exact"),
-        pytest.param("WrongShape", 1, "  no misreading gives this output: the shape is ", marks=pytest.mark.thorough),
+        (
+            "PadsSwapped",
+            0,
+            "so: pads of begin and end are exchanged (pads-exchanged)",
+            "to conform: change this: under explicit, compute pads_begin as pads_begin, not as pads_end",
+        ),
+        ("Right", 0, "  agreed: exact", "to conform: change nothing: this is what the text says"),
+        pytest.param(
+            "WrongShape",
+            1,
+            "  no misreading gives this output: the shape is ",
+            "to conform: what to change is not known: nothing explains this output; a smaller case may: tconv shrink '",
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
-def test_the_command_tells_the_reasoning(backend: str, code: int, last: str, command: Command) -> None:
-    """The case, what explains it, what was asked besides, and what is left."""
+def test_the_command_tells_the_reasoning(backend: str, code: int, last: str, change: str, command: Command) -> None:
+    """The case, what explains it, what was asked besides, what is left, and what to change."""
     done = command("diagnose", TWO_WAYS, "--backend", f"wrong_backends:{backend}")
     assert done.returncode == code
     lines = done.stdout.splitlines()
     assert lines[0] == TWO_WAYS
-    assert lines[-1].startswith(last)
+    assert lines[-2].startswith(last)
+    assert lines[-1].startswith(change)
     same = "  asked 3 times, the output is the same"
     assert (same in lines) is (backend != "Right")
 

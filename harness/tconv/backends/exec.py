@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 _PROTOCOL = 1
 _LONGEST_LINE = 2**20
 _LARGEST_OUTPUT = 2**30
-_HELLO_SECONDS = 60.0
+HELLO_SECONDS = 60.0
+"""How long a child may take for its hello, where nobody says otherwise."""
+SHORTEST_HELLO = 10.0
+"""However short a case's time is: a hello may have to load a runtime."""
 
 
 class _Unusable(Exception):  # noqa: N818 - not a fault of ours: the caller turns it into an outcome
@@ -58,8 +61,11 @@ class Exec:
         OptionError: the child refuses the options, or does not confirm them.
     """
 
-    def __init__(self, command: str, options: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self, command: str, options: Mapping[str, str] = MappingProxyType({}), timeout: float = HELLO_SECONDS
+    ) -> None:
         self._options = dict(options)
+        self._hello_seconds = max(timeout, SHORTEST_HELLO)
         try:
             self._command = shlex.split(command)
         except ValueError as error:
@@ -108,7 +114,7 @@ class Exec:
         try:
             asked = {"options": self._options} if self._options else {}
             self._send({"hello": {"protocol": _PROTOCOL} | asked})
-            hello = self._receive(_HELLO_SECONDS)
+            hello = self._receive(self._hello_seconds)
         except (BrokenPipeError, EOFError, _Unusable) as error:
             reason = last_words(self._errors).rpartition("\n")[2] or str(error) or "it ended"
             self._end()

@@ -33,6 +33,7 @@ COMMANDS = {
     "port": "Print what to write in another dialect so that the output stays.",
     "report": "Make the HTML page of records, and print their totals.",
     "gate": "Hold records against the waivers.",
+    "compare": "Print what became of every case between two runs.",
     "atlas": "Write which answer each backend gives where the texts differ.",
     "mutants": "Print which misreadings the corpus notices.",
     "shrink": "Find the smallest case that fails as another does.",

@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from tconv.backends import names
+from tconv.cli import options
+from tconv.cli.output import json_text, published
 from tconv.errors import BackendMissing
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 
+_OPTION = ("name", "meaning", "default", "allowed")
+
 
 @click.command(name="backends")
-def command() -> None:
+@options.as_json
+def command(*, as_json: bool) -> None:
     """Print the installed backends, their versions, the dialects that they speak, and the options that they have."""
+    found = []
     for name in names():
-        try:
-            with Pool(Assignment(name, None, None, ""), 1, 60.0) as pool:
-                sums = ", ".join(f"{dtype} in {accumulator}" for dtype, accumulator in pool.backend.accumulates.items())
-                accumulates = f"  accumulates {sums}" if sums else ""
-                click.echo(f"{name}  {pool.backend.version}  {pool.dialect}{accumulates}")
-                for option, meaning, default, allowed in pool.options:
-                    click.echo(f"  --option {option}={default}  {meaning}: {allowed}")
-        except BackendMissing as error:
-            click.echo(f"{name}  not there: {error}")
+        backend = _found(name)
+        found.append(backend)
+        if not as_json:
+            _print(backend)
+    if as_json:
+        published(json_text(found), None)
+
+
+def _found(name: str) -> dict[str, Any]:
+    try:
+        with Pool(Assignment(name, None, None, ""), 1, 60.0) as pool:
+            return {
+                "name": name,
+                "version": pool.backend.version,
+                "dialect": pool.dialect.name,
+                "accumulates": pool.backend.accumulates,
+                "options": [dict(zip(_OPTION, option, strict=True)) for option in pool.options],
+            }
+    except BackendMissing as error:
+        return {"name": name, "missing": str(error)}
+
+
+def _print(backend: dict[str, Any]) -> None:
+    if "missing" in backend:
+        click.echo(f"{backend['name']}  not there: {backend['missing']}")
+        return
+    sums = ", ".join(f"{dtype} in {accumulator}" for dtype, accumulator in backend["accumulates"].items())
+    words = [backend["name"], backend["version"], backend["dialect"], *([f"accumulates {sums}"] if sums else [])]
+    click.echo("  ".join(words))
+    for option in backend["options"]:
+        click.echo(f"  --option {option['name']}={option['default']}  {option['meaning']}: {option['allowed']}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli import options
+from tconv.cli.output import printing
 from tconv.corpus import Corpus, tiers
 from tconv.corpus.building import DEFAULTS
 from tconv.corpus.lint import lint
@@ -57,7 +58,8 @@ def command(path: Path | None, cases: Path | None, *, write_tiers: bool, everyth
     total = corpus.count("full")
     more = corpus.count("exhaustive") - total
     beyond = f", {more} more in the exhaustive tier" if more else ""
-    click.echo(f"{total} cases, {len(corpus.sweeps)} sweeps, {findings.total()} findings{beyond}")
+    with printing():
+        click.echo(f"{total} cases, {len(corpus.sweeps)} sweeps, {findings.total()} findings{beyond}")
     return 2 if findings else 0
 
 

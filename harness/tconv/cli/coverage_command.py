@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 from typing import TYPE_CHECKING
 
 import click
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from tconv.cli import options
+from tconv.cli.output import json_text, published
 from tconv.corpus import Corpus
 from tconv.corpus.coverage import Coverage, coverage
 from tconv.dialects import dialect_named
-from tconv.reports.terminal import console
+from tconv.reports.listing import console, show
 
 if TYPE_CHECKING:
     from tconv.corpus import Tier
+
+_COLUMNS = ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadruples")
 
 
 @click.command(name="coverage")
 @options.tier_to_full
 @options.cases
 @click.option("--dialect", "dialect_name", default=None, help="One dialect; default: all.")
-def command(tier: Tier, cases: Path | None, dialect_name: str | None) -> None:
+@options.as_json
+def command(tier: Tier, cases: Path | None, dialect_name: str | None, *, as_json: bool) -> None:
     """Print, for each sweep and dialect, how many values, pairs, triples and quadruples the tier covers.
 
     A count is covered/reachable; reachable is what any case of the sweep has that the dialect can say. Below the table
@@ -34,13 +36,19 @@ def command(tier: Tier, cases: Path | None, dialect_name: str | None) -> None:
     if dialect_name is not None:
         dialect_named(dialect_name)
     coverages = [entry for entry in coverage(Corpus.load(cases), tier) if dialect_name in (None, entry.dialect_name)]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{tier} tier: covered/reachable", title_justify="left")
-    for column in ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadruples"):
-        table.add_column(column, justify="left" if column in ("sweep", "dialect") else "right", overflow="fold")
-    for entry in coverages:
-        counts = [f"{c.covered}/{c.reachable}" if c.conceivable else "-" for c in entry.counts]
-        table.add_row(*map(Text, (entry.sweep, entry.dialect_name, str(entry.cases), *counts)))
-    console().print(table)
+    if as_json:
+        published(json_text({"tier": tier, "coverage": [asdict(entry) for entry in coverages]}), None)
+        return
+    rows = [
+        (
+            entry.sweep,
+            entry.dialect_name,
+            str(entry.cases),
+            *(f"{c.covered}/{c.reachable}" if c.conceivable else "-" for c in entry.counts),
+        )
+        for entry in coverages
+    ]
+    show(console(), _COLUMNS, rows, numbers=_COLUMNS[2:], title=f"{tier} tier: covered/reachable")
     _print_missing(coverages)
 
 

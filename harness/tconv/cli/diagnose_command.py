@@ -15,6 +15,7 @@ from tconv.investigation.own_rule import own_rule
 from tconv.investigation.separating import REPEAT, separate
 from tconv.learning.axis_terms import LEGEND
 from tconv.reports.phrases import headline
+from tconv.reports.remedies import remedy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="The dialect to speak."
 )
 @options.cases
-@click.option("--timeout", type=options.SECONDS, default=60.0, show_default=True, help="Seconds for one case.")
+@options.timeout()
 def command(
     case_id: str, backend: str, option: dict[str, str], dialect_name: str, cases: Path | None, timeout: float
 ) -> int:
@@ -53,6 +54,7 @@ def command(
     if lesson is not None:
         _print_rule(lesson)
     _conclude(reasoning, says)
+    click.echo(f"to conform: {remedy(reasoning.record, reasoning.left, says, lesson)}")
     kind = reasoning.record.verdict.kind
     return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
 

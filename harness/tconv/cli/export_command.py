@@ -44,7 +44,7 @@ _DEFAULT_DIALECT = "onnx/ConvTranspose-22"
     default=None,
     help=f"Default: {_DEFAULT_DIALECT}, or what the backend speaks; with --issue the backend's first.",
 )
-@click.option("--timeout", type=options.SECONDS, default=60.0, show_default=True, help="With --issue: seconds.")
+@options.timeout(text="With --issue: seconds.")
 @options.cases
 def command(
     case_id: str,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -11,9 +10,6 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from tconv.cli import options
 from tconv.corpus import Corpus
@@ -29,8 +25,8 @@ from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
 from tconv.investigation.two_backends import side_by_side
 from tconv.records.failure import failure
+from tconv.reports.listing import console, say, show
 from tconv.reports.phrases import summary
-from tconv.reports.terminal import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -74,10 +70,8 @@ FILE = "findings.yaml"
     "--faults/--no-faults", default=True, show_default=True, help="Whether some cases break one constraint on purpose."
 )
 @options.waivers
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
-)
-@click.option("--timeout", type=options.SECONDS, default=10.0, show_default=True, help="Seconds for one case.")
+@options.jobs
+@options.timeout(10.0)
 @options.output
 def command(
     backend: str,
@@ -127,17 +121,17 @@ def command(
 def _report(targets: list[_Target], findings: list[Finding], count: int, title: str, output: Path) -> int:
     """Print the findings, and write them to a file; return the exit code."""
     out = console()
-    out.print(title, markup=False)
+    say(out, title)
     if not findings:
-        out.print(_NOTHING[len(targets)], style="green")
+        say(out, _NOTHING[len(targets)], "green")
         return 0
-    out.print(_table(findings))
+    show(out, ("finding", "cases", "smallest case"), [*map(_row, findings)], numbers={"cases"})
     path = _write(findings, output, title)
     cases = "1 case" if count == 1 else f"{count:,} cases"
-    out.print(f"{cases} {'failed' if len(targets) == 1 else 'differ'}; kept in {path}:", markup=False)
+    say(out, f"{cases} {'failed' if len(targets) == 1 else 'differ'}; kept in {path}:")
     for target in targets:
         words = ["tconv", "run", "--cases", str(path), *target.pool.backend.arguments, "--dialect", target.dialect.name]
-        out.print(shlex.join(words), markup=False, soft_wrap=True)
+        say(out, shlex.join(words))
     return 1
 
 
@@ -239,14 +233,8 @@ def _about(record: Record) -> str:
     return f"{record.backend} {summary(record)}"
 
 
-def _table(findings: list[Finding]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("finding", overflow="fold")
-    table.add_column("cases", justify="right")
-    table.add_column("smallest case", overflow="fold")
-    for finding in findings:
-        smallest, what = flow(settings(finding.smallest.case)), finding.what
-        if finding.like is not None:
-            what += f" (as {finding.like}, which does not cover this case)"
-        table.add_row(Text(what), f"{finding.count:,}", Text(smallest if finding.whole else f"not shrunk: {smallest}"))
-    return table
+def _row(finding: Finding) -> tuple[str, str, str]:
+    smallest, what = flow(settings(finding.smallest.case)), finding.what
+    if finding.like is not None:
+        what += f" (as {finding.like}, which does not cover this case)"
+    return what, f"{finding.count:,}", smallest if finding.whole else f"not shrunk: {smallest}"

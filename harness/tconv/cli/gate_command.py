@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tconv.backends import names
 from tconv.cli import options
+from tconv.cli.record_files import record_files
+from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus
 from tconv.errors import BackendLost, BackendMissing, OptionError, UsageError, writing
 from tconv.gate.assessment import assessed_files
 from tconv.gate.proof import Prover, Standing
 from tconv.gate.waivers import OPEN, chosen, load
-from tconv.reports import junit, phrases, terminal
+from tconv.reports import phrases
 from tconv.reports.proposed_waivers import proposed
 
 if TYPE_CHECKING:
@@ -26,11 +28,11 @@ _WIDTH = max(map(len, Standing))
 
 
 @click.command(name="gate")
-@click.argument("records", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("records", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @options.cases
 @options.waivers
 @options.strict
-@options.junit
+@reporting
 @click.option(
     "--propose-waivers",
     "proposal",
@@ -51,18 +53,11 @@ _WIDTH = max(map(len, Standing))
     help="With --prove-waivers: whose waivers; default: the backend of --waivers, or all that are there.",
 )
 @options.backend_options()
-@click.option(
-    "--timeout",
-    type=options.SECONDS,
-    default=60.0,
-    show_default=True,
-    help="With --prove-waivers: seconds for one example.",
-)
+@options.timeout(text="With --prove-waivers: seconds for one example.")
 def command(
     records: tuple[Path, ...],
     cases: Path | None,
     waivers: str | None,
-    junit_file: Path | None,
     proposal: Path | None,
     backends: tuple[str, ...],
     option: dict[str, str],
@@ -70,6 +65,7 @@ def command(
     *,
     strict: bool,
     proving: bool,
+    **reports: Any,  # noqa: ANN401 - the options of `reporting`
 ) -> int:
     """Hold RECORDS against the waivers; exit with 1 where that is red.
 
@@ -79,19 +75,17 @@ def command(
     longer.
     """
     if proving:
-        if records or junit_file or strict or proposal:
-            must = "--prove-waivers must go without RECORDS, --junit, --strict and --propose-waivers"
+        if records or strict or proposal or any(reports.values()):
+            must = "--prove-waivers must go without RECORDS, --strict, --propose-waivers and the options of reports"
             raise UsageError(f"{must}, which are for records")
         return _prove(backends, option, cases, waivers, timeout)
     if not records or backends or option:
         raise UsageError(
             "RECORDS must be given, and no --backend or --option; or --prove-waivers, which runs the examples"
         )
-    assessments, _ = assessed_files(records, cases, waivers, strict=strict)
-    if junit_file is not None:
-        junit.write(assessments, junit_file)
-    for assessment in assessments:
-        terminal.show(assessment, None)
+    report = Reporting.of(**reports)
+    assessments, _ = assessed_files(record_files(records), cases, waivers, strict=strict)
+    report.report(assessments, cases, waivers)
     if proposal is not None:
         _propose(assessments, proposal)
     return int(any(assessment.red for assessment in assessments))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -65,10 +64,8 @@ Format = Literal["text", "markdown"]
 @options.tier
 @options.cases
 @options.waivers
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
-)
-@click.option("--timeout", type=options.SECONDS, default=10.0, show_default=True, help="Seconds for one case.")
+@options.jobs
+@options.timeout(10.0)
 @options.output
 @click.option("--resume", is_flag=True, help="Go on with the records of the same releases.")
 @click.option(

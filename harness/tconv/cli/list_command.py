@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 
@@ -17,13 +18,25 @@ from tconv.execution.selection import Selection
 @options.tier
 @options.cases
 @options.words
-def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, what: str | None) -> None:
-    """Print the ids of a tier's cases that match any PATTERN; or the words that case and waiver files may use."""
+@options.as_json
+def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, what: str | None, *, as_json: bool) -> None:
+    """Print the ids of a tier's cases that match any PATTERN; or the words that case and waiver files may use.
+
+    As JSON, each case has the facts that patterns may ask for.
+    """
     if what is not None:
         from tconv.cli import words  # noqa: PLC0415 - what it imports takes long, and the ids need none of it
 
         sys.stdout.writelines(f"{line}\n" for line in words.lines(what, Corpus.load(cases)))
         return
     selection = Selection(Corpus.load(cases), tier, patterns)
+    if as_json:
+        separator = "[\n"
+        for case in selection.stream():
+            sys.stdout.write(separator + json.dumps({"id": case.id, "about": case.about, "facts": dict(case.facts)}))
+            separator = ",\n"
+        sys.stdout.write("\n]\n")
+        sys.stdout.flush()
+        return
     sys.stdout.writelines(f"{case_id}\n" for case_id in selection.ids())
     sys.stdout.flush()

@@ -6,9 +6,6 @@ import shlex
 from typing import TYPE_CHECKING
 
 import click
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from tconv.cli import options
 from tconv.corpus import Corpus
@@ -16,7 +13,7 @@ from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
 from tconv.investigation.company import killed
 from tconv.investigation.mutants import measure
-from tconv.reports.terminal import console
+from tconv.reports.listing import console, folded, say, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +23,9 @@ if TYPE_CHECKING:
     from tconv.corpus import Tier
     from tconv.dialects import Dialect
     from tconv.investigation.mutants import Measured
+
+_MISREADINGS = ("misreading", "changes", "noticed by", "smallest example")
+_TOPICS = ("topic, weakest first", "cases", "notice", "redundant", "noticed by this topic alone")
 
 
 @click.command(name="mutants")
@@ -54,21 +54,22 @@ def command(tier: Tier, cases: Path | None, dialect_name: str, in_company: bool,
                 click.echo(f"{case}  by {stronger}" if stronger else f"{case}  notices nothing")
         return int(any(power.survives and power.affected for power in measured.powers))
     out = console()
-    out.print(_misreadings(measured))
-    out.print(_topics(measured))
+    show(out, _MISREADINGS, _misreadings(measured), numbers={"changes", "noticed by"})
+    show(out, _TOPICS, _topics(measured), numbers={"cases", "notice", "redundant"})
     # A misreading may change no case: in a dialect without a bias, for example, one that is about the bias.
     survivors = [power.misreading.name for power in measured.powers if power.survives and power.affected]
     without_effect = [power.misreading.name for power in measured.powers if not power.affected]
     count = len(measured.powers) - len(without_effect)
-    out.print(
-        f"{count - len(survivors)} of {count} misreadings are noticed by {measured.cases:,} cases of the {tier} tier "
-        f"in {dialect.name}; {len(measured.needed)} cases would do for them",
-        markup=False,
+    noticed = (
+        f"{count - len(survivors)} of {count} misreadings are noticed by {measured.cases:,} cases of the {tier} tier"
     )
+    lines = [f"{noticed} in {dialect.name}; {len(measured.needed)} cases would do for them"]
     if without_effect:
-        out.print(f"not to be noticed, as they change no case: {', '.join(without_effect)}", markup=False)
+        lines.append(f"not to be noticed, as they change no case: {', '.join(without_effect)}")
     if survivors:
-        out.print(f"survivors: {', '.join(survivors)}", markup=False)
+        lines.append(f"survivors: {', '.join(survivors)}")
+    for line in lines:
+        say(out, "\n".join(folded(line, out.width, indent="  ")))
     return int(bool(survivors))
 
 
@@ -89,26 +90,18 @@ def _alone_and_in_company(cases: Sequence[Case], dialect: Dialect) -> int:
     return int(bool(differing))
 
 
-def _misreadings(measured: Measured) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("misreading", overflow="fold")
-    table.add_column("changes", justify="right")
-    table.add_column("noticed by", justify="right")
-    table.add_column("smallest example", overflow="fold")
+def _misreadings(measured: Measured) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
     for power in sorted(measured.powers, key=lambda power: len(power.killed)):
         survives = "SURVIVES" if power.affected else "changes no case"
         example = shlex.quote(min(power.killed, key=len)) if power.killed else survives
-        table.add_row(power.misreading.name, f"{len(power.affected):,}", f"{len(power.killed):,}", Text(example))
-    return table
+        rows.append((power.misreading.name, f"{len(power.affected):,}", f"{len(power.killed):,}", example))
+    return rows
 
 
-def _topics(measured: Measured) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("topic, weakest first", overflow="fold")
-    for column in ("cases", "notice", "redundant"):
-        table.add_column(column, justify="right")
-    table.add_column("noticed by this topic alone", overflow="fold")
+def _topics(measured: Measured) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
     for topic in measured.topics:
         counts = (topic.cases, len(topic.noticed), len(topic.redundant))
-        table.add_row(topic.name, *(f"{count:,}" for count in counts), ", ".join(sorted(topic.alone)))
-    return table
+        rows.append((topic.name, *(f"{count:,}" for count in counts), ", ".join(sorted(topic.alone))))
+    return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from math import isfinite
 from pathlib import Path
@@ -16,6 +17,10 @@ from tconv.vocabulary import NEUTRAL, AutoPad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from click.decorators import FC
+
+    from tconv.reports.terminal import Detail
 
 
 class _Seconds(click.FloatRange):
@@ -54,6 +59,35 @@ junit = click.option(
     "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
 )
 
+jobs = click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
+)
+
+
+def timeout(seconds: float = 60.0, text: str = "Seconds for one case.") -> Callable[[FC], FC]:
+    """Return the option that limits how long a backend may take for a case, with its default and its help."""
+    return click.option("--timeout", type=SECONDS, default=seconds, show_default=True, help=text)
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def detail(command: FC) -> FC:
+    """Add the options that say how much is printed."""
+    command = click.option("-v", "--verbose", is_flag=True, help="Print every cause, not a screen of them.")(command)
+    return click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, in a line.")(command)
+
+
+def detail_of(*, quiet: bool, verbose: bool) -> Detail:
+    """Return how much is printed.
+
+    Raises:
+        UsageError: both more and less are asked for.
+    """
+    if quiet and verbose:
+        raise UsageError("there must be --quiet or --verbose (got both)")
+    return "quiet" if quiet else "verbose" if verbose else "screen"
+
 
 def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """Return options of a backend by their names.
@@ -72,9 +106,7 @@ def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[s
     return chosen
 
 
-def backend_options(
-    flag: str = "--option", of: str = "--backend"
-) -> Callable[[click.decorators.FC], click.decorators.FC]:
+def backend_options(flag: str = "--option", of: str = "--backend") -> Callable[[FC], FC]:
     """Return the option that takes the options of a backend.
 
     Args:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from tconv.reports.terminal import PrintableConsole
+from tconv.cli.output import to_nowhere
+from tconv.cli.streams import NoReader
+from tconv.reports.listing import PrintableConsole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,9 +22,11 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 @contextmanager
-def showing(backend: str) -> Iterator[Callable[[int, int, Line | None], None]]:
-    """Yield a function that shows how many of all cases are done."""
-    if sys.stderr.isatty():
+def showing(backend: str, *, quiet: bool = False) -> Iterator[Callable[[int, int, Line | None], None]]:
+    """Yield a function that shows how many of all cases are done; a quiet one shows nothing."""
+    if quiet:
+        yield lambda _done, _total, _line: None
+    elif sys.stderr.isatty():
         with _bar() as bar:
             task = bar.add_task(backend, total=None, rate="")
             started = monotonic()
@@ -44,7 +48,7 @@ def _bar() -> Progress:
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
-        # See `reports.terminal.console`.
+        # See `reports.listing.console`.
         console=PrintableConsole(file=getattr(sys.stderr, "unescaped", sys.stderr)),
         transient=True,
     )
@@ -59,6 +63,10 @@ def _lines(backend: str) -> Callable[[int, int, Line | None], None]:
         now = monotonic()
         if line is None or done == total or now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            print(f"tconv: {backend}: {done} of {total} cases", file=sys.stderr, flush=True)  # noqa: T201
+            try:
+                print(f"tconv: {backend}: {done} of {total} cases", file=sys.stderr, flush=True)  # noqa: T201
+            except (BrokenPipeError, NoReader):
+                # The run goes on, and its exit code is what it would be with a reader.
+                to_nowhere(sys.stderr)
 
     return advance

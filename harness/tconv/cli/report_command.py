@@ -1,34 +1,71 @@
-"""`tconv report`: the page of records, without a run."""
+"""`tconv report`: what records say, without a run: the page, or another form."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Literal
 
 import click
 
 from tconv.cli import options
+from tconv.cli.output import json_text, published
+from tconv.cli.record_files import argument, record_files
+from tconv.cli.reporting import Reporting, reporting
 from tconv.gate.assessment import assessed_files
-from tconv.reports import html, terminal
+from tconv.reports import html, job_summary, junit, plain
+
+Form = Literal["html", "markdown", "junit", "json"]
 
 
 @click.command(name="report")
-@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@argument
 @options.cases
 @options.waivers
 @options.strict
 @click.option(
-    "--page", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Default: beside the records."
+    "--format",
+    "form",
+    type=click.Choice(["html", "markdown", "junit", "json"]),
+    default="html",
+    show_default=True,
+    help="What is written: the page and the totals, or one of the others alone.",
 )
+@click.option(
+    "--output",
+    "--page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="The file to write; default: a page beside the first records, and standard output for the other formats.",
+)
+@reporting
 def command(
-    records: tuple[Path, ...], cases: Path | None, waivers: str | None, page: Path | None, *, strict: bool
+    records: tuple[Path, ...],
+    cases: Path | None,
+    waivers: str | None,
+    form: Form,
+    output: Path | None,
+    *,
+    strict: bool,
+    **reports: Any,  # noqa: ANN401 - the options of `reporting`
 ) -> int:
-    """Make the HTML page of RECORDS and print their totals.
+    """Make the HTML page of RECORDS and print their totals, or write them in another format.
 
-    The shards of one run are joined; exit with 1 where one is missing.
+    RECORDS are files, folders, or - for standard input. The shards of one run are joined; exit with 1 where one is
+    missing.
     """
-    assessments, _ = assessed_files(records, cases, waivers, strict=strict)
-    destination = page or records[0].parent / "index.html"
-    html.write(assessments, destination)
-    for assessment in assessments:
-        terminal.show(assessment, destination)
+    report = Reporting.of(**reports)
+    files = record_files(records)
+    assessments, _ = assessed_files(files, cases, waivers, strict=strict)
+    match form:
+        case "html":
+            beside = records[0] if records[0].is_dir() else records[0].parent
+            destination = output or beside / "index.html"
+            html.write(assessments, destination)
+            report.report(assessments, cases, waivers, destination)
+        case "markdown":
+            published(job_summary.markdown(assessments), output)
+        case "junit":
+            published(junit.text(assessments), output)
+        case "json":
+            published(json_text({"runs": [plain.result(assessment) for assessment in assessments]}), output)
     return int(any(assessment.run.header.shard for assessment in assessments))

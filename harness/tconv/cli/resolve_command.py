@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from tconv import api
 from tconv.cli import options
+from tconv.cli.output import json_text, published
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid
-from tconv.reports.terminal import console
+from tconv.reports.listing import console, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_COLUMNS = ("dialect", "reading", "pads_begin", "pads_end", "output", "refusal")
+_Row = tuple[str | list[int], ...]
 
 
 @click.command(name="resolve")
@@ -23,21 +27,27 @@ from tconv.reports.terminal import console
 @click.option(
     "--dialect", "dialect_name", type=click.Choice(list(DIALECTS)), default=None, help="One dialect; default: all."
 )
-def command(dialect_name: str | None, auto_pad: str | None, groups: int | None, **lists: list[int] | None) -> None:
+@options.as_json
+def command(
+    dialect_name: str | None, auto_pad: str | None, groups: int | None, *, as_json: bool, **lists: list[int] | None
+) -> None:
     """Print what each dialect makes of sizes and attributes. A single number is meant for every axis."""
     spatial, kernel = lists.pop("spatial") or [], lists.pop("kernel") or []
     kernel = options.for_each_axis("kernel", kernel, len(spatial))
     given: dict[str, Any] = {name: options.single(value) for name, value in lists.items() if value is not None}
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("dialect", "pads_begin", "pads_end", "output", "reading"):
-        table.add_column(column, overflow="fold")
-    for name in [dialect_name] if dialect_name else DIALECTS:
-        _add_rows(table, name, spatial, kernel, given | {"auto_pad": auto_pad, "groups": groups})
-    console().print(table)
+    names = [dialect_name] if dialect_name else DIALECTS
+    given |= {"auto_pad": auto_pad, "groups": groups}
+    rows = [row for name in names for row in _rows(name, spatial, kernel, given)]
+    if as_json:
+        named = [{key: cell for key, cell in zip(_COLUMNS, row, strict=True) if cell} for row in rows]
+        published(json_text(named), None)
+        return
+    shown = [[str(cell) for cell in row] for row in rows]
+    show(console(), _COLUMNS, shown)
 
 
-def _add_rows(table: Table, dialect_name: str, spatial: list[int], kernel: list[int], given: dict[str, Any]) -> None:
-    """Add the primary geometry, and that of every disputed reading that gives another one."""
+def _rows(dialect_name: str, spatial: list[int], kernel: list[int], given: dict[str, Any]) -> Iterator[_Row]:
+    """Yield the primary geometry, and that of every disputed reading that gives another one."""
     geometries = []
     for reading in ("", *api.disputed(dialect_name)):
         try:
@@ -45,9 +55,10 @@ def _add_rows(table: Table, dialect_name: str, spatial: list[int], kernel: list[
                 spatial=spatial, kernel=kernel, dialect=dialect_name, reading=(reading,) if reading else (), **given
             )
         except Invalid as error:
-            cells: tuple[str, ...] = ("", "", f"refused: {error}")
+            cells: _Row = ("", "", "", str(error))
         else:
-            cells = tuple(str(list(sizes)) for sizes in (geometry.pads_begin, geometry.pads_end, geometry.output))
+            sizes = (geometry.pads_begin, geometry.pads_end, geometry.output)
+            cells = (*map(list, sizes), "")
         if cells not in geometries:
             geometries.append(cells)
-            table.add_row(*map(Text, ("" if reading else dialect_name, *cells, reading or "primary")))
+            yield dialect_name, reading or "primary", *cells

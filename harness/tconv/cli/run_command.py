@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tconv.backends import names
 from tconv.cli import options
+from tconv.cli.last_failed import failed_last
 from tconv.cli.progress import showing
+from tconv.cli.record_files import record_files
+from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus, Tier
-from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError
+from tconv.corpus.corpus import EXCLUDING
+from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.gate.assessment import assessed
+from tconv.gate.assessment import assessed, assessed_files
 from tconv.gate.reading import read_of
+from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
 from tconv.records.shards import Shards
-from tconv.reports import html, junit, terminal
+from tconv.reports import between_runs, html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.gate.waivers import WaiverFile
+    from tconv.records.record_file import BackendHeader, Line
 
 _ALL = "all"
 
@@ -45,7 +59,7 @@ _ALL = "all"
 @click.option(
     "--dask", default=None, metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
 )
-@click.option("--timeout", type=options.SECONDS, default=60.0, show_default=True, help="Seconds for one case.")
+@options.timeout()
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
@@ -62,10 +76,19 @@ _ALL = "all"
 @click.option(
     "--shard", default=None, metavar="I/N", help="Run the I-th of N parts; 'tconv report' joins the records of all."
 )
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out the cases of this pattern; repeatable.")
+@click.option("--last-failed", is_flag=True, help="Run what failed last, by the records in the folder of --output.")
+@click.option("--maxfail", type=click.IntRange(1), default=None, metavar="N", help="End the run after N failures.")
+@click.option(
+    "--baseline",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Records to compare with: exit with 1 too where a case became worse; repeatable.",
+)
 @options.output
 @click.option("--resume", is_flag=True, help="Go on with the records of the same run.")
 @options.strict
-@options.junit
+@reporting
 def command(
     patterns: tuple[str, ...],
     backends: tuple[str, ...],
@@ -80,11 +103,15 @@ def command(
     repeat: int,
     together: int | None,
     shard: str | None,
+    exclude: tuple[str, ...],
+    maxfail: int | None,
+    baseline: tuple[Path, ...],
     output: Path,
     *,
+    last_failed: bool,
     resume: bool,
     strict: bool,
-    junit_file: Path | None,
+    **reports: Any,  # noqa: ANN401 - the options of `reporting`
 ) -> int:
     """Run cases on a backend, judge every answer, and say whether the gate is green.
 
@@ -100,18 +127,43 @@ def command(
         raise UsageError(f"--waivers FILE is of one backend: it must not go with --backend {_ALL}")
     jobs = _jobs(jobs, dask)
     backends = tuple(names()) if everyone else backends
+    if last_failed and (resume or shard):
+        raise UsageError("--last-failed must be without --resume and --shard: it is a selection of its own")
+    report = Reporting.of(**reports)
+    with writing(output, "folder"):
+        output.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=output).close()
+    own = cases is None or waivers is not None
+    # Read before the run, which may write over the records.
+    before = assessed_files(record_files(baseline), cases, waivers, strict=strict)[0] if baseline else []
     corpus = Corpus.load(cases)
-    selection = Selection(corpus, tier, patterns, str(cases or ""), Shards.parse(shard) if shard else None)
+    patterns = (*patterns, *(EXCLUDING + text for text in exclude))
+    whole = Selection(corpus, tier, patterns, str(cases or ""), Shards.parse(shard) if shard else None)
     # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
-    _ = selection.count
+    _ = whole.count
     waiver_files = {backend: chosen(waivers, backend) for backend in backends}
     assessments = []
     for backend in backends:
+        selection = whole
+        if last_failed:
+            failed = failed_last(output, backend, dialect_name, option, corpus, waivers, own=own, strict=strict)
+            selection = replace(whole, only=failed) if failed else whole
+        enough = _enough(maxfail, corpus, waiver_files[backend], waivers, strict=strict)
         settings = RunSettings(
-            backend, options.dialect(dialect_name), jobs, timeout, output, resume, repeat, together, dask, option
+            backend,
+            options.dialect(dialect_name),
+            jobs,
+            timeout,
+            output,
+            resume,
+            repeat,
+            together,
+            dask,
+            option,
+            enough,
         )
         try:
-            with showing(backend) as progress:
+            with showing(backend, quiet=report.detail == "quiet") as progress:
                 path = run(selection, settings, progress)
         except (BackendMissing, DialectError, OptionError) as error:
             # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
@@ -127,11 +179,28 @@ def command(
         raise BackendMissing("a backend must be there (got none)")
     page = output / f"{selection.name or 'index'}.html"
     html.write(assessments, page)
-    if junit_file is not None:
-        junit.write(assessments, junit_file)
-    for assessment in assessments:
-        terminal.show(assessment, page)
-    return int(any(assessment.red for assessment in assessments))
+    comparisons = between_runs.paired(before, assessments) if before else []
+    report.report(assessments, cases, waivers, page, comparisons)
+    return int(any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons))
+
+
+def _enough(
+    maxfail: int | None, corpus: Corpus, file: WaiverFile | None, waivers: str | None, *, strict: bool
+) -> Callable[[Line, BackendHeader], bool]:
+    """Return what says after which line so many cases have failed that the run ends, as a waiver may know them."""
+    failed = 0
+
+    def enough(line: Line, backend: BackendHeader) -> bool:
+        nonlocal failed, file
+        if maxfail is None or '"kind":"agreed"' in line.text:
+            return False
+        if ":" in backend.spec and waivers != "none":
+            file = chosen(waivers, backend.name)
+        facts = corpus.facts(line.case) or {}
+        failed += judged(line.record, facts, file, backend, strict=strict).status is Status.FAILED
+        return failed >= maxfail
+
+    return enough
 
 
 def _company(together: int | None, tier: Tier, repeat: int) -> int:

@@ -36,7 +36,7 @@ _CASES_BETWEEN_LINES = 100
 @options.backend_options()
 @click.option("--dialect", "dialect_name", default=None, help="The dialect to speak; default: the backend's first.")
 @options.cases
-@click.option("--timeout", type=options.SECONDS, default=10.0, show_default=True, help="Seconds for one case.")
+@options.timeout(10.0)
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.cases.case import Case
+    from tconv.cases.patterns import Pattern
     from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.sweep import Rows, Sweep
 
@@ -83,7 +84,10 @@ class Corpus:
         )
 
     def cases(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[Case]:
-        """Yield the cases of a tier that match any of the patterns, all of them without patterns."""
+        """Yield the cases of a tier that match any of the patterns, all of them without patterns.
+
+        Those that match a pattern after a `!` are left out.
+        """
         yield from self._singles(tier, patterns)
         for sweep, rows in self._rows(tier, patterns):
             yield from map(sweep.case, rows.tolist())
@@ -124,22 +128,27 @@ class Corpus:
         return {*NAMES, *(axis.name for sweep in self.sweeps.values() for axis in sweep.axes)}
 
     def _singles(self, tier: Tier, patterns: Sequence[str]) -> Iterator[Case]:
-        parsed = [parse(text) for text in patterns]
+        parsed, excluded = _split(patterns)
         for case in self.singles.values():
             chosen = tier != "smoke" or case.smoke
-            if chosen and (not parsed or any(pattern.matches(case.id, case.facts) for pattern in parsed)):
+            wanted = not parsed or any(pattern.matches(case.id, case.facts) for pattern in parsed)
+            if chosen and wanted and not any(pattern.matches(case.id, case.facts) for pattern in excluded):
                 yield case
 
     def _rows(self, tier: Tier, patterns: Sequence[str]) -> Iterator[tuple[Sweep, Rows]]:
         """Yield the rows of the sweeps, few at a time."""
-        parsed = [parse(text) for text in patterns]
+        parsed, excluded = _split(patterns)
         for sweep in self.sweeps.values():
             wanted = [pattern for pattern in parsed if pattern.path.fullmatch(sweep.id)]
+            unwanted = [pattern for pattern in excluded if pattern.path.fullmatch(sweep.id)]
             if (sweep.exhaustive and tier != "exhaustive") or (parsed and not wanted):
                 continue
             for rows in self.tiers.blocks(sweep, "full" if sweep.smoke else tier):
-                masks = [sweep.matching(pattern, rows) for pattern in wanted]
-                yield sweep, rows[np.logical_or.reduce(masks)] if masks else rows
+                if wanted:
+                    rows = rows[np.logical_or.reduce([sweep.matching(pattern, rows) for pattern in wanted])]  # noqa: PLW2901 - narrowed twice
+                for pattern in unwanted:
+                    rows = rows[~sweep.matching(pattern, rows)]  # noqa: PLW2901
+                yield sweep, rows
 
     def find(self, case_id: str) -> Case | None:
         """Return the case of that id, or None."""
@@ -182,3 +191,11 @@ class Corpus:
 
 
 _MOST_EXAMPLES = 5
+EXCLUDING = "!"
+"""What stands before a pattern whose cases are left out."""
+
+
+def _split(patterns: Sequence[str]) -> tuple[list[Pattern], list[Pattern]]:
+    """Return the patterns of which a case must match any, and those of which it must match none."""
+    wanted = [parse(text) for text in patterns if not text.startswith(EXCLUDING)]
+    return wanted, [parse(text.removeprefix(EXCLUDING)) for text in patterns if text.startswith(EXCLUDING)]

@@ -62,7 +62,7 @@ class Pool:
     """
 
     def __init__(self, assignment: Assignment, jobs: int, timeout: float) -> None:
-        self._assignment = assignment
+        self._assignment = replace(assignment, timeout=timeout)
         self._timeout = timeout
         self._jobs = jobs
         self._context = start_method()
@@ -128,7 +128,8 @@ class Pool:
         # A message that arrived in time is not late because the reader of our lines was slow.
         for worker in [w for w in self._workers if w.busy and self._is_late(w) and not w.connection.poll()]:
             if not worker.introduced:
-                raise BackendLost(f"backend {self._assignment.backend!r} must start again within {START_SECONDS:g} s")
+                seconds = START_SECONDS + self._timeout
+                raise BackendLost(f"backend {self._assignment.backend!r} must start again within {seconds:g} s")
             # It goes on until it is killed: only then is it certain at which case it is.
             worker.kill()
             late = self._is_late(worker)
@@ -149,7 +150,7 @@ class Pool:
         will show the death.
         """
         worker = self._start()
-        dialect_name, backend, self.options = worker.introduction(self._assignment.backend)
+        dialect_name, backend, self.options = worker.introduction(self._assignment.backend, self._timeout)
         accumulates = dict(self._assignment.accumulates)
         for dtype in (dtype for dtype in PROBED if dtype not in self._assignment.accumulates):
             message = worker.receive(max(_PROBE_SECONDS, CASES_PER_TYPE * self._timeout))
@@ -159,7 +160,7 @@ class Pool:
                 self._workers.remove(worker)
                 self._assignment = replace(self._assignment, accumulates=dict(accumulates))
                 worker = self._start()
-                worker.introduction(self._assignment.backend)
+                worker.introduction(self._assignment.backend, self._timeout)
         self._assignment = replace(self._assignment, accumulates=accumulates)
         known = {dtype: accumulator for dtype, accumulator in accumulates.items() if accumulator}
         dialect = self._assignment.dialect or dialect_named(dialect_name)
@@ -208,7 +209,7 @@ class Pool:
         """Receive the messages that a worker has sent so far, and yield the lines that come of them."""
         if not worker.introduced:
             try:
-                worker.introduction(self._assignment.backend)
+                worker.introduction(self._assignment.backend, self._timeout)
             except BackendMissing as error:
                 raise BackendLost(str(error)) from None
             if not worker.spare:

@@ -164,7 +164,7 @@ class WorkerProcess:
             timeout: seconds that the backend may take for a call.
         """
         if not self.introduced:
-            return self.started + START_SECONDS
+            return self.started + START_SECONDS + timeout
         # Read first, so that a call which begins meanwhile is given its time.
         seconds = self.seconds(timeout)
         return max(self.position.since, self.started) + seconds
@@ -194,22 +194,25 @@ class WorkerProcess:
                 return message
         return None
 
-    def introduction(self, spec: str) -> Introduced:
+    def introduction(self, spec: str, timeout: float) -> Introduced:
         """Receive the first message.
 
         Args:
             spec: how the user named the backend.
+            timeout: seconds that its hello may take, beyond those that the worker may take to start.
 
         Raises:
             BackendMissing: there is no backend, or it ended before it answered.
             DialectError: the backend does not speak the dialect.
             OptionError: the backend does not have an option that it was given, or not with that value.
         """
-        match self.receive(max(0.0, self.deadline(0) - monotonic())):
+        match self.receive(max(0.0, self.deadline(timeout) - monotonic())):
             case None:
                 output = last_words(self.log)
                 printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""
-                raise BackendMissing(f"backend {spec!r} must start (it ended before it answered){printed}")
+                how = "it ended before it answered" if self.ended else "it said nothing within"
+                seconds = "" if self.ended else f" {START_SECONDS + timeout:g} s"
+                raise BackendMissing(f"backend {spec!r} must start ({how}{seconds}){printed}")
             case ["info", dialect_name, header, options]:
                 self.introduced = True
                 return Introduced(dialect_name, _header(header | {"spec": spec}), options)

@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
-    from tconv.records.record_file import Line, Run
+    from tconv.records.record_file import BackendHeader, Line, Run
+
+
+LAST_FAILED = "--last-failed"
+"""What stands among the patterns of a run of those cases that failed before: it is a part of the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class RunSettings:
         together: how many cases are asked in company at most.
         dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
         options: values of the backend's options, by name.
+        enough: returns whether the run ends after this line of the backend; it can be resumed then.
     """
 
     backend: str
@@ -58,10 +63,11 @@ class RunSettings:
     together: int = 1
     dask: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    enough: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
-    """Run a selection and return the record file, complete.
+    """Run a selection and return the record file, complete unless it had to end early.
 
     Args:
         selection: the cases.
@@ -117,7 +123,10 @@ def _write(
         for number, line in enumerate(pool.run(cases), start=done + 1):
             _append(path, file, counts.text(line))
             progress(number, total, line)
-        _append(path, file, counts.complete())
+            if settings.enough(line, pool.backend):
+                break
+        else:
+            _append(path, file, counts.complete())
 
 
 def _append(path: Path, file: TextIO, text: str) -> None:
@@ -181,7 +190,7 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         backend=pool.backend,
         dialect=pool.dialect.name,
         tier=selection.tier,
-        patterns=selection.patterns,
+        patterns=(*selection.patterns, *(() if selection.only is None else (LAST_FAILED,))),
         corpus=selection.corpus.digest,
         path=selection.path,
         cases=cases,

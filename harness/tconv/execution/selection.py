@@ -8,10 +8,11 @@ from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tconv.corpus.corpus import EXCLUDING
 from tconv.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
@@ -29,9 +30,10 @@ class Selection:
     Attributes:
         corpus: where they come from.
         tier: smoke, gate, full or exhaustive.
-        patterns: any of which a case must match; none means all.
+        patterns: any of which a case must match, none means all; and those after a `!`, whose cases are left out.
         path: the path of the corpus as the user wrote it; empty for tconv's own.
         shard: which part of the selection is run; None for all of it.
+        only: ids of cases, of which no others are run; None for no such choice.
     """
 
     corpus: Corpus
@@ -39,12 +41,13 @@ class Selection:
     patterns: tuple[str, ...] = ()
     path: str = ""
     shard: Shards | None = None
+    only: frozenset[str] | None = None
     _made: dict[str, Case] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
         """A part of the file names of a run with patterns, so that it does not replace the files of the whole."""
-        words = "|".join(self.patterns)
+        words = "|".join((*self.patterns, *sorted(self.only or ())))
         name = f"selection-{blake2b(words.encode(), digest_size=4).hexdigest()}" if words else ""
         return "-".join(filter(None, (name, self.shard.name if self.shard else "")))
 
@@ -55,7 +58,8 @@ class Selection:
         Raises:
             UsageError: a pattern matches none, or the tier or the shard has none.
         """
-        count = sum(self.corpus.count(tier, patterns) for tier, patterns in self._parts)
+        counts = (self.corpus.count(tier, patterns) for tier, patterns in self._parts)
+        count = sum(counts) if self.only is None else sum(1 for _ in self._chosen())
         if not count:
             raise UsageError(f"the {self.tier} tier must have a case (got none); choose another with --tier")
         if self.shard is None:
@@ -70,7 +74,9 @@ class Selection:
         Raises:
             UsageError: a pattern matches none.
         """
-        cases = chain.from_iterable(self.corpus.cases(tier, patterns) for tier, patterns in self._parts)
+        cases: Iterable[Case] = chain.from_iterable(self.corpus.cases(tier, patterns) for tier, patterns in self._parts)
+        if self.only is not None:
+            cases = map(self.corpus.case, self._chosen())
         for case in cases if self.shard is None else self.shard.of(cases):
             if len(self._made) < _REMEMBERED:
                 self._made[case.id] = case
@@ -87,7 +93,8 @@ class Selection:
             UsageError: a pattern matches none, or the tier has none.
         """
         parts = self._parts if self.count else ()
-        ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
+        all_ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
+        ids = all_ids if self.only is None else self._chosen()
         return iter(ids if self.shard is None else self.shard.of(ids))
 
     def cases(self) -> list[Case]:
@@ -98,15 +105,24 @@ class Selection:
         """
         return list(self.stream()) if self.count else []
 
+    def _chosen(self) -> Iterator[str]:
+        """Yield the ids of `only` that are in the selection."""
+        ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in self._parts)
+        return (case for case in ids if case in (self.only or ()))
+
     @cached_property
     def _parts(self) -> list[tuple[Tier, tuple[str, ...]]]:
         """Tiers and the patterns that select from each: one that matches nothing in the tier selects from a larger."""
-        if not self.patterns:
-            return [(self.tier, ())]
-        remaining, parts = self.patterns, []
+        excluded = tuple(text for text in self.patterns if text.startswith(EXCLUDING))
+        for text in excluded:
+            if not any(self.corpus.ids("exhaustive", (text.removeprefix(EXCLUDING),))):
+                raise self.corpus.unmatched(text.removeprefix(EXCLUDING))
+        remaining, parts = tuple(text for text in self.patterns if text not in excluded), []
+        if not remaining:
+            return [(self.tier, excluded)]
         for tier in dict.fromkeys((self.tier, "full", "exhaustive")):
             if matching := tuple(text for text in remaining if any(self.corpus.ids(tier, (text,)))):
-                parts.append((tier, matching))
+                parts.append((tier, (*matching, *excluded)))
                 remaining = tuple(text for text in remaining if text not in matching)
         if remaining:
             raise self.corpus.unmatched(remaining[0])

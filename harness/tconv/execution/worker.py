@@ -59,6 +59,7 @@ class Assignment:
         options: values of the backend's options, by name.
         deadly: cases with such likenesses are asked alone, as several have ended workers.
         environment: the environment variables of the process that starts it.
+        timeout: seconds that the hello of a child process may take.
         succeeded: whether it leaves a copy of itself behind for the case that it dies, where it can, see `succession`.
     """
 
@@ -73,6 +74,7 @@ class Assignment:
     deadly: frozenset[object] = frozenset()
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     succeeded: bool = False
+    timeout: float = 60.0
 
 
 def serve(connection: Connection, position: Position, assignment: Assignment) -> None:
@@ -150,7 +152,7 @@ def _write(file: BinaryIO, line: bytes) -> None:
 
 def _start_evaluator(connection: Connection, position: Position, assignment: Assignment) -> Evaluator:
     """Start the backend, send its introduction and the results of the probes, and return the evaluator."""
-    backend = create(assignment.backend, assignment.options)
+    backend = create(assignment.backend, assignment.options, assignment.timeout)
     info = backend.info()
     if not info.dialects:
         raise BackendMissing(f"backend {assignment.backend!r} must speak a dialect (got none)")

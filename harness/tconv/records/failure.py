@@ -55,7 +55,10 @@ def failure(record: Record) -> Failure | None:
         case ver.RefusedValid(words) | ver.Broke(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
             pass
         case ver.Died(cause, stderr):
-            words = " ".join([cause, *reasons(stderr)[:1]])
+            # An exit code is no number that varies: it tells one end from another.
+            return Failure(
+                verdict.kind, record.diagnosis, " ".join([cause, *map(without_numbers, reasons(stderr)[:1])])
+            )
         case ver.WrongDtype(_, words):
             pass
         case ver.Disputed(readings) | ver.Inconsistent(readings):
@@ -68,6 +71,16 @@ def failure(record: Record) -> Failure | None:
         case _:
             assert_never(verdict)
     return Failure(verdict.kind, record.diagnosis, without_numbers(words))
+
+
+def group_of(record: Record, explained: Together | None) -> tuple[str, ...]:
+    """Return what a failure has in common with others: its explanation, else its words, else its sweep."""
+    if explained:
+        return ("explained", str(explained))
+    known = failure(record)
+    if known is not None and known.words:
+        return (known.kind, known.words)
+    return (record.verdict.kind, "in", record.case.partition("[")[0])
 
 
 def without_numbers(text: str) -> str:

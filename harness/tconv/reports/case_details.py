@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from tconv.expectation.problem import Problem
 from tconv.reports.phrases import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tconv.cases.call import Call, Input
     from tconv.cases.case import Case, Operand
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 24
 """Elements of an array that are written out."""
+_INEXPRESSIBLE = "  inexpressible: "
+_CALL_LINES = 2
+"""Lines of a call, before what is owed."""
 
 
 def of_case(case: Case) -> Iterator[str]:
@@ -45,13 +50,81 @@ def of_case(case: Case) -> Iterator[str]:
     yield f"  sizes {case.shapes}, {sources}{', spelt as on the page' if case.spelling == 'page' else ''}"
 
 
+def in_dialects(case: Case, dialects: Sequence[Dialect]) -> Iterator[tuple[str, list[str]]]:
+    """Yield what dialects say of the case as headings with lines, each text once.
+
+    Dialects that owe the same follow each other, each with its call, and what they owe stands once below them. The
+    lines at the end that all share which can say the case, such as the tolerance, come last.
+    """
+    texts = {dialect.name: list(in_dialect(case, dialect))[1:] for dialect in dialects}
+    said = {tuple(lines) for lines in texts.values() if not lines[0].startswith(_INEXPRESSIBLE)}
+    backwards = zip(*map(reversed, said), strict=False) if len(said) > 1 else ()
+    shared = sum(1 for _ in takewhile(lambda lines: len(set(lines)) == 1, backwards))
+    by_owed: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, lines in texts.items():
+        calls = _CALL_LINES if tuple(lines) in said else 0
+        owed = lines[calls : len(lines) - shared] if calls else lines
+        by_owed[tuple(owed)][tuple(lines[:calls])].append(name)
+    for owed_lines, by_call in by_owed.items():
+        for call, names in by_call.items():
+            yield ", ".join(names), [*call, *(owed_lines if len(by_call) == 1 else ())]
+        if len(by_call) > 1 and owed_lines:
+            yield f"all {sum(map(len, by_call.values()))} of these", list(owed_lines)
+    if shared:
+        yield "in all that can say it", list(min(said)[-shared:])
+
+
+def as_json(case: Case, dialects: Sequence[Dialect]) -> dict[str, Any]:
+    """Return the case, and its call and what is owed in each dialect, as JSON values."""
+    return {
+        "id": case.id,
+        "about": case.about,
+        "cites": [{"dialect": cite.dialect, "clause": cite.clause} for cite in case.cites],
+        "breaks": case.breaks,
+        "facts": dict(case.facts),
+        "dialects": {dialect.name: _as_json(Problem(case, dialect)) for dialect in dialects},
+    }
+
+
+def _as_json(problem: Problem) -> dict[str, Any]:
+    expected = problem.expectation
+    if isinstance(expected, Inexpressible):
+        return {"inexpressible": expected.reason}
+    call = problem.call
+    said = {
+        "attributes": dict(call.attributes),
+        "inputs": [
+            {"name": tensor.name, "shape": list(tensor.shape), "constant": bool(tensor.constant)}
+            for tensor in call.inputs
+        ],
+        "data_format": str(call.data_format),
+        "filter_format": str(call.filter_format),
+    }
+    if isinstance(expected, Refuse):
+        return said | {"refusal": {"owed": expected.stated, "because": str(expected.violation)}}
+    return said | {
+        "candidates": [
+            {
+                "readings": list(candidate.readings),
+                "pads_begin": list(candidate.geometry.pads_begin),
+                "pads_end": list(candidate.geometry.pads_end),
+                "output": list(candidate.geometry.output),
+                "shape": list(data_shape(problem.truth.shape(candidate.geometry), call.data_format)),
+            }
+            for candidate in expected.candidates
+        ],
+        "refusals": [str(refusal) for refusal in expected.refusals],
+        "exact": problem.truth.exact(expected.primary.geometry),
+    }
+
+
 def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
-    """Yield lines about the case in one dialect."""
+    """Yield lines about the case in one dialect, its name first."""
     yield dialect.name
     problem = Problem(case, dialect)
     expected = problem.expectation
     if isinstance(expected, Inexpressible):
-        yield f"  inexpressible: {expected.reason}"
+        yield f"{_INEXPRESSIBLE}{expected.reason}"
         return
     yield from _call(problem.call)
     if isinstance(expected, Refuse):

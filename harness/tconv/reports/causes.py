@@ -11,7 +11,7 @@ from tconv.diagnosis import shared
 from tconv.dialects.readings import Together
 from tconv.gate.status import Status
 from tconv.learning import shared_facts
-from tconv.records.failure import failure
+from tconv.records.failure import group_of
 from tconv.reports.phrases import headline, phrase
 from tconv.verdict import kinds as ver
 
@@ -114,12 +114,7 @@ def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:
         return (f"{judged.waiver.name}: {judged.waiver.because}",)
     if judged.status not in {Status.FAILED, Status.DISPUTED}:
         return (headline(verdict),)
-    if explained:
-        return ("explained", str(explained))
-    known = failure(judged.record)
-    if known is not None and known.words:
-        return (known.kind, known.words)
-    return (verdict.kind, "in", judged.record.case.partition("[")[0])
+    return group_of(judged.record, explained)
 
 
 def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import writing
 from tconv.gate.status import OF_CELLS, Status
+from tconv.reports import atomic_write
 from tconv.reports.phrases import explanation, headline, phrase, reproduce
 
 if TYPE_CHECKING:
@@ -30,12 +32,18 @@ def write(assessments: Sequence[Assessment], path: Path) -> None:
     Raises:
         FileError: the file cannot be written.
     """
+    with writing(path):
+        atomic_write.write(path, text(assessments))
+
+
+def text(assessments: Sequence[Assessment]) -> str:
+    """Return the XML as `write` writes it."""
     xml = JUnitXml("tconv")
     for assessment in assessments:
         xml.add_testsuite(_suite(assessment))
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        xml.write(str(path), pretty=True)
+    stream = io.BytesIO()
+    xml.write(stream, pretty=True)
+    return stream.getvalue().decode()
 
 
 def _suite(assessment: Assessment) -> TestSuite:

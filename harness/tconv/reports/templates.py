@@ -8,7 +8,7 @@ from typing import Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-Folder = Literal["atlas", "page"]
+Folder = Literal["atlas", "between_runs", "page"]
 
 
 def environment(folder: Folder, *, autoescape: bool = True) -> Environment:

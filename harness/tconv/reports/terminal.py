@@ -2,121 +2,143 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import sys
-from typing import TYPE_CHECKING
-
-from rich import box
-from rich.console import Console
-from rich.segment import Segment
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Literal
 
 from tconv.backends.machine import VARIABLES
-from tconv.errors import printable
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
+from tconv.reports.listing import console, folded, say
 from tconv.reports.phrases import inconsistency
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
-
-    from rich.console import ConsoleOptions, RenderableType
 
     from tconv.gate.assessment import Assessment
 
-_PIPED_WIDTH = 400
-_MOST_GROUPS = 20
+Detail = Literal["quiet", "screen", "verbose"]
+"""How much is printed: the answer alone, at most about a screen of causes, or every cause."""
+_PIPED_LINES = 60
+"""Lines of a screen where there is none."""
+_AROUND = 5
+_ORDER = (Status.REPORTED, Status.DISPUTED, Status.WAIVED, Status.MISTRUSTED, Status.FAILED)
+_FAILED = STATUSES[Status.FAILED].heading
+Entry = list[str]
+"""The lines of one cause."""
 
 
-class PrintableConsole(Console):
-    """A console that makes printable what it is given, so that the only escape codes are its own."""
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yield the segments of something."""
-        for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(printable(segment.text), segment.style)
-
-
-def console() -> Console:
-    """Return a console for standard output: colours only on a terminal, and wide lines into a pipe.
-
-    The environment variable COLUMNS sets the width of a line, in a pipe too.
-    """
-    wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    # The command escapes what is written to its streams; on a terminal a console needs the one below, for its colours.
-    below = getattr(sys.stdout, "unescaped", None) if sys.stdout.isatty() else None
-    return PrintableConsole(file=below, width=_PIPED_WIDTH if wide else None, highlight=False, soft_wrap=False)
-
-
-def show(assessment: Assessment, page: Path | None) -> None:
+def show(assessment: Assessment, page: Path | None, detail: Detail = "screen") -> None:
     """Print the result of a run.
 
     Args:
         assessment: the run, judged by the gate.
         page: the path of its HTML page; None where there is none.
+        detail: how much is printed.
     """
     out, header = console(), assessment.run.header
-    out.print()
-    out.print(
-        Text.assemble(
-            (header.backend.title, "bold"),
-            f"  {header.dialect}  {header.tier} tier  {assessment.run.cases} cases",
-            f"  shard {header.shard}" if header.shard else "",
-        )
-    )
-    out.print(_totals(assessment))
-    out.print()
-    for status in Status:
-        if assessment.counts[status] and (heading := STATUSES[status].heading):
-            out.print(_grouped(heading, assessment, status))
-    if assessment.notes:
-        out.print(_noted(assessment))
-    for note in _notes(assessment):
-        out.print(f"note: {note}", markup=False)
+    words = [header.backend.title, header.dialect]
+    if detail == "quiet":
+        counts = ", ".join(f"{count:,} {status}" for status in Status if (count := assessment.counts[status]))
+        say(out, f"{'  '.join(words)}  {'red' if assessment.red else 'green'}: {counts}")
+    else:
+        words += [f"{header.tier} tier", f"{assessment.run.cases:,} cases"]
+        say(out, "")
+        say(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
+        for line, style in _totals(assessment, out.width):
+            say(out, line, style)
+        notes = [
+            line
+            for note in _notes(assessment, verbose=detail == "verbose")
+            for line in folded(note, out.width, "note: ", "  ")
+        ]
+        # A screen also has the head, the totals, the answer and the prompt.
+        screen = (out.height if out.is_terminal else _PIPED_LINES) - len(assessment.counts) - len(notes) - _AROUND
+        room = None if detail == "verbose" else screen
+        for line, style in listed(_sections(assessment, out.width), room):
+            say(out, line, style)
+        for line in notes:
+            say(out, line)
     for reason in assessment.red:
-        out.print(Text(f"red: {reason}", style="bold red"))
-    if not assessment.red:
-        out.print(Text("green: every deviation is known", style="bold green"))
-    of_page = f"   page {page}" if page else ""
-    out.print(f"records {assessment.run.path}{of_page}", markup=False, style="dim")
+        for line in folded(reason, out.width, "red: ", "  "):
+            say(out, line, "bold red")
+    if detail != "quiet":
+        if not assessment.red:
+            say(out, "green: every deviation is known", "bold green")
+        say(out, f"records {assessment.run.path}{f'   page {page}' if page else ''}", "dim")
 
 
-def _totals(assessment: Assessment) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_column(style="dim", overflow="fold")
+def listed(
+    sections: Iterable[tuple[str, list[Entry]]], room: int | None, urgent: str = _FAILED
+) -> Iterator[tuple[str, str]]:
+    """Yield the lines of sections, each with its style; one that does not fit whole says how much it leaves out.
+
+    Args:
+        sections: heading and entries of each, the largest entry first, the most urgent section last.
+        room: how many lines there are; None for as many as there have to be.
+        urgent: the heading of the section that is given room for three entries where each other is given it for one.
+    """
+    parts = list(sections)
+    fitting = [len(entries) if room is None else 0 for _, entries in parts]
+    turns = sorted(
+        (number // (3 if heading == urgent else 1), -at, number)
+        for at, (heading, entries) in enumerate(parts)
+        for number in range(len(entries))
+    )
+    # A heading, the line before it, and the line that says what is left out.
+    left = (room or 0) - 3 * len(parts)
+    for _, negative, number in turns if room is not None else ():
+        lines = len(parts[-negative][1][number])
+        if fitting[-negative] == number and (lines <= left or (number == 0 and parts[-negative][0] == urgent)):
+            fitting[-negative], left = number + 1, left - lines
+    for (heading, entries), count in zip(parts, fitting, strict=True):
+        more = len(entries) - count
+        rest = f"{more:,}{' more' if count else ''} {'cause' if more == 1 else 'causes'}; --verbose lists them"
+        yield "", ""
+        yield f"{heading}: {rest}" if more and not count else heading, "bold"
+        yield from ((line, "") for entry in entries[:count] for line in entry)
+        if more and count:
+            yield f"  and {rest}", "dim"
+    if parts:
+        yield "", ""
+
+
+def entry(count: int, what: str, command: str, width: int) -> Entry:
+    """Return the lines of one cause: how many cases, what it is, and on a line of its own a command to copy."""
+    lines = folded(what, width, f"{count:>6,}  ")
+    return [*lines, f"{'':8}{command}"] if command else lines
+
+
+def _totals(assessment: Assessment, width: int) -> Iterator[tuple[str, str]]:
     counts = assessment.counts
     for status in Status:
         if counts[status] or status in (Status.PASSED, Status.FAILED):
-            style = STATUSES[status].style if counts[status] else "dim"
-            table.add_row(Text(f"{counts[status]:,}", style=style), Text(status, style=style), STATUSES[status].total)
-    return table
+            first = f"{counts[status]:>6,}  {status:<13}  "
+            for line in folded(STATUSES[status].total, width, first, " " * 8):
+                yield line, STATUSES[status].style if counts[status] else "dim"
 
 
-def _noted(assessment: Assessment) -> Table:
-    """Return a table with a line for each note of verdicts."""
-    table = _of_causes("noted, and no failure")
-    for note in assessment.notes:
+def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[Entry]]]:
+    """Yield heading and causes of what is noted, and of each status that has causes to tell; failures are the last."""
+    if assessment.notes:
         # A backend's own note stands for itself.
-        what = f"{note.name}: {note.meaning}" if note.meaning else note.name
-        table.add_row(f"{note.count:,}", Text(what), Text(shlex.quote(note.example)))
-    return table
+        texts = [": ".join(filter(None, (note.name, note.meaning))) for note in assessment.notes]
+        noted = [
+            entry(note.count, text, command(assessment, note.example), width)
+            for note, text in zip(assessment.notes, texts, strict=True)
+        ]
+        yield "noted, and no failure", noted
+    for status in _ORDER:
+        if assessment.counts[status] and (heading := STATUSES[status].heading):
+            entries = [
+                entry(cause.count, cause.what, command(assessment, cause.example, status), width)
+                for cause in causes(assessment, status)
+            ]
+            yield heading, entries
 
 
-def _of_causes(title: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("cases", justify="right", no_wrap=True)
-    table.add_column("what", overflow="fold", ratio=2)
-    table.add_column("for example: tconv show", overflow="fold", ratio=3)
-    return table
-
-
-def _notes(assessment: Assessment) -> Iterator[str]:
+def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
     for answers in assessment.mixed:
         yield inconsistency(answers)
     if harmed := [judged.record for judged in assessment.judged if judged.record.harmed]:
@@ -136,20 +158,17 @@ def _notes(assessment: Assessment) -> Iterator[str]:
         )
     for waiver in assessment.elsewhere:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
-    for use in assessment.wide:
+    wide = assessment.wide
+    for use in wide[: None if verbose else 1]:
         yield f"waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}"
-    if assessment.counts[Status.FAILED]:
-        backend = assessment.run.header.backend
-        words = ["tconv", "diagnose", "CASE", *backend.arguments]
-        yield f"{shlex.join(words)} tells why one fails"
+    if wide[1:] and not verbose:
+        yield f"{len(wide) - 1} more {'waivers are' if wide[2:] else 'waiver is'} as wide; --verbose lists them"
 
 
-def _grouped(title: str, assessment: Assessment, status: Status) -> Table:
-    """Return a table with a line for each cause, the largest first."""
-    table = _of_causes(title)
-    largest_first = causes(assessment, status)
-    for cause in largest_first[:_MOST_GROUPS]:
-        table.add_row(f"{cause.count:,}", Text(cause.what), Text(shlex.quote(cause.example)))
-    if rest := largest_first[_MOST_GROUPS:]:
-        table.add_row(f"{sum(cause.count for cause in rest):,}", f"in {len(rest)} further groups; see the page", "")
-    return table
+def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -> str:
+    """Return the command, quoted for a shell, that shows a case of the run, or tells why it fails."""
+    header = assessment.run.header
+    words = ["tconv", "show", case]
+    if status is Status.FAILED:
+        words = ["tconv", "diagnose", case, *header.backend.arguments, "--dialect", header.dialect]
+    return shlex.join([*words, *(["--cases", header.path] if header.path else [])])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
 from tconv.gate.status import Status
-from tconv.records.failure import failure
+from tconv.records.failure import group_of
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -163,14 +163,7 @@ def _key(judged: Judged, explained: Together | None, rule: str) -> _Key:
     if isinstance(verdict, ver.Disputed):
         # Its words change from release to release.
         return (verdict.kind, verdict.rule, *verdict.readings)
-    if rule:
-        return (_LEARNT, rule)
-    if explained:
-        return ("explained", str(explained))
-    known = failure(judged.record)
-    if known is not None and known.words:
-        return (known.kind, known.words)
-    return (verdict.kind, "in", judged.record.case.partition("[")[0])
+    return (_LEARNT, rule) if rule else group_of(judged.record, explained)
 
 
 def _strip(

@@ -1,0 +1,115 @@
+"""Annotations for GitHub: a message at the line of a case file or a waiver file, in a job's log.
+
+Source: https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions, "Setting an error message".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tconv.corpus.file_reading import SUFFIXES
+from tconv.documents import document as yaml_file
+from tconv.errors import FileError
+from tconv.gate.status import Status
+from tconv.reports.between_runs.comparing import Transition
+from tconv.reports.causes import causes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tconv.documents.document import Document
+    from tconv.gate.assessment import Assessment
+    from tconv.reports.between_runs import Comparison
+
+_MOST = 9
+"""Messages of one level; GitHub shows ten of a step, and the tenth says how many there are more."""
+
+
+def workflow_commands(
+    assessment: Assessment, folder: Path, waivers: Path | None, comparison: Comparison | None = None
+) -> Iterator[str]:
+    """Yield GitHub's workflow commands for a run: an error for each cause of failures and each fault of the gate.
+
+    Args:
+        assessment: the run.
+        folder: the folder that the ids of its cases are relative to.
+        waivers: the file of its waivers; None for none.
+        comparison: what became of its cases since a baseline; a warning is yielded for each cause of what became worse.
+    """
+    title = f"tconv: {assessment.run.header.backend.title}"
+    errors = [
+        (f"{cause.count} failed, such as {cause.example}: {cause.what}", case_place(folder, cause.example))
+        for cause in causes(assessment, Status.FAILED)
+    ]
+    names = [waiver.name for waiver in (*assessment.stale, *assessment.void)]
+    for fault in assessment.faults:
+        name = next((name for name in names if f"waiver {name!r} " in fault), None)
+        errors.append((fault, _waiver_place(waivers, name) if waivers and name else None))
+    yield from _commands("error", title, errors)
+    if comparison is not None:
+        worse = [group for group in comparison.groups if group.transition is Transition.NEW]
+        warnings = [
+            (
+                f"{len(group.cases)} became worse, such as {group.example}: {group.what}",
+                case_place(folder, group.example),
+            )
+            for group in worse
+        ]
+        yield from _commands("warning", title, warnings)
+
+
+def case_place(folder: Path, case: str) -> FileError | None:
+    """Return where a case or its sweep stands in its file; None where the file is not below the current folder."""
+    stem, _, name = case.partition("[")[0].rpartition("/")
+    for file in (folder / f"{stem}{suffix}" for suffix in SUFFIXES):
+        if _is_here(file) and (document := _document(file)) is not None:
+            return _named(document, name, ("cases", "sweeps"))
+    return None
+
+
+def _waiver_place(file: Path, name: str) -> FileError | None:
+    document = _document(file) if _is_here(file) else None
+    return None if document is None else _named(document, name, ("waivers",))
+
+
+def _named(document: Document, name: str, keys: Sequence[str]) -> FileError:
+    """Return the place of the entry with this name in one of the lists of a document, or of the document."""
+    for key in keys:
+        entries = document.value.get(key) if isinstance(document.value, dict) else None
+        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+            if isinstance(entry, dict) and entry.get("name") == name:
+                return yaml_file.error_at(document, (key, index, "name"), "")
+    return yaml_file.error_at(document, (), "")
+
+
+def _is_here(file: Path) -> bool:
+    return file.is_file() and file.resolve().is_relative_to(Path.cwd())
+
+
+@lru_cache(maxsize=16)
+def _document(file: Path) -> Document | None:
+    try:
+        return yaml_file.read(file)
+    except FileError:
+        return None
+
+
+def _commands(level: str, title: str, messages: Sequence[tuple[str, FileError | None]]) -> Iterator[str]:
+    for message, place in messages[:_MOST]:
+        where = ""
+        if place is not None:
+            file = place.path.resolve().relative_to(Path.cwd()).as_posix()
+            where = f"file={_property(file)},line={place.line},col={place.column},"
+        yield f"::{level} {where}title={_property(title)}::{_data(message)}"
+    if (more := len(messages) - _MOST) > 0:
+        yield f"::{level} title={_property(title)}::and {more} more; the job's summary and the page have all of them"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,251 @@
+"""Two runs side by side: each case whose status or failure is another, grouped by what caused it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tconv.cases.patterns import parse
+from tconv.errors import UsageError
+from tconv.gate.status import OF_CELLS, Status
+from tconv.records.failure import failure
+from tconv.reports.causes import causes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tconv.gate.assessment import Assessment
+    from tconv.records.record_file import Record, RunHeader
+
+_LEVELS = (
+    {Status.PASSED, Status.DISPUTED, Status.INEXPRESSIBLE},
+    {Status.UNSUPPORTED, Status.REPORTED, Status.MISTRUSTED},
+    {Status.WAIVED},
+    {Status.FAILED},
+)
+"""Statuses from the best to the worst; those of one level are neither better nor worse than each other."""
+_CAUSELESS = {Status.PASSED, Status.INEXPRESSIBLE}
+_NOT_COMPARED = {"started", "path", "cases", "backend.spec"}
+
+
+class Transition(StrEnum):
+    """What became of a case between two runs, the most urgent first."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    FIXED = "fixed"
+    GONE = "gone"
+
+
+MEANINGS = {
+    Transition.NEW: "became worse, or fails and was not asked before",
+    Transition.CHANGED: "is answered otherwise, neither better nor worse",
+    Transition.FIXED: "became better",
+    Transition.GONE: "is not asked any more",
+}
+
+
+class Difference(NamedTuple):
+    """Something that the headers of the two runs say differently; empty where one does not say it."""
+
+    name: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a case stands in a run: its status, its cause in words, and its record where it is not only counted."""
+
+    status: Status
+    cause: str = ""
+    record: Record | None = None
+
+    @property
+    def level(self) -> int:
+        """How bad it is, from 0."""
+        return next(level for level, statuses in enumerate(_LEVELS) if self.status in statuses)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Cases with the same transition, statuses and causes.
+
+    Attributes:
+        transition: what became of them.
+        what: the two statuses, and the cause of each.
+        cases: their ids, the shortest first.
+    """
+
+    transition: Transition
+    what: str
+    cases: tuple[str, ...]
+
+    @property
+    def example(self) -> str:
+        """The shortest id."""
+        return self.cases[0]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What became of the cases of one run in another.
+
+    Attributes:
+        old: the run that is compared with.
+        new: the run that is looked at.
+        differences: what their headers say differently.
+        groups: the cases that are not as they were, by transition and then the largest first.
+        same: how many cases are as they were.
+        added: how many were not asked before and do not fail.
+    """
+
+    old: Assessment
+    new: Assessment
+    differences: tuple[Difference, ...]
+    groups: tuple[Group, ...]
+    same: int
+    added: int
+
+    def count(self, transition: Transition) -> int:
+        """Return how many cases have a transition."""
+        return sum(len(group.cases) for group in self.groups if group.transition is transition)
+
+    @cached_property
+    def worse(self) -> int:
+        """How many cases became worse."""
+        return self.count(Transition.NEW)
+
+    @property
+    def title(self) -> str:
+        """Both runs in words."""
+        old, new = (f"{run.header.backend.title} {run.header.dialect}" for run in (self.old.run, self.new.run))
+        return f"{old} -> {new}"
+
+    @property
+    def answer(self) -> str:
+        """The whole comparison in a sentence."""
+        counts = ", ".join(f"{self.count(transition):,} {transition}" for transition in Transition)
+        verdict = f"{self.worse:,} {'case' if self.worse == 1 else 'cases'} became worse"
+        return f"{verdict if self.worse else 'no case became worse'} ({counts}, {self.same:,} as before)"
+
+
+def compared(old: Assessment, new: Assessment) -> Comparison:
+    """Return what became of the cases of one run in another; the two may be of different backends or dialects."""
+    before, after = _standings(old), _standings(new)
+    groups: dict[tuple[Transition, str], list[str]] = defaultdict(list)
+    same = added = 0
+    for case in before.keys() | after.keys():
+        was = before.get(case) or _counted(old, case, new)
+        now = after.get(case) or _counted(new, case, old)
+        if now is None and new.run.header.patterns not in {(), old.run.header.patterns}:
+            # The new run is a part of the corpus, and the old one has more.
+            continue
+        if (transition := _transition(was, now)) is not None:
+            groups[transition, _what(was, now)].append(case)
+        elif was is None:
+            added += 1
+        else:
+            same += 1
+    order = tuple(Transition)
+    found = [Group(*key, tuple(sorted(ids, key=lambda case: (len(case), case)))) for key, ids in groups.items()]
+    found.sort(key=lambda group: (order.index(group.transition), -len(group.cases), group.what))
+    return Comparison(old, new, tuple(_differences(old.run.header, new.run.header)), tuple(found), same, added)
+
+
+def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Comparison]:
+    """Return the comparisons of runs: where one side has a single run, it is compared with each of the other's.
+
+    Else the runs of the same backend, options and dialect are compared, whatever their versions are.
+
+    Raises:
+        UsageError: a run of one side has no run, or several, of the other side that it can be compared with.
+    """
+    if len(old) == 1 or len(new) == 1:
+        return [compared(before, after) for before in old for after in new]
+    by_key: dict[tuple[object, ...], list[Assessment]] = defaultdict(list)
+    for assessment in old:
+        by_key[_key(assessment)].append(assessment)
+    pairs = []
+    for after in new:
+        before = by_key.pop(_key(after), [])
+        if len(before) != 1:
+            backend, dialect, *_ = _key(after)
+            must = f"the old runs must have one of {backend} in {dialect}, as the new ones have"
+            raise UsageError(f"{must} (got {len(before)}); name the two record files")
+        pairs.append(compared(before[0], after))
+    if by_key:
+        backend, dialect, *_ = next(iter(by_key))
+        raise UsageError(f"the new runs must have one of {backend} in {dialect} (got none); name the two record files")
+    return pairs
+
+
+def _key(assessment: Assessment) -> tuple[object, ...]:
+    header = assessment.run.header
+    return header.backend.name, header.dialect, *sorted(header.backend.options.items())
+
+
+def _standings(assessment: Assessment) -> dict[str, Standing]:
+    of_cause = {
+        member.record.case: cause.what
+        for status in Status
+        if status not in _CAUSELESS and assessment.counts[status]
+        for cause in causes(assessment, status)
+        for member in cause.members
+    }
+    return {
+        judged.record.case: Standing(judged.status, of_cause.get(judged.record.case, ""), judged.record)
+        for judged in assessment.judged
+    }
+
+
+def _counted(assessment: Assessment, case: str, other: Assessment) -> Standing | None:
+    """Return how a case without a record stands in a run that counts cases by cell; None where it does not tell."""
+    path, facts = case.partition("[")[0], other.facts.get(case, {})
+    of_path = [cell for cell in assessment.run.cells if cell.cell.partition("[")[0] == path]
+    kinds = {cell.kind for cell in of_path if parse(cell.cell).matches(case, facts)}
+    return Standing(OF_CELLS[kinds.pop()]) if len(kinds) == 1 else None
+
+
+def _transition(was: Standing | None, now: Standing | None) -> Transition | None:
+    if now is None:
+        return Transition.GONE
+    if was is None:
+        return Transition.NEW if now.status is Status.FAILED else None
+    if now.level != was.level:
+        return Transition.NEW if now.level > was.level else Transition.FIXED
+    return None if now.status is was.status and _alike(was.record, now.record) else Transition.CHANGED
+
+
+def _alike(old: Record | None, new: Record | None) -> bool:
+    if old is None or new is None:
+        return True
+    before, after = failure(old), failure(new)
+    return before is after is None or (before is not None and before.alike(after))
+
+
+def _what(was: Standing | None, now: Standing | None) -> str:
+    words = " -> ".join(str(standing.status) if standing else "not asked" for standing in (was, now))
+    # The line of what is unsupported begins with its status.
+    cause = f": {now.cause.removeprefix(f'{now.status}: ')}" if now and now.cause else ""
+    before = f"; was: {was.cause}" if was and was.cause and not (now and now.cause == was.cause) else ""
+    return f"{words}{cause}{before}"
+
+
+def _differences(old: RunHeader, new: RunHeader) -> Iterator[Difference]:
+    before, after = (dict(_flat(header.model_dump(mode="json"))) for header in (old, new))
+    for name in before | after:
+        if before.get(name) != after.get(name) and name not in _NOT_COMPARED:
+            yield Difference(name, before.get(name, ""), after.get(name, ""))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the names of nested values, joined by dots, and each value as text."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, " ".join(map(str, value)) if isinstance(value, list) else str(value)

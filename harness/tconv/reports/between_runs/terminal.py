@@ -1,0 +1,63 @@
+"""A comparison on the terminal: what differs around the runs, then the causes of what became of the cases."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from tconv.reports.between_runs.comparing import MEANINGS, Transition
+from tconv.reports.listing import console, folded, say
+from tconv.reports.terminal import entry, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.reports.between_runs.comparing import Comparison, Group
+    from tconv.reports.terminal import Detail, Entry
+
+_PIPED_LINES = 60
+_AROUND = 6
+
+
+def show(comparison: Comparison, detail: Detail = "screen") -> None:
+    """Print a comparison; with the detail `verbose` every cause, and every case below its cause."""
+    out = console()
+    if detail != "quiet":
+        say(out, f"\n{comparison.title}", "bold")
+        lines = [line for text in _differing(comparison) for line in folded(text, out.width, "  ", "    ")]
+        for line in lines:
+            say(out, line)
+        room = (out.height if out.is_terminal else _PIPED_LINES) - len(lines) - _AROUND
+        sections = _sections(comparison, out.width, verbose=detail == "verbose")
+        for line, style in listed(sections, None if detail == "verbose" else room, _heading(Transition.NEW)):
+            say(out, line, style)
+    say(out, comparison.answer, "bold red" if comparison.worse else "bold green")
+
+
+def _differing(comparison: Comparison) -> Iterator[str]:
+    if comparison.differences:
+        yield "what differs besides the answers:"
+    for name, old, new in comparison.differences:
+        yield f"{name}: {old or 'not said'} -> {new or 'not said'}"
+    if [comparison.old.red, comparison.new.red].count([]) == 1:
+        was, now = ("red" if assessment.red else "green" for assessment in (comparison.old, comparison.new))
+        yield f"the gate: {was} -> {now}"
+
+
+def _sections(comparison: Comparison, width: int, *, verbose: bool) -> Iterator[tuple[str, list[Entry]]]:
+    for transition in reversed(Transition):
+        groups = [group for group in comparison.groups if group.transition is transition]
+        if groups:
+            entries = [_entry(group, comparison.new.run.header.path, width, verbose=verbose) for group in groups]
+            yield _heading(transition), entries
+
+
+def _heading(transition: Transition) -> str:
+    return f"{transition}: {MEANINGS[transition]}"
+
+
+def _entry(group: Group, cases: str, width: int, *, verbose: bool) -> Entry:
+    ids = group.cases if verbose else group.cases[:1]
+    of_cases = ["--cases", cases] if cases else []
+    commands = [shlex.join(["tconv", "show", case, *of_cases]) for case in ids]
+    return [*entry(len(group.cases), group.what, commands[0], width), *(f"{'':8}{more}" for more in commands[1:])]

@@ -1,0 +1,83 @@
+"""The summary of a CI job in GitHub's Markdown: the answer, the counts, and the causes of what failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tconv.gate.status import Status
+from tconv.reports.between_runs import markdown as comparison_in_markdown
+from tconv.reports.causes import causes
+from tconv.reports.markdown import code, escaped
+from tconv.reports.statuses import STATUSES
+from tconv.reports.terminal import command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tconv.gate.assessment import Assessment
+    from tconv.reports.between_runs import Comparison
+
+_MOST = 20
+"""Causes of one status; GitHub cuts a summary off at a megabyte."""
+_FOLDED = (Status.REPORTED, Status.MISTRUSTED, Status.DISPUTED, Status.WAIVED)
+
+
+def markdown(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> str:
+    """Return the summary of runs, and what became of their cases since a baseline where there is one."""
+    red = [assessment for assessment in assessments if assessment.red]
+    lines = [f"## tconv: {'red' if red else 'green'}", "", *_table(assessments), ""]
+    for assessment in assessments:
+        lines += _why(assessment)
+    if comparisons:
+        lines += ["## Since the baseline", "", comparison_in_markdown(comparisons)]
+    for assessment in assessments:
+        lines += _known(assessment)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _name(assessment: Assessment) -> str:
+    return f"{assessment.run.header.backend.title}, {assessment.run.header.dialect}"
+
+
+def _table(assessments: Sequence[Assessment]) -> Iterator[str]:
+    shown = [status for status in STATUSES if any(assessment.counts[status] for assessment in assessments)]
+    yield "| | " + " | ".join(["gate", *shown]) + " |"
+    yield "|---|---|" + "--:|" * len(shown)
+    for assessment in assessments:
+        counts = [f"{assessment.counts[status]:,}" for status in shown]
+        yield f"| {escaped(_name(assessment))} | {'red' if assessment.red else 'green'} | {' | '.join(counts)} |"
+
+
+def _why(assessment: Assessment) -> Iterator[str]:
+    if not assessment.red:
+        return
+    yield f"### {escaped(_name(assessment))}"
+    yield ""
+    yield from (f"- {escaped(reason)}" for reason in assessment.red)
+    yield ""
+    yield from _causes(assessment, Status.FAILED)
+
+
+def _known(assessment: Assessment) -> Iterator[str]:
+    """Yield the causes of what is no failure, behind a line that opens them."""
+    for status in _FOLDED:
+        if count := assessment.counts[status]:
+            yield f"<details><summary>{count:,} {status}: {STATUSES[status].total}</summary>"
+            yield ""
+            yield from _causes(assessment, status)
+            yield "</details>"
+            yield ""
+
+
+def _causes(assessment: Assessment, status: Status) -> Iterator[str]:
+    found = causes(assessment, status)
+    if not found:
+        return
+    yield "| cases | what | a person sees more with |"
+    yield "|--:|---|---|"
+    for cause in found[:_MOST]:
+        words = command(assessment, cause.example, status)
+        yield f"| {cause.count:,} | {escaped(cause.what)} | {code(words)} |"
+    if rest := found[_MOST:]:
+        yield f"| {sum(cause.count for cause in rest):,} | in {len(rest)} smaller causes | |"
+    yield ""

@@ -1,0 +1,131 @@
+"""Rows of text on standard output, of which a person can copy every cell: no id is folded, broken or padded.
+
+On a terminal that is wide enough they are a table, on a narrower one lines. In a pipe each row is one line, unless that
+would be a very long one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from tconv.errors import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from rich.console import ConsoleOptions, RenderableType
+
+WIDEST = 120
+"""Columns of a sentence; a wider one is hard to read, and logs of a pipe are read in windows of about this width."""
+_GAP = "  "
+
+
+def console() -> Console:
+    """Return a console for standard output: colours on a terminal alone, and no more than WIDEST columns in a pipe.
+
+    The environment variable COLUMNS sets the width of a line, in a pipe too.
+    """
+    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    # The command escapes what is written to its streams; on a terminal a console needs the one below, for its colours.
+    below = None if piped else getattr(sys.stdout, "unescaped", None)
+    return PrintableConsole(file=below, width=WIDEST if piped else None, highlight=False)
+
+
+class PrintableConsole(Console):
+    """A console that makes printable what it is given, so that the only escape codes are its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Yield the segments of something."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+    def on_broken_pipe(self) -> None:
+        """Tell that the reader has left: rich would end the process with 1, which is the code of a red run."""
+        raise BrokenPipeError
+
+
+def say(out: Console, line: str, style: str = "") -> None:
+    """Print a line as it is: nothing in it is markup, and a terminal that folds it still copies it whole."""
+    out.print(Text(line, style=style), soft_wrap=True)
+
+
+def folded(text: str, width: int, first: str = "", indent: str | None = None) -> list[str]:
+    """Return text as lines of at most `width` columns, or WIDEST; a word that is longer, such as an id, stays whole.
+
+    Args:
+        text: the text, of any number of lines.
+        width: the columns there are.
+        first: what the first line begins with.
+        indent: what further lines begin with; None for as many spaces as `first` has characters.
+    """
+    further = " " * len(first) if indent is None else indent
+    lines = wrap(
+        text,
+        min(width, WIDEST),
+        initial_indent=first,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines or [first.rstrip()]
+
+
+def show(
+    out: Console,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: Collection[str] = (),
+    title: str = "",
+) -> None:
+    """Print rows.
+
+    Args:
+        out: where to.
+        columns: the names of the columns.
+        rows: a text for each column; an empty one is left out of lines.
+        numbers: the columns that are aligned at their right end.
+        title: what stands above them.
+    """
+    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    if title:
+        say(out, title, "bold")
+    joined = [_GAP.join(cell or "-" for cell in row) for row in (columns, *rows)]
+    if not out.is_terminal and max(map(len, joined)) <= 2 * WIDEST:
+        for line in joined:
+            say(out, line)
+    elif sum(widths) + 3 * len(widths) <= out.width:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in columns:
+            table.add_column(column, justify="right" if column in numbers else "left", no_wrap=True)
+        for row in rows:
+            table.add_row(*map(Text, row))
+        out.print(table)
+    else:
+        above = ""
+        for row in rows:
+            first, *others = _lines(columns, row, out.width)
+            for line in others if first == above else (first, *others):
+                say(out, line)
+            above = first
+
+
+def _lines(columns: Sequence[str], row: Sequence[str], width: int) -> Iterator[str]:
+    """Yield the lines of a row: its first cell, and below it the others, each with the name of its column."""
+    yield row[0]
+    line = ""
+    for text in [f"{name} {cell}" for name, cell in zip(columns[1:], row[1:], strict=True) if cell] + [""]:
+        if line and text and len(_GAP + line + _GAP + text) <= width:
+            line += _GAP + text
+        else:
+            yield from folded(line, width, _GAP, _GAP * 2) if line else ()
+            line = text

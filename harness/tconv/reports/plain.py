@@ -1,0 +1,64 @@
+"""A run's result as JSON values, for scripts: the counts, why it is red, and the causes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tconv.gate.status import Status
+from tconv.reports.causes import causes
+from tconv.reports.statuses import STATUSES
+
+if TYPE_CHECKING:
+    from tconv.gate.assessment import Assessment
+
+
+def result(assessment: Assessment) -> dict[str, Any]:
+    """Return what the terminal says of a run, whole: every cause, and the ids of those that failed."""
+    header = assessment.run.header
+    return {
+        "backend": header.backend.name,
+        "version": header.backend.version,
+        "options": header.backend.options,
+        "dialect": header.dialect,
+        "tier": header.tier,
+        "patterns": list(header.patterns),
+        "shard": header.shard,
+        "records": str(assessment.run.path),
+        "green": not assessment.red,
+        "red": assessment.red,
+        "cases": assessment.run.cases,
+        "counts": {str(status): assessment.counts[status] for status in Status},
+        "causes": [
+            {
+                "status": str(status),
+                "what": cause.what,
+                "count": cause.count,
+                "example": cause.example,
+                **({"cases": [member.record.case for member in cause.members]} if status is Status.FAILED else {}),
+            }
+            for status in STATUSES
+            if STATUSES[status].heading and assessment.counts[status]
+            for cause in causes(assessment, status)
+        ],
+        "notes": [{"name": note.name, "count": note.count, "example": note.example} for note in assessment.notes],
+    }
+
+
+def badge(assessments: list[Assessment]) -> dict[str, Any]:
+    """Return what shields.io's endpoint badge is made of: how many of the cases that were answered conform.
+
+    Source: https://shields.io/badges/endpoint-badge, the schema's version 1.
+    """
+    names = {assessment.run.header.backend.name for assessment in assessments}
+    conforming = answered = 0
+    for assessment in assessments:
+        counts = assessment.counts
+        conforming += counts[Status.PASSED] + counts[Status.DISPUTED]
+        answered += counts.total() - counts[Status.INEXPRESSIBLE] - counts[Status.UNSUPPORTED]
+    red = any(assessment.red for assessment in assessments)
+    return {
+        "schemaVersion": 1,
+        "label": f"tconv {names.pop()}" if len(names) == 1 else "tconv",
+        "message": f"{conforming:,} of {answered:,} conform" + (", red" if red else ""),
+        "color": "red" if red else "brightgreen" if conforming == answered else "green",
+    }

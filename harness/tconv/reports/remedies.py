@@ -1,0 +1,72 @@
+"""What a runtime has to change so that it conforms, in a sentence: the end of a diagnosis."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from tconv.learning.situations import named
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tconv.learning import Lesson
+    from tconv.records.record_file import Record
+
+
+def remedy(record: Record, left: Sequence[str], says: Mapping[str, str], lesson: Lesson | None) -> str:
+    """Return what to change.
+
+    Args:
+        record: the record of the case.
+        left: the misreadings that still explain it.
+        says: what the runtime does, by the misreading's name.
+        lesson: the rule that the runtime follows, where one was learnt.
+    """
+    if lesson is not None:
+        rules = [
+            f"compute {rule.quantity} as {rule.owed}, not as {rule.formula}"
+            if rule.owed
+            else f"do not compute {rule.quantity} as {rule.formula}"
+            for rule in lesson.rules
+        ]
+        return f"change this: under {named(lesson.situations)}, {'; '.join(rules)}"
+    if left:
+        does = " or ".join(says.get(name, name) for name in left)
+        return f"change this, which the text does not say: {does}"
+    return _of_kind(record)
+
+
+def _of_kind(record: Record) -> str:
+    """Return what to change where nothing explains the output, or there is none."""
+    match record.verdict:
+        case ver.Disputed(readings):
+            return f"nothing has to change: the text allows {' and '.join(readings)} too"
+        case ver.RefusedValid():
+            shown = shlex.join(["tconv", "show", record.case, "--dialect", record.dialect])
+            return f"change this: the call is valid, so answer it, with the values of: {shown}"
+        case ver.AcceptedInvalid(constraint):
+            return f"change this: the call breaks {constraint}, so refuse it"
+        case ver.WrongDtype(expected, actual):
+            return f"change this: the output must be {expected}, not {actual}"
+        case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape():
+            smaller = shlex.join(["tconv", "shrink", record.case, "--backend", record.backend])
+            return f"what to change is not known: nothing explains this output; a smaller case may: {smaller}"
+        case verdict:
+            return _REMEDIES[verdict.kind]
+
+
+_REMEDIES = {
+    "agreed": "change nothing: this is what the text says",
+    "mistrusted": "nothing is shown yet: run the same case on integers, where zeros would not pass",
+    "unsupported": "implement the call; until then nothing is computed that could be judged",
+    "inexpressible": "ask in another dialect, which can say the case",
+    "died": "change this: answer the call or refuse it, in a process that lives on",
+    "timed-out": "change this: answer the call or refuse it, in less time",
+    "unstable": "change this: the same question must always have the same answer",
+    "differs-in-company": "change this: a call must have the same answer beside others as alone",
+    "inconsistent": "change this: the same question of the text must have the same answer in every case",
+    "broke": "change this: return an array, or refuse the call by the exception that stands for a refusal",
+}
+"""What to change, by the kind of the verdict, where the kind says all."""

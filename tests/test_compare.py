@@ -1,0 +1,219 @@
+"""Two runs side by side: what became worse, by cause, in every form, and the exit code that says so."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from made_records import AGREED, CASES, DIALECT, DIFFERED, facts, header, run_of, waiver, waiver_file
+from small_corpus import written
+from tconv.corpus import Corpus
+from tconv.errors import UsageError
+from tconv.gate.assessment import assess
+from tconv.records.cells import Cell
+from tconv.records.record_file import BackendHeader, Record, Run, header_line, record_line
+from tconv.reports.between_runs import FORMS, compared, paired, show
+from tconv.reports.between_runs.comparing import Transition
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from small_corpus import Command
+    from tconv.gate.assessment import Assessment
+
+REFUSED = ver.RefusedValid("no <b>kernel</b> for | this")
+DISPUTED = ver.Disputed(("odd-total-at-the-end",), "exact")
+
+
+def run(verdicts: Mapping[str, ver.Verdict], version: str = "1.2.0", *, waived: bool = False) -> Assessment:
+    """Return a run that came to these verdicts, judged."""
+    return assess(run_of(verdicts, version), waiver_file(waiver()) if waived else None, facts)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "transition"),
+    [
+        (AGREED, DIFFERED, Transition.NEW),
+        (AGREED, ver.Unsupported("later"), Transition.NEW),
+        (AGREED, ver.AcceptedInvalid("pads-length"), Transition.NEW),
+        (None, DIFFERED, Transition.NEW),
+        (None, AGREED, None),
+        (AGREED, None, Transition.GONE),
+        (DIFFERED, AGREED, Transition.FIXED),
+        (DIFFERED, ver.AcceptedInvalid("pads-length"), Transition.FIXED),
+        (DIFFERED, ver.Died("SIGSEGV", ""), Transition.CHANGED),
+        (AGREED, DISPUTED, Transition.CHANGED),
+        (DIFFERED, DIFFERED, None),
+        (ver.RefusedValid("no axis 1"), ver.RefusedValid("no axis 2"), None),
+        (ver.RefusedValid("no axis 1"), ver.RefusedValid("no memory"), Transition.CHANGED),
+    ],
+)
+def test_a_case_has_one_transition(was: ver.Verdict, now: ver.Verdict, transition: Transition | None) -> None:
+    """By how bad its status is in both runs; where that is equal, by whether the failures are alike."""
+    old, new = (run({CASES[3]: verdict} if verdict else {}) for verdict in (was, now))
+    comparison = compared(old, new)
+    assert [group.transition for group in comparison.groups] == ([transition] if transition else [])
+    assert comparison.worse == (transition is Transition.NEW)
+    assert comparison.same + comparison.added == (transition is None)
+
+
+def test_a_waiver_lowers_no_answer() -> None:
+    """What agreed and is a known deviation now became worse; a known deviation that is none of the waiver's did too."""
+    assert compared(run({CASES[0]: AGREED}), run({CASES[0]: DIFFERED}, waived=True)).worse == 1
+    other = compared(run({CASES[0]: DIFFERED}, waived=True), run({CASES[0]: REFUSED}, waived=True))
+    assert other.worse == 1
+    assert other.groups[0].what == (
+        "waived -> failed: refused-valid: no <b>kernel</b> for | this; was: known: it rounds up"
+    )
+
+
+def test_cases_of_one_cause_are_one_group_the_largest_first() -> None:
+    """With the shortest id as the example; what became worse comes before what was mended."""
+    ids = [f"a/b/long[s={number}]" for number in range(10)]
+    old = dict.fromkeys(ids, AGREED) | {"a/x": DIFFERED, "a/y": AGREED}
+    new = dict.fromkeys(ids, REFUSED) | {"a/x": AGREED, "a/y": ver.Died("SIGSEGV", "")}
+    groups = compared(run(old), run(new)).groups
+    assert [(group.transition, len(group.cases), group.example) for group in groups] == [
+        (Transition.NEW, 10, ids[0]),
+        (Transition.NEW, 1, "a/y"),
+        (Transition.FIXED, 1, "a/x"),
+    ]
+
+
+def test_what_headers_say_differently_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """Versions, environment and machine, but not when each was started and where it lies."""
+    old, new = run({CASES[3]: AGREED}), run({CASES[3]: DIFFERED}, "1.3.0")
+    comparison = compared(old, new)
+    assert [tuple(difference) for difference in comparison.differences] == [("backend.version", "1.2.0", "1.3.0")]
+    show(comparison)
+    out = capsys.readouterr().out
+    assert out.index("backend.version: 1.2.0 -> 1.3.0") < out.index("passed -> failed")
+    assert out.splitlines()[-1] == "1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 0 as before)"
+
+
+def test_a_case_that_is_only_counted_has_passed() -> None:
+    """In a run of the exhaustive tier what has no record is in a cell, and is not gone."""
+    case, cell = "a/e/c[s=1,p=2]", Cell("a/e/c[s=1]", "agreed", 4, "0" * 16, "exact")
+    counted = Run(run_of({}).path, header(cases=4), [], [cell])
+    old = assess(counted, None, lambda _: {"s": "1", "p": "2"})
+    new = assess(run_of({case: DIFFERED}), None, lambda _: {"s": "1", "p": "2"})
+    assert [group.what.partition(":")[0] for group in compared(old, new).groups] == ["passed -> failed"]
+    assert [group.transition for group in compared(new, old).groups] == [Transition.FIXED]
+
+
+def test_runs_of_several_backends_are_compared_pairwise() -> None:
+    """Of the same backend and dialect, whatever the versions are; a run without a fellow is an error in words."""
+
+    def of(name: str, version: str) -> Assessment:
+        made = run_of({CASES[3]: AGREED}, version)
+        backend = BackendHeader(name=name, version=version)
+        made.header = made.header.model_copy(update={"backend": backend})
+        return assess(made, None, facts)
+
+    old, new = [of("a", "1"), of("b", "1")], [of("b", "2"), of("a", "2")]
+    titles = [comparison.title for comparison in paired(old, new)]
+    assert titles == [f"{name} 1 {DIALECT} -> {name} 2 {DIALECT}" for name in "ba"]
+    assert len(paired(old[:1], new)) == 2
+    with pytest.raises(UsageError, match="the old runs must have one of c in "):
+        paired(old, [of("c", "1"), of("a", "2")])
+    with pytest.raises(UsageError, match="the new runs must have one of b in "):
+        paired([*old, of("c", "1")], [of("a", "2"), of("c", "2")])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_hostile_text_is_inert_in_every_form(form: str) -> None:
+    """A runtime's message becomes no markup, no cell of a table and no script; the page loads nothing."""
+    ids = {f"a/b/c[s={number}]": AGREED for number in range(3)}
+    text = FORMS[form](
+        [compared(run(ids), run(dict.fromkeys(ids, ver.RefusedValid("<script>alert(1)</script> | `x`"))))]
+    )
+    assert "alert" in text
+    if form == "json":
+        assert json.loads(text)[0]["causes"][0]["cases"] == list(ids)
+    else:
+        assert "<script>" not in text.replace("\\<script\\>", "")
+    if form == "html":
+        assert "default-src 'none'" in text
+        assert not re.search(r"(?:src|href)=", text)
+
+
+def test_markdown_is_cut_before_github_cuts_it() -> None:
+    """A step's summary may have a megabyte: ids and causes beyond a number are counted."""
+    ids = [f"a/b{number}/c[s={index}]" for number in range(100) for index in range(60)]
+    old = run(dict.fromkeys(ids, AGREED))
+    new = run({case: ver.RefusedValid(case.partition("/c")[0] + " " + "word " * 20) for case in ids})
+    text = FORMS["markdown"]([compared(old, new)])
+    assert len(text) < 300_000
+    assert "60 smaller causes are left out." in text
+    assert "- and 10 more" in text
+
+
+def test_a_part_of_the_corpus_is_compared_with_that_part() -> None:
+    """What a run with patterns was not told to ask is not gone."""
+    part = run_of({CASES[0]: DIFFERED})
+    part.header = part.header.model_copy(update={"patterns": ("a/b",)})
+    comparison = compared(run({CASES[0]: AGREED, CASES[3]: AGREED}), assess(part, None, facts))
+    assert (comparison.worse, comparison.count(Transition.GONE)) == (1, 0)
+
+
+# The command
+
+
+@pytest.fixture
+def two_runs(tmp_path: Path) -> tuple[str, str]:
+    """Return two record files of a small corpus; in the second a case fails, and one is mended."""
+    corpus = Corpus.load(written(tmp_path))
+    files = []
+    for version, failing in (("1.0", "small/padded"), ("1.1", "small/after")):
+        records = [
+            Record(case.id, "acme", DIALECT, DIFFERED if case.id == failing else AGREED)
+            for case in corpus.cases("gate")
+        ]
+        head = header(version, cases=len(records)).model_copy(update={"corpus": corpus.digest})
+        file = tmp_path / f"{version}.jsonl"
+        file.write_text("".join(f"{line}\n" for line in (header_line(head), *map(record_line, records))))
+        files.append(file.name)
+    return files[0], files[1]
+
+
+SMALL = ("--cases", "small.yaml", "--waivers", "none")
+
+
+def test_the_command_ends_with_1_where_a_case_became_worse(command: Command, two_runs: tuple[str, str]) -> None:
+    """A case that fails before and after is no reason."""
+    done = command("compare", *two_runs, *SMALL)
+    assert done.returncode == 1
+    assert "        tconv show small/after" in done.stdout.splitlines()
+    assert "(1 new, 0 changed, 1 fixed, 0 gone, 4 as before)" in done.stdout
+    assert command("compare", two_runs[0], two_runs[0], *SMALL).returncode == 0
+
+
+def test_quiet_is_a_line_and_verbose_names_every_case(command: Command, two_runs: tuple[str, str]) -> None:
+    """The two together are refused."""
+    assert command("compare", *two_runs, *SMALL, "-q").stdout.count("\n") == 1
+    assert "small/padded" in command("compare", *two_runs, *SMALL, "--verbose").stdout
+    assert command("compare", *two_runs, *SMALL, "-q", "-v").returncode == 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_other_forms_go_to_standard_output_or_a_file(command: Command, two_runs: tuple[str, str], form: str) -> None:
+    """The same text, and the same exit code."""
+    printed = command("compare", *two_runs, *SMALL, "--format", form)
+    filed = command("compare", *two_runs, *SMALL, "--format", form, "--output", "out/comparison")
+    assert (printed.returncode, filed.returncode, filed.stdout) == (1, 1, "")
+    assert Path("out/comparison").read_text(encoding="utf-8") == printed.stdout
+
+
+def test_standard_input_brings_one_side(
+    command: Command, two_runs: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As `curl ... | tconv compare - NEW` does."""
+    with (tmp_path / two_runs[0]).open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert command("compare", "-", two_runs[1], *SMALL, "-q").returncode == 1

@@ -1,0 +1,202 @@
+"""What a person who runs tconv every day asks of it: part of a run, a short answer, an answer for a script."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from made_records import AGREED, DIALECT, DIFFERED, EVERY_VERDICT, facts, run_of
+from small_corpus import environment, written
+from tconv.gate.assessment import assess
+from tconv.records.failure import failure
+from tconv.records.record_file import Record, read
+from tconv.reports import plain
+from tconv.reports.remedies import _REMEDIES, remedy
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from small_corpus import Command
+
+TROUBLED = "wrong_backends:PadsSwapped"
+
+
+@pytest.fixture
+def run(command: Command, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return what runs the small corpus on a backend."""
+    written(tmp_path)
+
+    def run(backend: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        name = backend if ":" in backend else f"wrong_backends:{backend}"
+        return command("run", "--backend", name, "--cases", "small.yaml", "--output", "out", "-j", "1", *arguments)
+
+    return run
+
+
+def ids(folder: Path) -> dict[str, list[str]]:
+    """Return the ids of the cases of each record file."""
+    return {path.name: [record.case for record in read(path).records] for path in sorted(folder.glob("*.jsonl"))}
+
+
+def test_last_failed_runs_what_failed_last(run: Command, tmp_path: Path) -> None:
+    """By the last record of each case; where none failed, everything is run, and that is told."""
+    everything = run(TROUBLED, "--last-failed")
+    assert "out has no records; the whole selection is run" in everything.stderr
+    assert "small/padded" in everything.stdout
+    again = run(TROUBLED, "--last-failed")
+    assert "  1 cases" in again.stdout
+    named = ids(tmp_path / "out")
+    assert sorted(map(len, named.values())) == [1, 6]
+    assert ["small/padded"] in named.values()
+    assert run("Right").returncode == 0
+    assert "no case failed last; the whole selection is run" in run("Right", "--last-failed").stderr
+    assert run(TROUBLED, "--last-failed", "--resume").returncode == 2
+
+
+def test_maxfail_ends_the_run_which_can_be_resumed(run: Command) -> None:
+    """Its exit code is 1, as not all cases have a record; resumed, it has them all."""
+    done = run("RefusesEverything", "--maxfail", "2")
+    assert done.returncode == 1
+    assert "2 cases failed without a waiver" in done.stdout
+    assert "6 cases must have a record (got 2); resume the run" in done.stdout
+    assert "  6 cases" in run("RefusesEverything", "--resume").stdout
+
+
+def test_exclude_leaves_cases_out(run: Command, tmp_path: Path) -> None:
+    """Beside patterns and alone; one that matches nothing is a mistake."""
+    assert "4 passed" in run("Right", "--exclude", "small/p*", "-q").stdout
+    assert "1 passed" in run("Right", "small/p*", "--exclude", "small/plain", "-q").stdout
+    assert sorted(map(len, ids(tmp_path / "out").values())) == [1, 4]
+    wrong = run("Right", "--exclude", "small/plane")
+    assert wrong.returncode == 2
+    assert "(got 'small/plane', which matches none)" in wrong.stderr
+    none = run("Right", "--exclude", "small/**")
+    assert none.returncode == 2
+
+
+def test_quiet_is_a_line_and_nothing_on_standard_error(run: Command) -> None:
+    """Red says why."""
+    green = run("Right", "-q")
+    assert green.stdout == f"Right 1.0  {DIALECT}  green: 6 passed\n"
+    assert green.stderr == ""
+    assert run(TROUBLED, "-q").stdout.splitlines()[1:] == ["red: 1 case failed without a waiver"]
+
+
+def test_json_is_the_result_for_a_script(run: Command, command: Command) -> None:
+    """Of run, gate and report: the same document, with every cause and the ids of what failed."""
+    done = run(TROUBLED, "--json")
+    (result,) = json.loads(done.stdout)["runs"]
+    assert (done.returncode, result["green"], result["counts"]["failed"]) == (1, False, 1)
+    assert [cause["cases"] for cause in result["causes"] if cause["status"] == "failed"] == [["small/padded"]]
+    judged = command("gate", "out", "--cases", "small.yaml", "--json")
+    reported = command("report", "out", "--cases", "small.yaml", "--format", "json")
+    assert json.loads(judged.stdout) == json.loads(reported.stdout) == json.loads(done.stdout)
+    assert (judged.returncode, reported.returncode) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "words", ["list", "show small/padded", "coverage", "resolve --spatial 5 --kernel 3", "backends"]
+)
+def test_other_commands_have_json_too(words: str, command: Command, tmp_path: Path) -> None:
+    """One document on standard output."""
+    written(tmp_path)
+    cases = ["--cases", "small.yaml"] if words.split(maxsplit=1)[0] in {"list", "show", "coverage"} else []
+    done = command(*shlex.split(words), *cases, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
+
+
+def test_report_has_many_forms(run: Command, command: Command, tmp_path: Path) -> None:
+    """Of a folder, to a file or to standard output; the page goes beside the records."""
+    run(TROUBLED)
+    cases = ("--cases", "small.yaml")
+    assert command("report", "out", *cases, "--format", "markdown").stdout.startswith("## tconv: red\n")
+    assert "<testsuite " in command("report", "out", *cases, "--format", "junit").stdout
+    assert command("report", "out", *cases, "--format", "junit", "--output", "j/x.xml").stdout == ""
+    assert "<testsuite " in (tmp_path / "j" / "x.xml").read_text(encoding="utf-8")
+    (tmp_path / "out" / "index.html").unlink()
+    assert command("report", "out", *cases).returncode == 0
+    assert (tmp_path / "out" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("option", ["--junit", "--summary", "--badge"])
+def test_a_file_that_cannot_be_written_is_told_before_the_run(option: str, run: Command, tmp_path: Path) -> None:
+    """And not after it, when its result would be lost; a file that can be written is not there before its time."""
+    (tmp_path / "file").write_text("")
+    done = run("Right", option, "file/below")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "must be a file that can be written" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_run(command: Command, tmp_path: Path) -> None:
+    """Records would have nowhere to go."""
+    written(tmp_path)
+    (tmp_path / "file").write_text("")
+    done = command("run", "--backend", "wrong_backends:Right", "--cases", "small.yaml", "--output", "file/below")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "must be a folder that can be written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("run --backend wrong_backends:Right", 0),
+        ("run --backend wrong_backends:PadsSwapped", 1),
+        ("compare base.jsonl base.jsonl", 0),
+    ],
+)
+def test_a_reader_that_leaves_changes_no_exit_code(words: str, code: int, run: Command, tmp_path: Path) -> None:
+    """As in `tconv run | head -1`: standard output and standard error are closed pipes from the start."""
+    run("Right")
+    next((tmp_path / "out").glob("*.jsonl")).rename(tmp_path / "base.jsonl")
+    script = f"{shlex.quote(sys.executable)} -m tconv {words} --cases small.yaml; echo $? > code"
+    subprocess.run(["/bin/sh", "-c", f"( {script} ) 2>&1 | true"], cwd=tmp_path, env=environment(), check=True)
+    assert (tmp_path / "code").read_text() == f"{code}\n"
+
+
+def test_a_baseline_makes_a_run_red_where_a_case_became_worse(run: Command, tmp_path: Path) -> None:
+    """It is read before the run, which writes over it here; what fails as before is no news, but red by itself."""
+    assert run("Right", "--baseline", "nothing").returncode == 2
+    assert run("Right").returncode == 0
+    worse = run(TROUBLED, "--baseline", "out")
+    assert worse.returncode == 1
+    assert "1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 5 as before)" in worse.stdout
+    (records,) = (tmp_path / "out").glob("PadsSwapped*.jsonl")
+    same = run(TROUBLED, "--baseline", str(records), "--json")
+    assert json.loads(same.stdout)["comparisons"][0]["worse"] == 0
+
+
+def test_two_exit_codes_are_two_causes() -> None:
+    """A number of a message may vary; an exit code tells one end from another."""
+    one, other = (failure(Record("a", "b", DIALECT, ver.Died(f"exit code {code}", ""))) for code in (1, 77))
+    assert one is not None
+    assert not one.alike(other)
+    assert one.alike(failure(Record("c", "b", DIALECT, ver.Died("exit code 1", ""))))
+
+
+def test_a_badge_counts_what_was_answered() -> None:
+    """What the dialect cannot say, and what is declared unsupported, is no part of it."""
+    made = plain.badge([assess(run_of({"a/b": AGREED, "a/c": ver.Inexpressible("no")}), None, facts)])
+    assert made == {"schemaVersion": 1, "label": "tconv acme", "message": "1 of 1 conform", "color": "brightgreen"}
+    red = plain.badge([assess(run_of({"a/b": AGREED, "a/c": DIFFERED}), None, facts)])
+    assert (red["message"], red["color"]) == ("1 of 2 conform, red", "red")
+
+
+@pytest.mark.parametrize("kind", ver.KINDS)
+def test_a_diagnosis_ends_in_what_to_change(kind: str) -> None:
+    """For every kind of verdict, also where nothing explains it."""
+    for verdict in EVERY_VERDICT:
+        if verdict.kind == kind:
+            told = remedy(Record("a/b[s=1]", "acme", DIALECT, verdict), (), {}, None)
+            assert told
+            assert told == _REMEDIES.get(kind, told)
+    named = remedy(Record("a/b", "acme", DIALECT, DIFFERED), ["pads-exchanged"], {"pads-exchanged": "they are"}, None)
+    assert named == "change this, which the text does not say: they are"
