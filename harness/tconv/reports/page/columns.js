@@ -166,7 +166,14 @@ export function caseColumns(data, linkTo) {
  * @param {PageData} data
  * @param {Uint32Array} records
  */
-export const casesOf = (data, records) => new Uint32Array(new Set(records.map((number) => data.columns.case[number])));
+export function casesOf(data, records) {
+  const seen = new Uint8Array(data.ids.length);
+  return records.map((number) => data.columns.case[number]).filter((number) => {
+    const first = seen[number] === 0;
+    seen[number] = 1;
+    return first;
+  });
+}
 
 /**
  * @param {PageData} data

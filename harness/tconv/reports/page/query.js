@@ -92,10 +92,13 @@ function parseWord(text, data) {
     const [facet = ""] = condition?.conditions.keys() ?? [];
     if (condition) return { text, facet, holds: ofPattern(condition, data) };
   }
+  const found = answered(text, data);
+  if (found) return { text, facet: "", holds: found };
   const pattern = parsePattern(text);
+  // No id has a wildcard.
+  if (pattern && text.includes("*")) return { text, facet: "", holds: ofPattern(pattern, data) };
   const term = { text, facet: "", holds: containing(text, data) };
-  const found = answered(text, data) ?? (pattern && ofPattern(pattern, data));
-  return found ? either(term, found) : term;
+  return pattern ? either(term, ofPattern(pattern, data)) : term;
 }
 
 /**
@@ -103,7 +106,9 @@ function parseWord(text, data) {
  * @param {Uint8Array} other
  */
 function either(term, other) {
-  return { ...term, holds: term.holds.map((value, record) => value || other[record]) };
+  const holds = term.holds.slice();
+  for (let record = 0; record < holds.length; record++) holds[record] ||= other[record];
+  return { ...term, holds };
 }
 
 /**
@@ -112,12 +117,26 @@ function either(term, other) {
  * @param {string} text
  * @param {PageData} data
  */
-function containing(text, { ids, phrases, columns }) {
+function containing(text, { ids, phrases, columns, length }) {
   const word = text.toLowerCase();
-  const inIds = Uint8Array.from(ids, (id) => Number(id.toLowerCase().includes(word)));
-  const inPhrases = Uint8Array.from(phrases, (phrase) => Number(phrase.toLowerCase().includes(word)));
+  const inIds = withText(ids, word);
+  const inPhrases = withText(phrases, word);
   const { case: cases, phrase: said } = columns;
-  return Uint8Array.from(cases, (_, record) => inIds[cases[record]] || inPhrases[said[record]]);
+  const holds = new Uint8Array(length);
+  for (let record = 0; record < length; record++) holds[record] = inIds[cases[record]] || inPhrases[said[record]];
+  return holds;
+}
+
+/**
+ * Which of some texts have a word in them.
+ *
+ * @param {readonly string[]} texts
+ * @param {string} word in lower case
+ */
+function withText(texts, word) {
+  const found = new Uint8Array(texts.length);
+  for (let place = 0; place < texts.length; place++) found[place] = Number(texts[place].toLowerCase().includes(word));
+  return found;
 }
 
 /**
@@ -131,14 +150,15 @@ function ofPattern(pattern, data) {
   const onPath = { path: pattern.path, conditions: new Map() };
   /** @type {Map<string, number>} */
   const known = new Map();
-  const byPath = Uint8Array.from(paths, (path) => {
-    let found = known.get(path);
+  const byPath = new Uint8Array(paths.length);
+  for (let number = 0; number < paths.length; number++) {
+    let found = known.get(paths[number]);
     if (found === undefined) {
-      found = Number(matches(onPath, { id: path, fact: () => undefined }));
-      known.set(path, found);
+      found = Number(matches(onPath, { id: paths[number], fact: () => undefined }));
+      known.set(paths[number], found);
     }
-    return found;
-  });
+    byPath[number] = found;
+  }
   const holds = new Uint8Array(length);
   for (let record = 0; record < length; record++) holds[record] = byPath[columns.case[record]];
   for (const [name, allowed] of pattern.conditions) restrict(holds, name, allowed, data);
@@ -184,5 +204,7 @@ function answered(text, { runs, statuses, kinds, ids, columns, length }) {
     const given = columns.status[record] === status || columns.kind[record] === kind;
     if (given && asked[columns.run[record]]) cases[columns.case[record]] = 1;
   }
-  return Uint8Array.from(columns.case, (number) => cases[number]);
+  const holds = new Uint8Array(length);
+  for (let record = 0; record < length; record++) holds[record] = cases[columns.case[record]];
+  return holds;
 }

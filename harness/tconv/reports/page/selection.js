@@ -122,9 +122,9 @@ function sorted(data, order) {
  */
 function sortedAnew(data, order) {
   const { columns, length } = data;
-  const usual = Uint32Array.from({ length }, (_, record) => record).sort(
-    (a, b) => columns.status[a] - columns.status[b] || columns.case[a] - columns.case[b] || a - b,
-  );
+  const usual = new Uint32Array(length);
+  for (let record = 0; record < length; record++) usual[record] = record;
+  usual.sort((a, b) => columns.status[a] - columns.status[b] || columns.case[a] - columns.case[b] || a - b);
   const key = sortKey(data, order.replace(/^-/u, ""));
   if (!key) return usual;
   const direction = order.startsWith("-") ? -1 : 1;
