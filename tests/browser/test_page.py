@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from playwright.sync_api import BrowserContext, Page, ViewportSize
+    from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize
 
     from tconv.gate.assessment import Assessment
 
@@ -38,7 +39,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 WIDE: ViewportSize = {"width": 1400, "height": 900}
-PHONE: ViewportSize = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 360, "height": 780}
 
 PLANE = "padding/output-shape/grow[auto_pad=same_upper,output_shape=full+2,strides=3]"
 VOLUME = "geometry/volume[strides=2x3x1]"
@@ -161,44 +162,151 @@ def _pixels(page: Page, pane: int) -> str:
 
 def test_ten_thousand_records_make_few_rows(opened: Callable[..., Page]) -> None:
     """Only rows near the view are elements, wherever the reader is; the table tells assistants its true size."""
-    page = opened()
+    page = opened("#view=records")
     expect(page.locator("#found")).to_have_text("10,018")
     expect(page.locator("#table")).to_have_attribute("aria-rowcount", "10019")
     page.locator(".skip").press("Enter")
     expect(page.locator("#records")).to_be_focused()
     expect(page.locator('#table tr[aria-rowindex="15"]')).to_be_visible()
     assert _rows(page) < 80
-    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.locator("#none").evaluate("() => scrollTo(0, document.querySelector('#table').getBoundingClientRect().bottom)")
     expect(page.locator('#table tr[aria-rowindex="10019"]')).to_be_visible()
     assert _rows(page) < 80
 
 
 def test_first_rows_ask_for_attention(opened: Callable[..., Page]) -> None:
     """Without a choice of order, what failed is first."""
-    page = opened()
+    page = opened("#view=records")
     expect(page.locator('#table tr[aria-rowindex="2"] .status')).to_contain_text("failed")
 
 
-def test_a_count_filters(opened: Callable[..., Page]) -> None:
-    """A click on a count of the matrix leaves these records, and the controls say why."""
+def test_the_answer_comes_first(opened: Callable[..., Page]) -> None:
+    """One screen says whether it is red, how many failures there are and what the largest cause is; runs have bars."""
     page = opened()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Red: 5 failures in 1 of 2 runs, 5 causes")
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+    expect(page.locator(".runs tbody tr")).to_have_count(2)
+    expect(page.locator(".runs tbody tr").first).to_contain_text("acme 2.1")
+    expect(page.locator(".runs .share").first).to_be_in_viewport()
+
+
+def test_a_cause_filters(opened: Callable[..., Page]) -> None:
+    """A click on a cause leaves its records, and says so beside the search; taking the chip away shows all."""
+    page = opened()
+    page.locator(".cause", has_text="signal 11").locator(".words a").click()
+    expect(page.locator("#found")).to_have_text("1 of 10,018")
+    expect(page.locator("#chips")).to_contain_text("signal 11")
+    expect(page.locator(".cause.chosen")).to_have_count(1)
+    page.locator("#chips button").click()
+    expect(page.locator("#found")).to_have_text("10,018")
+
+
+def test_the_smallest_case_of_a_cause_opens(opened: Callable[..., Page]) -> None:
+    """Each cause has a link to its smallest case."""
+    page = opened()
+    page.locator(".cause", has_text="groups-swapped").locator(".smallest a").click()
+    expect(page.locator("#detail-head")).to_contain_text("groups/plain")
+
+
+def test_a_count_filters(opened: Callable[..., Page]) -> None:
+    """A click on a count of a run's topics leaves these records, and the query says why."""
+    page = opened()
+    page.locator(".run summary").first.click()
     page.get_by_role("link", name="2 failed, geometry").click()
     expect(page.locator("#found")).to_have_text("2 of 10,018")
-    expect(page.locator("#topic")).to_have_value("geometry")
-    expect(page.get_by_role("checkbox", name="failed")).to_be_checked()
+    expect(page.locator("#query")).to_have_value("backend=acme-2.1:onnx/ConvTranspose-22 topic=geometry status=failed")
 
 
-def test_filters_combine(opened: Callable[..., Page]) -> None:
-    """Status, verdict, topic and backend each narrow what the others leave; clearing shows all."""
+def _facet(page: Page, name: str, value: str) -> Locator:
+    facet = page.locator("details.facet").filter(has=page.locator("summary", has_text=name))
+    return facet.locator("li button", has_text=value)
+
+
+def test_facets_narrow_and_count(opened: Callable[..., Page]) -> None:
+    """Each facet narrows what the others leave; its own values stay, with what each would leave."""
     page = opened()
-    page.locator("#statuses label", has_text="failed").click()
-    page.locator("#kind").select_option("differed")
+    _facet(page, "status", "failed").click()
+    expect(page.locator("#found")).to_have_text("5 of 10,018")
+    expect(_facet(page, "status", "passed")).to_contain_text("10,012")
+    expect(_facet(page, "verdict", "differed")).to_contain_text("3")
+    _facet(page, "verdict", "differed").click()
     expect(page.locator("#found")).to_have_text("3 of 10,018")
-    page.locator("#topic").select_option("padding")
+    _facet(page, "topic", "padding").click()
     expect(page.locator("#found")).to_have_text("1 of 10,018")
+    _facet(page, "topic", "geometry").click()
+    expect(page.locator("#query")).to_have_value("status=failed verdict=differed topic=padding|geometry")
+    expect(page.locator("#found")).to_have_text("3 of 10,018")
     page.get_by_role("button", name="Clear").click()
-    page.locator("#backend").select_option(label="zeta 2.1, onnx/ConvTranspose-22")
+    _facet(page, "backend", "zeta").click()
     expect(page.locator("#found")).to_have_text("12 of 10,018")
+    page.go_back()
+    expect(page.locator("#found")).to_have_text("10,018")
+
+
+def test_cases_by_backends(opened: Callable[..., Page]) -> None:
+    """Several runs are shown with one row a case and one symbol a backend; a symbol opens that record."""
+    page = opened("#q=n=3|7")
+    expect(page.locator("#table")).to_have_attribute("aria-label", "Cases by backends")
+    expect(page.locator("#table tbody tr")).to_have_count(2)
+    page.get_by_role("link", name="zeta 2.1: passed").first.click()
+    expect(page.locator("#detail .said")).to_contain_text("zeta 2.1")
+
+
+def test_the_matrix_counts_and_filters(opened: Callable[..., Page]) -> None:
+    """Rows and columns are any two facets; a cell has n of N as text, and leaves its records."""
+    page = opened("#view=matrix")
+    cell = page.get_by_role("button", name="2 of 10,002 failed, topic=geometry, backend=acme-2.1:onnx/ConvTranspose-22")
+    expect(cell).to_have_text("2 of 10,002")
+    page.get_by_label("columns").select_option("verdict")
+    expect(page.get_by_role("columnheader", name="wrong-shape")).to_be_visible()
+    page.get_by_role("button", name="1 of 1 failed, topic=padding, verdict=wrong-shape").click()
+    expect(page.locator("#query")).to_have_value("topic=padding verdict=wrong-shape")
+    expect(page).to_have_url(re.compile("view=matrix.*across=verdict"))
+
+
+def test_attributes_that_differ_are_columns(opened: Callable[..., Page]) -> None:
+    """A record's attributes are columns, those that are the same everywhere are not there."""
+    page = opened("#view=records&q=geometry/strides n=1|2 data_format=NXC|NCX")
+    page.set_viewport_size({"width": 2200, "height": 900})
+    expect(page.locator("#table th.fact")).to_contain_text(["strides", "data_format", "n"])
+    page.locator("#query").fill("geometry/strides n=1|3")
+    expect(page.locator("#table th.fact")).to_contain_text(["strides", "n"])
+    expect(page.locator("#table th.fact", has_text="data_format")).to_have_count(0)
+    page.set_viewport_size(WIDE)
+
+
+def test_keys_reach_everything(opened: Callable[..., Page]) -> None:
+    """`/` searches, `j` and `k` go on and back, `]` to the next cause, `n` to the next failure, `?` tells."""
+    page = opened("#view=records")
+    expect(page.locator("#found")).to_have_text("10,018")
+    page.keyboard.press("/")
+    expect(page.locator("#query")).to_be_focused()
+    page.keyboard.type("jk?")
+    expect(page.locator("#query")).to_have_value("jk?")
+    page.locator("#query").fill("")
+    page.locator("#records-head").click()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator('#table tr[aria-rowindex="3"] a')).to_be_focused()
+    page.keyboard.press("k")
+    expect(page.locator('#table tr[aria-rowindex="2"] a')).to_be_focused()
+    page.keyboard.press("n")
+    first = page.locator("#detail-head").text_content()
+    page.keyboard.press("j")
+    expect(page.locator("#detail-head")).not_to_have_text(first or "")
+    page.keyboard.press("k")
+    expect(page.locator("#detail-head")).to_have_text(first or "")
+    page.keyboard.press("Escape")
+    page.keyboard.press("]")
+    expect(page.locator("#query")).to_have_value("cause=1")
+    page.keyboard.press("]")
+    expect(page.locator("#query")).to_have_value("cause=2")
+    page.keyboard.press("[")
+    expect(page.locator("#query")).to_have_value("cause=1")
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#keys")).to_be_hidden()
 
 
 @pytest.mark.parametrize(
@@ -215,6 +323,9 @@ def test_filters_combine(opened: Callable[..., Page]) -> None:
         ("line[strides=2]", "1 of 10,018"),
         ("signal", "1 of 10,018"),
         ("no-such-word", "0 of 10,018"),
+        ("status=failed|waived", "6 of 10,018"),
+        ("acme:passed zeta:passed", "24 of 10,018"),
+        ("acme:died", "1 of 10,018"),
     ],
 )
 def test_search_knows_words_labels_and_patterns(opened: Callable[..., Page], query: str, found: str) -> None:
@@ -227,7 +338,7 @@ def test_search_knows_words_labels_and_patterns(opened: Callable[..., Page], que
 
 def test_filters_are_in_the_address(opened: Callable[..., Page], browser: BrowserContext) -> None:
     """Another browser that follows the address sees the same records in the same order."""
-    page = opened()
+    page = opened("#view=records")
     page.locator("#query").fill("strides=2 NXC")
     page.get_by_role("button", name="seconds").click()
     page.get_by_role("button", name="seconds").click()
@@ -242,7 +353,7 @@ def test_filters_are_in_the_address(opened: Callable[..., Page], browser: Browse
 
 def test_columns_sort(opened: Callable[..., Page]) -> None:
     """A header sorts, once up and once down."""
-    page = opened("#q=geometry/strides&backend=acme-2.1:onnx/ConvTranspose-22")
+    page = opened("#view=records&q=geometry/strides&backend=acme-2.1:onnx/ConvTranspose-22")
     page.get_by_role("button", name="seconds").click()
     expect(page.locator('#table tr[aria-rowindex="2"] .seconds')).to_have_text("0.0000")
     page.get_by_role("button", name="seconds").click()
@@ -255,7 +366,7 @@ def test_deep_link_opens_the_case(opened: Callable[..., Page]) -> None:
         page = opened(link)
         expect(page.locator("#detail")).to_be_visible()
         expect(page.locator("#detail-head")).to_contain_text("padding/output-shape/grow")
-        expect(page.locator('#table tr[aria-current="true"] a')).to_have_attribute("title", PLANE)
+        expect(page.locator('#table tr[aria-current="true"] a').first).to_have_attribute("title", PLANE)
         expect(page.locator('#table tr[aria-current="true"]')).to_be_in_viewport()
         page.goto("about:blank")
 
@@ -267,7 +378,7 @@ def test_link_to_no_case_is_told(opened: Callable[..., Page]) -> None:
 
 def test_failure_shows_its_heatmaps(opened: Callable[..., Page]) -> None:
     """Expected, actual and difference are drawn, figures, call and commands are told."""
-    page = opened()
+    page = opened("#view=records")
     page.locator("#query").fill("full+2")
     page.locator("#table tbody tr").click()
     expect(page.locator("#detail .viewer").first.locator("figcaption")).to_have_text(
@@ -288,7 +399,9 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
     page = browser.new_page()
     page.set_viewport_size({"width": width, "height": 800})
     page.goto((tmp_path / "index.html").as_uri())
-    sentence, column = (page.locator(selector).bounding_box() for selector in (".mixed li", "details:has(.mixed)"))
+    sentence, column = (
+        page.locator(selector).bounding_box() for selector in (".mixed li", "details details:has(.mixed)")
+    )
     page.close()
     assert sentence is not None
     assert column is not None
@@ -346,6 +459,7 @@ def test_pointer_reads_elements(opened: Callable[..., Page]) -> None:
 def test_one_dimension_is_a_strip(opened: Callable[..., Page]) -> None:
     """A 1-D output is drawn as a row each for expected, actual and difference, one under the other."""
     page = opened(_fragment(LINE))
+    expect(page.locator("#detail .pane canvas").nth(2)).to_be_visible()
     boxes = [box for pane in page.locator("#detail .pane canvas").all()[:3] if (box := pane.bounding_box())]
     assert all(box["height"] < box["width"] for box in boxes)
     assert boxes[0]["x"] == boxes[1]["x"] == boxes[2]["x"]
@@ -377,7 +491,7 @@ def test_hostile_text_stays_text(opened: Callable[..., Page]) -> None:
 
 def test_panel_is_left_and_come_back_to(opened: Callable[..., Page]) -> None:
     """Next goes on, the browser's back returns, Escape closes and gives the focus back to the row."""
-    page = opened("#status=failed")
+    page = opened("#status=failed&view=records")
     page.locator('#table tr[aria-rowindex="2"] a').press("Enter")
     head = page.locator("#detail-head")
     first = head.text_content()
@@ -395,8 +509,8 @@ def test_panel_is_left_and_come_back_to(opened: Callable[..., Page]) -> None:
 
 
 def test_phone_needs_no_sideways_scrolling(opened: Callable[..., Page]) -> None:
-    """At 390 pixels the overview, the table and the panel, which is modal there, fit the width."""
-    for fragment in ("", "#status=failed", _fragment(PLANE), _fragment(VOLUME)):
+    """At 360 pixels the overview, all views and the panel, which is modal there, fit the width."""
+    for fragment in ("", "#status=failed", "#view=records", "#view=matrix", _fragment(PLANE), _fragment(VOLUME)):
         page = opened()
         page.set_viewport_size(PHONE)
         page.goto("about:blank")
@@ -434,14 +548,16 @@ def test_totals_without_scripts(browser: BrowserContext, address: str, tmp_path:
     frame = page.frame_locator("iframe")
     expect(frame.locator("noscript p")).to_contain_text("the table of records needs them")
     expect(frame.locator("noscript p")).to_contain_text("10000 passed")
-    expect(frame.get_by_role("link", name="10000 passed, all topics")).to_be_visible()
+    expect(frame.get_by_role("link", name="10000 passed, acme")).to_be_visible()
+    expect(frame.locator(".cause").first).to_be_visible()
     expect(frame.locator("#records")).to_be_hidden()
     page.close()
 
 
 def test_print_has_rows(opened: Callable[..., Page]) -> None:
     """On paper the rows follow each other, at most 1,000 of them, and the controls are away."""
-    page = opened()
+    page = opened("#view=records")
+    expect(page.locator("#found")).to_have_text("10,018")
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert _rows(page) == 1000

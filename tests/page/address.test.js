@@ -9,9 +9,15 @@ test("a state can be read back from its fragment", () => {
 });
 
 test("a fragment is readable, in a fixed order, and leaves out what is empty", () => {
-  const state = { run: "acme-2.1:onnx/ConvTranspose-22", case: "a/b[c=1,d=2+]", sort: "", q: "", status: "failed" };
-  assert.equal(formatFragment(state), "#status=failed&case=a/b%5Bc=1,d=2+%5D&run=acme-2.1:onnx/ConvTranspose-22");
+  const state = { run: "acme-2.1:onnx/ConvTranspose-22", case: "a/b[c=1,d=2+]", sort: "", q: "", view: "matrix" };
+  assert.equal(formatFragment(state), "#view=matrix&case=a/b%5Bc=1,d=2+%5D&run=acme-2.1:onnx/ConvTranspose-22");
   assert.equal(formatFragment({}), "#");
+});
+
+test("names that are no part of the state are words of the query", () => {
+  assert.deepEqual(parseFragment("#backend=acme-2.1:onnx&status=failed,died&q=crop"), {
+    q: "backend=acme-2.1:onnx status=failed|died crop",
+  });
 });
 
 test("what is no fragment of the page does no harm", () => {

@@ -4,13 +4,14 @@
  */
 import { createInterface } from "node:readline";
 import { labelsOf, matches, parsePattern } from "../../harness/tconv/reports/page/patterns.js";
-import { parseQuery } from "../../harness/tconv/reports/page/search.js";
+import { parseQuery } from "../../harness/tconv/reports/page/query.js";
+import { madeData } from "./made_data.js";
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [text, id, facts] = JSON.parse(line);
   const values = new Map(Object.entries(facts));
-  const record = { id, text: id.toLowerCase(), fact: (key) => values.get(key) };
   const pattern = parsePattern(text);
-  const answer = [pattern && matches(pattern, record), parseQuery(text)(record), Object.fromEntries(labelsOf(id))];
-  process.stdout.write(`${JSON.stringify(answer)}\n`);
+  const found = parseQuery(text, madeData([{ id, facts }])).every(({ holds }) => holds[0] === 1);
+  const matched = pattern && matches(pattern, { id, fact: (key) => values.get(key) });
+  process.stdout.write(`${JSON.stringify([matched, found, Object.fromEntries(labelsOf(id))])}\n`);
 }

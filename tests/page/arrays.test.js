@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   cellSize,
+  compareGrids,
   countMarks,
   indexOf,
   layoutOf,
@@ -11,18 +12,23 @@ import {
   planeStart,
   rangeOf,
   strideOf,
-  unpackBits,
-  unpackGrid,
 } from "../../harness/tconv/reports/page/arrays.js";
 
-const base64 = (buffer) => Buffer.from(buffer).toString("base64");
 const grid = (...values) => ({ shape: [values.length], values: Float32Array.from(values) });
 
-test("arrays come from base64", () => {
-  const { shape, values } = unpackGrid([[2], base64(Float32Array.of(1.5, Number.NaN).buffer)]);
-  assert.deepEqual([shape, [...values]], [[2], [1.5, Number.NaN]]);
-  assert.deepEqual([...unpackBits(base64([0b01000000, 0b10000000]), 9)], [0, 1, 0, 0, 0, 0, 0, 0, 1]);
-  assert.deepEqual([...unpackBits("", 0)], []);
+test("an element is wrong where it differs by more than is allowed", () => {
+  const [expected, actual] = [grid(1, Number.NaN, 5, 0, 0), grid(1, Number.NaN, 3, 1e-9, Number.NaN)];
+  const { difference, wrong } = compareGrids(expected, actual);
+  assert.deepEqual([...wrong], [0, 0, 1, 1, 1]);
+  assert.deepEqual([...difference.values].slice(0, 3), [0, 0, -2]);
+  const limits = grid(0, 0, 1, 1e-8, Number.POSITIVE_INFINITY);
+  assert.deepEqual([...compareGrids(expected, actual, limits).wrong], [0, 0, 1, 0, 1]);
+  assert.equal(compareGrids(expected, grid(1)), null);
+});
+
+test("two float64 that are one float32 differ", () => {
+  const of = (value) => ({ shape: [1], values: Float64Array.of(value) });
+  assert.deepEqual([...compareGrids(of(2 ** 53), of(2 ** 53 + 2)).wrong], [1]);
 });
 
 test("a range is of the finite numbers of all grids", () => {

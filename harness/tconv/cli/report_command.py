@@ -55,12 +55,12 @@ def command(
     """
     report = Reporting.of(**reports)
     files = record_files(records)
-    assessments, _ = assessed_files(files, cases, waivers, strict=strict)
+    assessments, corpus = assessed_files(files, cases, waivers, strict=strict)
     match form:
         case "html":
             beside = records[0] if records[0].is_dir() else records[0].parent
             destination = output or beside / "index.html"
-            html.write(assessments, destination)
+            html.write(assessments, destination, corpus.find)
             report.report(assessments, cases, waivers, destination)
         case "markdown":
             published(job_summary.markdown(assessments), output)

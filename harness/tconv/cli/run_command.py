@@ -178,7 +178,7 @@ def command(
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
     page = output / f"{selection.name or 'index'}.html"
-    html.write(assessments, page)
+    html.write(assessments, page, selection.find)
     comparisons = between_runs.paired(before, assessments) if before else []
     report.report(assessments, cases, waivers, page, comparisons)
     return int(any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons))

@@ -42,6 +42,8 @@ class Cause:
         members: the records, judged.
         common: of failures that have neither a rule nor a name, what their cases share.
         lesson: the rule that they follow, where one was learnt.
+        group: what makes records those of this cause, also in another run.
+        said: `what` without what the cases share.
     """
 
     what: str
@@ -49,6 +51,8 @@ class Cause:
     members: tuple[Judged, ...]
     common: Shared | None = None
     lesson: Lesson | None = None
+    group: tuple[str, ...] = ()
+    said: str = ""
 
     @property
     def count(self) -> int:
@@ -90,18 +94,21 @@ def _cause(
     case, said = example.record.case, cut[_said(example)]
     match example.status:
         case Status.FAILED if group[0] == "learnt":
-            return Cause(_learnt(learnt[case], members), case, tuple(members), lesson=learnt[case])
+            line = _learnt(learnt[case], members)
+            return Cause(line, case, tuple(members), lesson=learnt[case], group=group, said=line)
         case Status.FAILED if group[0] == "explained":
-            return Cause(_failed(group, members, example, said) + _doubt(group, assessment), case, tuple(members))
+            line = _failed(group, members, example, said)
+            return Cause(line + _doubt(group, assessment), case, tuple(members), group=group, said=line)
         case Status.FAILED:
             common = _common(members, assessment)
             agreeing = f"{common.others} that agree" if common and common.others else "none that agrees"
             shares = f"; all {len(members)} are {common}, and {agreeing}" if common else ""
-            return Cause(_failed(group, members, example, said) + shares, case, tuple(members), common)
+            line = _failed(group, members, example, said)
+            return Cause(line + shares, case, tuple(members), common, group=group, said=line)
         case Status.DISPUTED:
-            return Cause(said, case, tuple(members))
+            return Cause(said, case, tuple(members), group=group, said=said)
         case _:
-            return Cause(group[0], case, tuple(members))
+            return Cause(group[0], case, tuple(members), group=group, said=group[0])
 
 
 def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import b64encode
 from hashlib import sha256
@@ -11,19 +10,23 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from tconv.reports import atomic_write
-from tconv.reports.page import overview
-from tconv.reports.page.arrays import OPERANDS, VALUES, ArrayBlock, array_block
-from tconv.reports.page.records import records_data
+from tconv.reports.page import answer, overview
+from tconv.reports.page.array_blocks import MOST, array_blocks
+from tconv.reports.page.cause_lines import cause_lines
+from tconv.reports.page.records import record_blocks
 from tconv.reports.phrases import inconsistency
 from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from tconv.cases.case import Case
     from tconv.gate.assessment import Assessment
+    from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
+    from tconv.reports.page.records import RecordBlocks
 
 PAGE_LIMIT = 24 * 2**20
 """The largest number of characters of a page; arrays that would exceed it are left in their artifacts."""
@@ -31,10 +34,13 @@ PAGE_LIMIT = 24 * 2**20
 SCRIPTS = (
     "text.js",
     "patterns.js",
-    "search.js",
-    "records.js",
+    "blocks.js",
+    "page_data.js",
+    "query.js",
+    "selection.js",
     "address.js",
     "arrays.js",
+    "opened_case.js",
     "colours.js",
     "elements.js",
     "canvas.js",
@@ -42,43 +48,60 @@ SCRIPTS = (
     "values.js",
     "panel.js",
     "table.js",
+    "columns.js",
+    "matrix.js",
+    "facets.js",
+    "explorer.js",
+    "case_panel.js",
+    "theme.js",
+    "keyboard.js",
     "page.js",
 )
 """The modules of the page's script; each imports from those before it only."""
 
 _IMPORT_OR_EXPORT = re.compile(r"^(?:import [^;]*;\n|export )", re.MULTILINE)
-_TAG = len('<script type="application/json" id="arrays-"></script>\n') + 8
 
 
-def write(assessments: Sequence[Assessment], destination: Path) -> None:
+def write(
+    assessments: Sequence[Assessment], destination: Path, find: Callable[[str], Case | None] = lambda _: None
+) -> None:
     """Write the page; it replaces an older one as a whole.
 
     Args:
         assessments: the runs, in the page's order.
         destination: the file.
+        find: returns the case of an id, for what its dialect says of it; None where the corpus at hand has none.
     """
-    atomic_write.write(destination, _page(assessments))
+    atomic_write.write(destination, _page(assessments, find))
 
 
-def _page(assessments: Sequence[Assessment]) -> str:
+def _page(assessments: Sequence[Assessment], find: Callable[[str], Case | None] = lambda _: None) -> str:
     runs = overview.overviews(assessments)
-    data = _json(records_data(runs))
-    empty = _render(runs, data, [])
-    arrays = _arrays(runs, PAGE_LIMIT - len(empty))
-    return _render(runs, data, arrays) if arrays else empty
+    lines = cause_lines(assessments)
+    blocks = record_blocks(runs, lines, find)
+    empty = _render(runs, lines, blocks, [])
+    return _render(runs, lines, blocks, array_blocks(assessments, lines, PAGE_LIMIT - len(empty)))
 
 
-def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str]]) -> str:
+def _render(
+    runs: Sequence[Overview], lines: Sequence[CauseLine], blocks: RecordBlocks, arrays: Sequence[tuple[int, str]]
+) -> str:
     style, script = content("page", "page.css"), _script()
     template = environment("page").get_template("page.html.j2")
+    assessments = [run.assessment for run in runs]
     return template.render(
         runs=runs,
+        lines=lines,
+        answer=answer.answer(assessments, lines),
+        totals=answer.totals(assessments),
+        runs_short={run.key: run.short for run in runs},
         summary=overview.summary(runs),
         overview=overview,
         statuses=STATUSES,
         inconsistency=inconsistency,
-        data=Markup(data),  # noqa: S704 - _json escapes what begins markup
-        arrays=[(number, Markup(block)) for number, block in arrays],  # noqa: S704 - likewise
+        blocks=blocks,
+        arrays=arrays,
+        limits=f"the {MOST} smallest members of each cause, and at most {PAGE_LIMIT // 2**20} MiB",
         style=style,
         script=script,
         policy=_policy(style, script),
@@ -98,40 +121,3 @@ def _policy(style: str, script: str) -> str:
         f"default-src 'none'; script-src 'sha256-{script_digest}'; style-src 'sha256-{style_digest}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _json(value: object) -> str:
-    """Return JSON that can stand in a script element: in ASCII, with the characters escaped that begin markup."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    # One by one they are found in a fraction of the time in which each character is looked up.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _arrays(runs: Sequence[Overview], room: int) -> list[tuple[int, str]]:
-    """Return a block of arrays for each record with an artifact, under the record's number.
-
-    As long as there is room, first every block gets the outputs, then every block gets the operands too. An artifact's
-    path is relative to the folder of its record file.
-
-    Args:
-        runs: the runs.
-        room: how many characters the blocks may have.
-    """
-    judged = [judged for run in runs for judged in run.assessment.judged]
-    folders = [run.assessment.run.path.parent for run in runs for _ in run.assessment.judged]
-    order = tuple(STATUSES)
-    artifacts = sorted(
-        ((n, member.record.artifact) for n, member in enumerate(judged) if member.record.artifact is not None),
-        key=lambda numbered: order.index(judged[numbered[0]].status),
-    )
-    full = f"The arrays are not shown: the page's limit of {PAGE_LIMIT // 2**20} MiB is reached."
-    blocks = {n: _json(ArrayBlock([f"{full} The artifact is {path}."]).data()) for n, path in artifacts}
-    room -= sum(len(block) + _TAG for block in blocks.values())
-    for names in (VALUES, VALUES + OPERANDS):
-        for n, path in artifacts:
-            block = _json(array_block(folders[n], path, names).data())
-            room -= len(block) - len(blocks[n])
-            if room < 0:
-                return list(blocks.items())
-            blocks[n] = block
-    return list(blocks.items())

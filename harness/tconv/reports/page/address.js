@@ -2,23 +2,32 @@
  * The page's state as the fragment of its address, so that a link to a case or to a filter can be shared.
  */
 
-/** @typedef {Partial<Record<string, string>>} State filters, and `case` and `run` of the record that is open */
+/**
+ * @typedef {Partial<Record<string, string>>} State `q`, the query; `view`, with `down`, `across` and `count` of the matrix;
+ *   `sort`; `case` and `run` of the record that is open
+ */
 
-export const FILTERS = ["q", "status", "verdict", "topic", "backend", "sort"];
+const NAMES = ["q", "view", "down", "across", "count", "sort", "case", "run"];
 
 /**
- * Read a fragment; `+` is itself, since ids are full of it.
+ * Read a fragment; `+` is itself, since ids are full of it. Other names than the state's are facets of the query:
+ * `#topic=padding&status=failed,died`.
  *
  * @param {string} fragment
  */
 export function parseFragment(fragment) {
   /** @type {State} */
   const state = {};
+  const facets = [];
   for (const part of fragment.replace(/^#/u, "").split("&")) {
     const equals = part.indexOf("=");
-    if (equals > 0) state[part.slice(0, equals)] = decoded(part.slice(equals + 1));
+    if (equals <= 0) continue;
+    const [name, value] = [part.slice(0, equals), decoded(part.slice(equals + 1))];
+    if (NAMES.includes(name)) state[name] = value;
+    else facets.push(`${name}=${value.replaceAll(",", "|")}`);
   }
-  return state;
+  const query = [...facets, state.q ?? ""].join(" ").trim();
+  return query ? { ...state, q: query } : state;
 }
 
 /**
@@ -27,7 +36,7 @@ export function parseFragment(fragment) {
  * @param {State} state
  */
 export function formatFragment(state) {
-  const parts = [...FILTERS, "case", "run"].flatMap((name) => {
+  const parts = NAMES.flatMap((name) => {
     const value = state[name];
     return value ? [`${name}=${encodeURIComponent(value).replace(/%(?:2F|2C|3D|3A|2B)/gu, decodeURIComponent)}`] : [];
   });

@@ -6,7 +6,12 @@
 /**
  * @typedef {object} Grid
  * @property {number[]} shape
- * @property {Float32Array} values
+ * @property {Float32Array | Float64Array} values
+ */
+/**
+ * The arrays of a record, by name, and sentences on what is not there.
+ *
+ * @typedef {{notes: string[], grids: Partial<Record<string, Grid>>}} Artifact
  */
 
 /**
@@ -26,25 +31,28 @@ const LARGEST_PLANE = 440;
 const STRIP_HEIGHT = 30;
 export const LARGEST_CANVAS = 16384;
 
-/** @param {string} base64 */
-const bytes = (base64) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-
 /**
- * @param {[number[], string]} packed a shape, and float32 in base64
- * @returns {Grid}
- */
-export const unpackGrid = ([shape, base64]) => ({ shape, values: new Float32Array(bytes(base64).buffer) });
-
-/**
- * Bits, most significant first, as a byte each.
+ * The difference of two arrays of one shape, and a mark for each element that is not as it may be: where it differs, by
+ * more than is allowed.
  *
- * @param {string} base64
- * @param {number} length
+ * @param {Grid} expected
+ * @param {Grid} actual
+ * @param {Grid | undefined} allowed
+ * @returns {{difference: Grid, wrong: Uint8Array} | null} null where the shapes differ
  */
-export function unpackBits(base64, length) {
-  const packed = bytes(base64);
-  // biome-ignore lint/suspicious/noBitwiseOperators: bits are what is unpacked
-  return Uint8Array.from({ length }, (_, bit) => (packed[bit >> 3] >> (7 - (bit & 7))) & 1);
+export function compareGrids(expected, actual, allowed) {
+  if (expected.shape.join() !== actual.shape.join()) return null;
+  const limits = allowed && allowed.shape.join() === expected.shape.join() ? allowed.values : null;
+  const difference = new Float64Array(expected.values.length);
+  const wrong = new Uint8Array(expected.values.length);
+  expected.values.forEach((owed, element) => {
+    const got = actual.values[element];
+    if (got === owed || (Number.isNaN(got) && Number.isNaN(owed))) return;
+    difference[element] = got - owed;
+    const excused = limits && Number.isFinite(got) && Math.abs(got - owed) <= limits[element];
+    wrong[element] = excused ? 0 : 1;
+  });
+  return { difference: { shape: expected.shape, values: difference }, wrong };
 }
 
 /**

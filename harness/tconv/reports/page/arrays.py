@@ -1,14 +1,14 @@
-"""The arrays of artifacts as the page includes them: in float32, up to a size, with notes on what is left out."""
+"""The arrays of artifacts as the page includes them: up to a size, with notes on what is left out."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.records import artifacts
+from tconv.reports.page.blocks import block
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,21 +24,20 @@ OPERANDS = ("x", "w", "b")
 
 @dataclass(slots=True)
 class ArrayBlock:
-    """The arrays of one artifact.
+    """The arrays of one artifact. What follows from them, such as the difference, the script computes.
 
     Attributes:
         notes: sentences that say what is left out, and why.
-        arrays: by name, each as its shape and the base64 of little-endian float32.
-        wrong: base64 of a bit for each element, most significant first; None without two arrays to compare.
+        arrays: by name, in float32 where that has every element as it is, else in float64.
     """
 
     notes: list[str] = field(default_factory=list)
-    arrays: dict[str, tuple[list[int], str]] = field(default_factory=dict)
-    wrong: str | None = None
+    arrays: dict[str, Array] = field(default_factory=dict)
 
-    def data(self) -> dict[str, object]:
-        """Return the block under the keys that the page's script reads."""
-        return {"told": self.notes, "arrays": self.arrays, "wrong": self.wrong}
+    def text(self) -> str:
+        """Return the block as the page has it."""
+        shapes = {name: list(array.shape) for name, array in self.arrays.items()}
+        return block({"notes": self.notes, "shapes": shapes}, self.arrays)
 
 
 def array_block(folder: Path, artifact: str, names: tuple[str, ...]) -> ArrayBlock:
@@ -55,35 +54,11 @@ def array_block(folder: Path, artifact: str, names: tuple[str, ...]) -> ArrayBlo
         return ArrayBlock([f"{reason} The artifact is {artifact}."])
     if notes:
         notes.append(f"The artifact is {artifact}.")
-    block = ArrayBlock(notes)
-    _compare(arrays, block)
-    for name, array in arrays.items():
-        block.arrays[name] = (list(array.shape), _float32(array, name, block.notes))
-    return block
+    return ArrayBlock(notes, {name: _as_short_as_exact(array) for name, array in arrays.items()})
 
 
-def _compare(arrays: dict[str, Array], block: ArrayBlock) -> None:
-    """Add the difference, and which elements are wrong, both computed in float64: float32 would round them away."""
-    expected, actual = arrays.get("expected"), arrays.get("actual")
-    if expected is None or actual is None or expected.shape != actual.shape:
-        return
-    with np.errstate(invalid="ignore"):
-        same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
-        difference = np.where(same, 0.0, actual - expected)
-        allowed = arrays.get("allowed")
-        if allowed is None or allowed.shape != expected.shape:
-            wrong = ~same
-        else:
-            wrong = ~same & ~((np.abs(difference) <= allowed) & np.isfinite(actual))
-    arrays["difference"] = difference
-    block.wrong = b64encode(np.packbits(wrong).tobytes()).decode("ascii")
-
-
-def _float32(array: Array, name: str, notes: list[str]) -> str:
-    """Return the base64 of an array in float32; a finite number stays finite."""
-    largest = float(np.finfo(np.float32).max)
-    finite = np.isfinite(array)
-    if (np.abs(array[finite]) > largest).any():
-        notes.append(f"{name} has numbers beyond float32, drawn here as its largest one.")
-        array = np.where(finite, np.clip(array, -largest, largest), array)
-    return b64encode(array.astype("<f4").tobytes()).decode("ascii")
+def _as_short_as_exact(array: Array) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        short = array.astype(np.float32)
+    exact = np.array_equal(short.astype(np.float64), array, equal_nan=True)
+    return short if exact else array.astype(np.float64)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from tconv.gate.status import OF_CELLS, Status
-from tconv.reports.causes import causes
 from tconv.reports.page import figures
 from tconv.reports.statuses import STATUSES
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.waiver_uses import WaiverUse
     from tconv.gate.waivers import Waiver
-    from tconv.reports.causes import Cause
 
 _GROUPS = 12
 _AGREEING = 5
@@ -70,6 +68,7 @@ class Overview:
     Attributes:
         key: the run in links.
         name: the run in headings.
+        short: the run beside a number: its backend alone where no other run has it.
         assessment: the run, judged by the gate.
         facts: names and values from the run's header.
         statuses: the columns of the matrix.
@@ -77,11 +76,11 @@ class Overview:
         sum: the line of all topics.
         debt: the skipped records, by status and reason.
         readings: the readings that the backend follows instead of the primary ones.
-        failures: the causes of failures, each with the filter that shows its example.
     """
 
     key: str
     name: str
+    short: str
     assessment: Assessment
     facts: tuple[tuple[str, str], ...]
     statuses: tuple[Status, ...]
@@ -89,7 +88,6 @@ class Overview:
     sum: Line
     debt: tuple[tuple[Status, Groups], ...]
     readings: Groups
-    failures: tuple[tuple[Cause, str], ...]
 
 
 def overviews(assessments: Sequence[Assessment]) -> list[Overview]:
@@ -103,11 +101,12 @@ def overviews(assessments: Sequence[Assessment]) -> list[Overview]:
         uses[key] += 1
         if (number := uses[key]) > 1:
             key, name = f"{key}~{number}", f"{name} ({number})"
-        result.append(_overview(assessment, key, name))
+        alone = sum(other.run.header.backend.name == header.backend.name for other in assessments) == 1
+        result.append(_overview(assessment, key, name, header.backend.name if alone else name))
     return result
 
 
-def _overview(assessment: Assessment, key: str, name: str) -> Overview:
+def _overview(assessment: Assessment, key: str, name: str, short: str) -> Overview:
     statuses = tuple(s for s in STATUSES if s in {Status.FAILED, Status.PASSED} or assessment.counts[s])
     by_topic: defaultdict[str, Counter[Status]] = defaultdict(Counter)
     for judged in assessment.judged:
@@ -117,6 +116,7 @@ def _overview(assessment: Assessment, key: str, name: str) -> Overview:
     return Overview(
         key,
         name,
+        short,
         assessment,
         tuple(_facts(assessment)),
         statuses,
@@ -124,7 +124,6 @@ def _overview(assessment: Assessment, key: str, name: str) -> Overview:
         _line(name, assessment.counts, statuses, backend=key),
         tuple(_debt(assessment)),
         _readings(assessment, key),
-        tuple((cause, link(backend=key, case=cause.example)) for cause in causes(assessment, Status.FAILED)),
     )
 
 

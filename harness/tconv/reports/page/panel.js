@@ -10,16 +10,17 @@ import { describeArrays } from "./values.js";
  */
 
 /** @import { Options } from "./heatmap.js" */
-/** @import { CaseRecord, Detail, PageData } from "./records.js" */
+/** @import { Call, OpenedCase, Detail } from "./opened_case.js" */
+/** @import { CaseRecord, PageData } from "./page_data.js" */
 
 /**
  * Everything about a record, and the viewers among it, which must be drawn once they are in the page.
  *
- * @param {CaseRecord} record
+ * @param {OpenedCase} given
  * @param {PageData} data
  */
-export function describeRecord(record, data) {
-  const { id, run, detail } = record;
+export function describeRecord({ record, detail, call, artifact }, data) {
+  const { id, run } = record;
   const [path, labels] = partition(id, "[");
   const head = el("h2", { id: "detail-head", tabindex: -1 }, el("span", {}, path));
   if (labels) head.append(el("span", { class: "labels" }, `[${labels}`));
@@ -37,16 +38,15 @@ export function describeRecord(record, data) {
     viewers.push(viewer);
     return viewer.element;
   };
-  const artifact = document.getElementById(`arrays-${record.number}`);
   const elements = [
     head,
     el("p", { class: "said" }, status, ` ${record.kind}, ${run.name}`),
-    section("Verdict", pairs(figures(record))),
+    section("Verdict", pairs(figures(record, detail))),
     ...readings(detail.readings ?? [], data.readings[run.dialect] ?? {}),
     ...(detail.waiver === undefined ? [] : [waiver(data.waivers[detail.waiver])]),
     ...(detail.prose ?? []).map(([heading, text]) => section(heading, el("pre", { tabindex: 0 }, text))),
-    ...(artifact ? [section("Values, in NCX", ...describeArrays(JSON.parse(artifact.textContent), detail, view))] : []),
-    ...(detail.call ? [call(detail.call, run.dialect)] : []),
+    ...(artifact ? [section("Values, in NCX", ...describeArrays(artifact, detail, view))] : []),
+    ...(call ? [describeCall(call, run.dialect)] : []),
     section(
       "Reproduce",
       command(`tconv run ${quoteArgument(id)} ${options}${corpus}`),
@@ -86,8 +86,11 @@ function command(text) {
   return el("div", { class: "command" }, shown, copy);
 }
 
-/** @param {CaseRecord} record */
-function figures({ detail, phrase, seconds }) {
+/**
+ * @param {CaseRecord} record
+ * @param {Detail} detail
+ */
+function figures({ phrase, seconds }, detail) {
   const entries = [...(detail.figures ?? [["what came of it", phrase]])];
   if (detail.reason) entries.push(["so judged because", detail.reason]);
   if (detail.why) entries.push(["explained", detail.why]);
@@ -132,10 +135,10 @@ function waiver(facts) {
 /**
  * The call in the dialect's words.
  *
- * @param {NonNullable<Detail["call"]>} said
+ * @param {Call} said
  * @param {string} dialect
  */
-function call({ attributes, inputs, layouts: [data, filter] }, dialect) {
+function describeCall({ attributes, inputs, layouts: [data, filter] }, dialect) {
   const heads = ["input", "shape", "type"].map((name) => el("th", { scope: "col" }, name));
   const rows = inputs.map(([name, ...cells]) => {
     const head = el("th", { scope: "row" }, name);

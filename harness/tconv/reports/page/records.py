@@ -1,24 +1,32 @@
-"""The records as data for the page's script, which reads them in records.js."""
+"""The records as data for the page's script: columns of small integers, and the details that it opens when needed."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tconv.cases.patterns import facts_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.errors import shortened
 from tconv.reports.page import figures, overview
+from tconv.reports.page.blocks import Distinct, Table, block, table_block
+from tconv.reports.page.cause_lines import cause_numbers, says
+from tconv.reports.page.problems import Problems
 from tconv.reports.phrases import explanation, phrase
 from tconv.reports.statuses import STATUSES
 from tconv.verdict.kinds import KINDS, Agreed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from tconv.gate.assessment import Assessment
+    from tconv.cases.case import Case
+    from tconv.diagnosis.placement import Placement
     from tconv.gate.status import Judged
+    from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
 
 _LONGEST = 200
@@ -27,37 +35,99 @@ _STATUSES = list(STATUSES)
 _KINDS = list(KINDS)
 
 
-def records_data(runs: Sequence[Overview]) -> dict[str, Any]:
-    """Return the runs, the records as short arrays, and lists of what several records share, by index."""
-    waiver_numbers: dict[tuple[int, str], int] = {}
-    waivers: list[dict[str, str]] = []
-    facts_numbers: dict[tuple[tuple[str, str], ...], int] = {}
-    records: list[list[Any]] = []
-    for number, run in enumerate(runs):
-        for judged in run.assessment.judged:
-            waiver = None
-            if judged.waiver is not None:
-                waiver = waiver_numbers.setdefault((number, judged.waiver.name), len(waivers))
-                if waiver == len(waivers):
-                    waivers.append(overview.waiver_facts(judged.waiver))
-            facts = _facts_beside_labels(judged.record.case, run.assessment)
-            facts_number = facts_numbers.setdefault(facts, len(facts_numbers))
-            records.append([*_record(number, judged, waiver), facts_number])
-    return {
+@dataclass(frozen=True, slots=True)
+class RecordBlocks:
+    """The blocks of a page's records, as text for its elements.
+
+    Attributes:
+        data: what the tables need, opened with the page.
+        details: what came of each record that is no plain pass, and
+        problems: what the dialect says of each case; both are opened with the first case that the reader opens.
+    """
+
+    data: str
+    details: str
+    problems: str
+
+
+def record_blocks(
+    runs: Sequence[Overview], lines: Sequence[CauseLine], find: Callable[[str], Case | None]
+) -> RecordBlocks:
+    """Return the records of runs as blocks.
+
+    Args:
+        runs: the runs.
+        lines: the causes of their records.
+        find: returns the case of an id; None where there is none.
+    """
+    records = _Records(runs, lines, find)
+    values = {
         "statuses": [[status.value, look.symbol] for status, look in STATUSES.items()],
         "kinds": _KINDS,
         "runs": [_run(run) for run in runs],
-        "waivers": waivers,
-        "facts": [dict(facts) for facts in facts_numbers],
+        "waivers": records.waivers,
         "readings": _readings(runs),
-        "rows": records,
+        "causes": [{"words": line.words, "clause": line.clause} for line in lines],
+        "ids": records.ids,
+        "facts": records.facts.values(),
+        "phrases": records.phrases.values(),
     }
+    facts = {f"fact {name}": numbers for name, numbers in records.facts.numbers().items()}
+    data = block(values, {name: np.array(column) for name, column in records.columns.items()} | facts)
+    return RecordBlocks(data, table_block(records.details), table_block(records.problems.table))
 
 
-def _facts_beside_labels(case_id: str, assessment: Assessment) -> tuple[tuple[str, str], ...]:
-    """Return the facts of a case that are not labels of its id; many cases of a sweep share them."""
-    labels = facts_of(case_id)
-    return tuple((key, value) for key, value in assessment.facts.get(case_id, {}).items() if key not in labels)
+class _Records:
+    """The records of runs, column by column; a case, a phrase and a waiver of several records is there once."""
+
+    def __init__(
+        self, runs: Sequence[Overview], lines: Sequence[CauseLine], find: Callable[[str], Case | None]
+    ) -> None:
+        self.facts, self.details, self.problems = Table(), Table(), Problems(find)
+        self.phrases: Distinct[str] = Distinct()
+        self.waivers: list[dict[str, str]] = []
+        self._waiver_numbers: dict[tuple[int, str], int] = {}
+        self._causes = cause_numbers(lines)
+        self.ids = sorted({record.case for run in runs for record in run.assessment.run.records})
+        self._cases = {case: number for number, case in enumerate(self.ids)}
+        facts = {case: given for run in runs for case, given in run.assessment.facts.items()}
+        for case in self.ids:
+            self.facts.append({"topic": overview.topic(case)} | dict(facts.get(case, {})) | facts_of(case))
+        names = ("run", "case", "status", "kind", "phrase", "cause", "detail", "problem")
+        self.columns: dict[str, list[Any]] = {name: [] for name in names}
+        self.columns["seconds"] = []
+        for number, run in enumerate(runs):
+            for judged in run.assessment.judged:
+                self._append(number, judged)
+
+    def _append(self, run: int, judged: Judged) -> None:
+        record = judged.record
+        text = shortened(" ".join(phrase(record.verdict).split()), _LONGEST)
+        waiver = self._waiver(run, judged)
+        detail = _detail(judged, waiver)
+        dialect = DIALECTS.get(record.dialect)
+        columns = {
+            "run": run,
+            "case": self._cases[record.case],
+            "status": _STATUSES.index(judged.status),
+            "kind": _KINDS.index(record.verdict.kind),
+            "phrase": self.phrases.number(text if judged.waiver is None else f"{judged.waiver.name}: {text}"),
+            "cause": self._causes.get((run, record.case), 0),
+            "detail": self.details.append(detail) + 1 if detail else 0,
+            "problem": self.problems.number(record, dialect) if dialect else 0,
+            # Four digits, as the table shows them: more would not be deflated.
+            "seconds": round(record.seconds, 4) if math.isfinite(record.seconds) else math.nan,
+        }
+        for name, value in columns.items():
+            self.columns[name].append(value)
+
+    def _waiver(self, run: int, judged: Judged) -> int | None:
+        if judged.waiver is None:
+            return None
+        number = self._waiver_numbers.setdefault((run, judged.waiver.name), len(self.waivers))
+        if number == len(self.waivers):
+            self.waivers.append(overview.waiver_facts(judged.waiver))
+        return number
 
 
 def _run(run: Overview) -> dict[str, str | list[str]]:
@@ -89,46 +159,26 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
     return readings
 
 
-def _record(run: int, judged: Judged, waiver: int | None) -> list[Any]:
+def _detail(judged: Judged, waiver: int | None) -> Mapping[str, Any]:
+    """Return what the view of a case shows of a record beside its phrase, without the keys that are empty."""
     record = judged.record
-    text = _shortened(phrase(record.verdict))
-    return [
-        run,
-        record.case,
-        _STATUSES.index(judged.status),
-        _KINDS.index(record.verdict.kind),
-        text if judged.waiver is None else f"{judged.waiver.name}: {text}",
-        round(record.seconds, 6) if math.isfinite(record.seconds) else None,
-        _detail(judged, waiver),
-    ]
-
-
-def _shortened(text: str) -> str:
-    """Return a phrase in one line that is not too long; the panel has all of it."""
-    return shortened(" ".join(text.split()), _LONGEST)
-
-
-def _detail(judged: Judged, waiver: int | None) -> dict[str, Any]:
-    """Return what the page's panel shows of a record, without the keys that are empty."""
-    record = judged.record
-    call = record.call
-    if isinstance(record.verdict, Agreed) and not record.verdict.notes and call is None and not record.harmed:
+    if isinstance(record.verdict, Agreed) and not record.verdict.notes and record.call is None and not record.harmed:
         return {}
     detail = {
-        "figures": figures.figures(record.verdict, call.data_format if call else ""),
-        "readings": figures.readings(record.verdict),
-        "prose": figures.prose(record.verdict),
+        "figures": tuple(figures.figures(record.verdict, record.call.data_format if record.call else "")),
+        "readings": tuple(figures.readings(record.verdict)),
+        "prose": tuple(figures.prose(record.verdict)),
         "reason": "" if judged.waiver else judged.reason,
         "tolerance": record.tolerance,
         "why": explanation(record),
         "harmed": record.harmed and f"{record.harmed}, after other cases and not alone",
         "artifact": record.artifact,
-        "call": call
-        and {
-            "attributes": [(name, figures.text(value)) for name, value in call.attributes.items()],
-            "inputs": [(name, figures.integers(shape), dtype) for name, shape, dtype in call.inputs],
-            "layouts": [call.data_format, call.filter_format],
-        },
+        "placement": record.placement and _placement(record.placement),
+        "candidates": tuple((str(together), says(str(together), record.dialect)) for together in record.diagnosis),
     }
     present = {key: value for key, value in detail.items() if value}
     return present if waiver is None else present | {"waiver": waiver}
+
+
+def _placement(found: Placement) -> tuple[object, ...]:
+    return found.output, found.strides, found.dilations, found.pads_begin

@@ -1,12 +1,19 @@
 import { el } from "./elements.js";
-import { partition } from "./patterns.js";
 
 /*
- * The table of records. It has elements only for the rows near the view, and their number tells assistive software where
- * they are.
+ * A table of very many rows. It has elements only for the rows near the view, and their number tells assistive software
+ * where they are.
  */
 
-/** @import { CaseRecord } from "./records.js" */
+/**
+ * @typedef {object} Column
+ * @property {string} name the sort that its head asks for
+ * @property {string} label
+ * @property {string} width as in grid-template-columns
+ * @property {string} [style] a class
+ * @property {string} [title] of its head
+ * @property {(item: number) => {content: (Node | string)[], style?: string, title?: string}} cell
+ */
 
 /** The most rows on paper; page.css says so where there are more. */
 const PRINTED = 1000;
@@ -15,75 +22,49 @@ const MARGIN = 6;
 /** Rows that are made also where the overview fills the view: the keyboard reaches them next. */
 const FIRST = 12;
 
-/** @type {[string, string][]} */
-const COLUMNS = [
-  ["status", "status"],
-  ["kind", "verdict"],
-  ["case", "case"],
-  ["phrase", "detail"],
-  ["backend", "backend"],
-  ["seconds", "seconds"],
-];
-
-export class RecordTable {
-  /** @type {readonly CaseRecord[]} */
-  records = [];
-  /** @type {CaseRecord | null} */
-  current = null;
+export class LongTable {
+  /** @type {Uint32Array} */
+  items = new Uint32Array();
+  /** @type {Column[]} */
+  columns = [];
+  current = -1;
 
   /**
    * @param {HTMLTableElement} table
-   * @param {object} options
-   * @param {boolean} options.several whether there are several runs
-   * @param {(record: CaseRecord) => string} options.linkTo
-   * @param {(column: string) => void} options.onSort
+   * @param {(column: string) => void} onSort
    */
-  constructor(table, { several, linkTo, onSort }) {
+  constructor(table, onSort) {
     this.table = table;
-    this.linkTo = linkTo;
+    this.onSort = onSort;
     this.body = table.tBodies[0];
-    this.columns = COLUMNS.filter(([key]) => several || key !== "backend");
-    this.heads = this.columns.map(([key, label]) => {
-      const sorter = el("button", { type: "button" }, label);
-      sorter.addEventListener("click", () => onSort(key));
-      return el("th", { role: "columnheader", scope: "col", class: key }, sorter);
-    });
-    table.rows[0].append(...this.heads);
-    table.classList.toggle("several", several);
     this.body.addEventListener("click", (event) => this.#click(event));
     this.body.addEventListener("keydown", (event) => this.#press(event));
   }
 
-  /** @param {readonly CaseRecord[]} records */
-  show(records) {
-    this.records = records;
-    this.table.setAttribute("aria-rowcount", String(records.length + 1));
+  /**
+   * @param {Uint32Array} items what the rows are of: records or cases
+   * @param {Column[]} columns
+   * @param {string} order by which column they are sorted, with a minus before it where that is descending
+   */
+  show(items, columns, order) {
+    this.items = items;
+    this.columns = columns;
+    this.table.setAttribute("aria-rowcount", String(items.length + 1));
+    this.table.style.setProperty("--columns", columns.map(({ width }) => width).join(" "));
+    this.table.rows[0].replaceChildren(...columns.map((column) => this.#makeHead(column, order)));
     this.clear();
     this.render();
   }
 
   /**
-   * Say by which column the records are sorted, with a minus before it where that is descending.
+   * Mark the row of the item that is open.
    *
-   * @param {string} order
+   * @param {number} item below 0 for none
    */
-  showOrder(order) {
-    for (const head of this.heads) {
-      head.removeAttribute("aria-sort");
-      if (order === head.className) head.setAttribute("aria-sort", "ascending");
-      if (order === `-${head.className}`) head.setAttribute("aria-sort", "descending");
-    }
-  }
-
-  /**
-   * Mark the row of the record that is open.
-   *
-   * @param {CaseRecord | null} record
-   */
-  mark(record) {
-    this.current = record;
+  mark(item) {
+    this.current = item;
     this.body.querySelector("[aria-current]")?.removeAttribute("aria-current");
-    if (record) this.#rowAt(this.records.indexOf(record))?.setAttribute("aria-current", "true");
+    if (item >= 0) this.#rowAt(this.items.indexOf(item))?.setAttribute("aria-current", "true");
   }
 
   /** Remove the rows, so that they are made anew. */
@@ -98,17 +79,17 @@ export class RecordTable {
    */
   render(everything = false) {
     const height = this.#rowHeight();
-    this.body.style.height = `${height * this.records.length}px`;
+    this.body.style.height = `${height * this.items.length}px`;
     const top = this.body.getBoundingClientRect().top;
     const first = everything ? 0 : Math.max(0, Math.floor(-top / height) - MARGIN);
     const last = everything ? PRINTED : Math.max(FIRST, Math.ceil((innerHeight - top) / height) + MARGIN);
-    this.table.classList.toggle("cut", everything && this.records.length > PRINTED);
+    this.table.classList.toggle("cut", everything && this.items.length > PRINTED);
     for (const row of [...this.body.rows]) {
       const index = Number(row.dataset.index);
       if ((index < first || index >= last) && !row.contains(document.activeElement)) row.remove();
     }
     let next = this.body.rows.item(0);
-    for (let index = first; index < Math.min(last, this.records.length); index++) {
+    for (let index = first; index < Math.min(last, this.items.length); index++) {
       while (next && Number(next.dataset.index) < index) next = this.body.rows.item(next.sectionRowIndex + 1);
       if (Number(next?.dataset.index) === index) continue;
       const row = this.#makeRow(index);
@@ -118,18 +99,25 @@ export class RecordTable {
   }
 
   /**
-   * Scroll a record's row into view, and make it.
+   * Scroll an item's row into view, and make it.
    *
-   * @param {CaseRecord | null} record
+   * @param {number} item
    * @param {"nearest" | "center"} [place]
    * @returns {HTMLAnchorElement | null} its link; null where the filters leave it out
    */
-  reveal(record, place = "nearest") {
-    const index = record ? this.records.indexOf(record) : -1;
-    if (index < 0) return null;
+  reveal(item, place = "nearest") {
+    return this.revealRow(item < 0 ? -1 : this.items.indexOf(item), place);
+  }
+
+  /**
+   * @param {number} index of the row
+   * @param {"nearest" | "center"} [place]
+   */
+  revealRow(index, place = "nearest") {
+    if (index < 0 || index >= this.items.length) return null;
     const height = this.#rowHeight();
     const top = this.body.getBoundingClientRect().top + index * height;
-    const above = this.heads[0].getBoundingClientRect().bottom;
+    const above = this.table.rows[0].getBoundingClientRect().bottom;
     if (place === "center") scrollBy(0, top - innerHeight / 2);
     else if (top < above) scrollBy(0, top - above);
     else if (top + height > innerHeight) scrollBy(0, top + height - innerHeight);
@@ -137,8 +125,30 @@ export class RecordTable {
     return this.#rowAt(index)?.querySelector("a") ?? null;
   }
 
+  /**
+   * Go a number of rows on from the row with the focus; to the first where none has it.
+   *
+   * @param {number} step
+   */
+  step(step) {
+    const row = document.activeElement?.closest("tr");
+    const index = row && this.body.contains(row) ? Number(row.dataset.index) + step : 0;
+    this.revealRow(Math.min(Math.max(index, 0), this.items.length - 1))?.focus({ preventScroll: true });
+  }
+
   #rowHeight() {
     return Number.parseFloat(getComputedStyle(this.table).getPropertyValue("--row"));
+  }
+
+  /**
+   * @param {Column} column
+   * @param {string} order
+   */
+  #makeHead({ name, label, style, title }, order) {
+    const sorter = el("button", { type: "button", title: title ?? null }, label);
+    sorter.addEventListener("click", () => this.onSort(name));
+    const sorted = { [name]: "ascending", [`-${name}`]: "descending" }[order] ?? null;
+    return el("th", { role: "columnheader", scope: "col", class: style ?? name, "aria-sort": sorted }, sorter);
   }
 
   /** @param {number} index */
@@ -148,25 +158,12 @@ export class RecordTable {
 
   /** @param {number} index */
   #makeRow(index) {
-    const record = this.records[index];
-    const [path, labels] = partition(record.id, "[");
-    const link = el("a", { href: this.linkTo(record), title: record.id }, el("span", { class: "path" }, path));
-    if (labels) link.append(el("span", { class: "labels" }, `[${labels}`));
-    /** @type {Map<string, (Node | string)[]>} */
-    const cells = new Map([
-      ["status", [el("span", { "aria-hidden": "true" }, record.symbol), ` ${record.status}`]],
-      ["kind", [record.kind]],
-      ["case", [link]],
-      ["phrase", [record.phrase]],
-      ["backend", record.run.name.split(", ").map((line) => el("span", { class: "path" }, line))],
-      ["seconds", [record.seconds?.toFixed(4) ?? ""]],
-    ]);
-    const current = record === this.current ? "true" : null;
+    const item = this.items[index];
+    const current = item === this.current ? "true" : null;
     const row = el("tr", { role: "row", "aria-rowindex": index + 2, "data-index": index, "aria-current": current });
-    for (const [key] of this.columns) {
-      const style = key === "status" ? `status ${record.status}` : key;
-      const title = key === "phrase" && record.phrase;
-      row.append(el("td", { role: "cell", class: style, title }, ...(cells.get(key) ?? [])));
+    for (const column of this.columns) {
+      const { content, style = "", title = null } = column.cell(item);
+      row.append(el("td", { role: "cell", class: `${column.style ?? column.name} ${style}`, title }, ...content));
     }
     return row;
   }
@@ -188,10 +185,8 @@ export class RecordTable {
    */
   #press(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const row = event.target instanceof Element ? event.target.closest("tr") : null;
-    if (!(step && row)) return;
+    if (!step) return;
     event.preventDefault();
-    const index = Math.min(Math.max(Number(row.dataset.index) + step, 0), this.records.length - 1);
-    this.reveal(this.records[index])?.focus({ preventScroll: true });
+    this.step(step);
   }
 }

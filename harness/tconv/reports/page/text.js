@@ -2,8 +2,10 @@
  * How numbers, shapes and commands are written.
  */
 
+const COUNTS = new Intl.NumberFormat("en");
+
 /** @param {number} count */
-export const formatCount = (count) => count.toLocaleString("en");
+export const formatCount = (count) => COUNTS.format(count);
 
 /** @param {readonly number[]} sizes a shape or an index */
 export const formatShape = (sizes) => `[${sizes.join(", ")}]`;

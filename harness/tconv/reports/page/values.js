@@ -1,4 +1,4 @@
-import { countMarks, rangeOf, unpackBits, unpackGrid } from "./arrays.js";
+import { compareGrids, countMarks, rangeOf } from "./arrays.js";
 import { el, note } from "./elements.js";
 import { formatCount, formatShape } from "./text.js";
 
@@ -6,15 +6,10 @@ import { formatCount, formatShape } from "./text.js";
  * The arrays of a record as heatmaps, and sentences in place of those that are not in the page.
  */
 
-/** @import { Grid } from "./arrays.js" */
+/** @import { Artifact, Grid } from "./arrays.js" */
+/** @import { Detail } from "./opened_case.js" */
 /** @import { Options } from "./heatmap.js" */
-/** @import { Detail } from "./records.js" */
 
-/**
- * What artifacts.py writes: sentences on what is not shown, arrays by name, and in base64 a bit for each wrong element.
- *
- * @typedef {{told: string[], arrays: Record<string, [number[], string]>, wrong: string | null}} Artifact
- */
 /** @typedef {Partial<Record<string, Grid>>} Grids */
 /** @typedef {(options: Options) => Node} View */
 
@@ -32,23 +27,21 @@ const OPERANDS = [
  * @param {View} view makes a viewer
  * @returns {Node[]}
  */
-export function describeArrays({ told, arrays, wrong }, detail, view) {
-  /** @type {Grids} */
-  const grids = Object.fromEntries(Object.entries(arrays).map(([name, packed]) => [name, unpackGrid(packed)]));
-  return [...told.map(note), ...outputs(grids, wrong ?? "", detail, view), ...operands(grids, detail, view)];
+export function describeArrays({ notes, grids }, detail, view) {
+  return [...notes.map(note), ...outputs(grids, detail, view), ...operands(grids, detail, view)];
 }
 
 /**
  * Expected, actual and difference side by side; without a difference where there can be none.
  *
  * @param {Grids} grids
- * @param {string} wrong
  * @param {Detail} detail
  * @param {View} view
  */
-function outputs({ expected, actual, difference, allowed }, wrong, detail, view) {
-  if (expected && actual && difference) {
-    const marks = unpackBits(wrong, expected.values.length);
+function outputs({ expected, actual, allowed }, detail, view) {
+  const compared = expected && actual && compareGrids(expected, actual, allowed);
+  if (compared) {
+    const { difference, wrong: marks } = compared;
     const panes = [
       { title: "expected", grid: expected },
       { title: "actual", grid: actual },

@@ -1,0 +1,140 @@
+"""What the page of 100,000 records costs: its size, the processor time of its first rows and of a filter, its memory.
+
+The records are of 25,000 cases of the corpus in four made runs, a fifth of which deviate. A real Chromium opens the page;
+what is counted is the processor time of all threads of its renderer, so that a busy machine changes little.
+
+Run `python bench/page.py [--small] [--json FILE] [--against FILE]`. It needs playwright and Debian's Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from itertools import islice
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from command import missing, run
+from figures import Figure, Findings
+from tconv.corpus import Corpus
+from tconv.gate.assessment import assess
+from tconv.records.record_file import BackendHeader, Record, Run, RunHeader
+from tconv.reports import html
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from tconv.gate.assessment import Assessment
+
+CHROMIUM = Path("/usr/bin/chromium")
+DIALECT = "onnx/ConvTranspose-22"
+RUNS = 4
+FILTERS = ("status=failed", "strides=2|2x2", "run1:failed run2:passed", "grow -NXC", "padding/*/*[auto_pad=same_upper]")
+
+
+def verdict(case: str, number: int) -> ver.Verdict:
+    """Return what a made backend did with a case: four in five agree, the others fail in several ways."""
+    drawn = crc32(f"{number} {case}".encode())
+    match drawn % 20:
+        case 0:
+            return ver.Differed("bound", drawn % 97 + 1, 97, (0, 0, drawn % 3, 1), float(drawn % 31), 0.5, 3.0)
+        case 1:
+            return ver.RefusedValid(f"kernel {drawn % 7} is not implemented")
+        case 2:
+            return ver.Died("signal 11", "terminate called after throwing an instance of 'std::bad_alloc'")
+        case 3:
+            return ver.Disputed(("negative-same-shrunk",), "exact")
+        case _:
+            return ver.Agreed("bound")
+
+
+def assessments(corpus: Corpus, records: int) -> list[Assessment]:
+    """Return made runs that have so many records in all."""
+    ids = list(islice(corpus.ids("full"), records // RUNS))
+    return [assess(_run(ids, number), None, corpus.facts) for number in range(RUNS)]
+
+
+def _run(ids: list[str], number: int) -> Run:
+    backend = BackendHeader(name=f"run{number}", version="1")
+    header = RunHeader(
+        tconv="0", backend=backend, dialect=DIALECT, tier="full", corpus="", cases=len(ids), timeout=1, started=""
+    )
+    records = [Record(case, backend.name, DIALECT, verdict(case, number), crc32(case.encode()) / 1e12) for case in ids]
+    return Run(Path("made.jsonl"), header, sorted(records, key=lambda record: record.case))
+
+
+def opened(path: Path) -> dict[str, float]:
+    """Return what a browser needs to show a page and to filter it."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("page: playwright must be there")
+    if not CHROMIUM.exists():
+        missing(f"page: {CHROMIUM} must be there")
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=CHROMIUM, args=arguments) as browser,
+    ):
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable")
+
+        def metric(name: str) -> float:
+            metrics: list[dict[str, Any]] = session.send("Performance.getMetrics")["metrics"]
+            return next(float(found["value"]) for found in metrics if found["name"] == name)
+
+        page.goto("about:blank")
+        page.goto(path.as_uri())
+        page.locator("#table tbody tr").first.wait_for()
+        page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+        found = {"first rows": metric("ProcessTime")}
+        costs = []
+        for query in FILTERS:
+            before = metric("ProcessTime")
+            page.evaluate(
+                "query => { location.hash = `q=${query}`; return new Promise(done => setTimeout(done, 50)); }", query
+            )
+            costs.append(metric("ProcessTime") - before)
+        found["a filter, the longest"] = max(costs)
+        before, frames = metric("ProcessTime"), 40
+        page.evaluate(
+            """async frames => {
+                 location.hash = "view=records";
+                 await new Promise(done => setTimeout(done, 300));
+                 for (let frame = 0; frame < frames; frame++) {
+                   scrollBy(0, 700);
+                   await new Promise(requestAnimationFrame);
+                 }
+               }""",
+            frames,
+        )
+        found["a frame of scrolling"] = (metric("ProcessTime") - before) / frames
+        session.send("HeapProfiler.collectGarbage")
+        found["memory"] = metric("JSHeapUsedSize") / 1e6
+        return found
+
+
+def measured(arguments: argparse.Namespace) -> Findings:
+    """Measure the page of as many records as the size asks for."""
+    corpus = Corpus.load()
+    records = 10_000 if arguments.small else 100_000
+    runs = assessments(corpus, records)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        started = process_time()
+        html.write(runs, path, corpus.find)
+        written = process_time() - started
+        figures = {
+            f"{records:,} records": Figure.of([path.stat().st_size / 1e6], "MB"),
+            "written in": Figure.of([written], "s"),
+        }
+        units = {"memory": "MB"}
+        costs = {name: Figure.of([value], units.get(name, "s")) for name, value in opened(path).items()}
+        return Findings(figures | costs)
+
+
+if __name__ == "__main__":
+    sys.exit(run("page", measured, argparse.ArgumentParser(description=__doc__)))

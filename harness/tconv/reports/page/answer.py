@@ -1,0 +1,63 @@
+"""The answer that the page begins with: red or green, and why, in a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tconv.errors import shortened
+from tconv.gate.status import Status
+from tconv.reports.statuses import STATUSES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tconv.gate.assessment import Assessment
+    from tconv.reports.page.cause_lines import CauseLine
+
+_LONGEST = 140
+"""Characters of a cause in the sentence; its line has all of it."""
+
+
+def answer(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> str:
+    """Return why the runs are red, or what green means, in a sentence that goes on after `Red:` or `Green:`.
+
+    Args:
+        assessments: the runs.
+        lines: their causes, those of failures first.
+    """
+    failed = sum(assessment.counts[Status.FAILED] for assessment in assessments)
+    if failed:
+        return _failures(failed, assessments, [line for line in lines if line.total[Status.FAILED]])
+    faults = [fault for assessment in assessments for fault in assessment.faults]
+    if faults:
+        return f"no case failed, but {shortened(faults[0], 2 * _LONGEST)}"
+    return "every deviation is known" if any(_deviations(a) for a in assessments) else "every answer is as owed"
+
+
+def totals(assessments: Sequence[Assessment]) -> list[tuple[Status, int]]:
+    """Return how many records of all runs each status has, without those that have none."""
+    counts = sum((assessment.counts for assessment in assessments), Counter[Status]())
+    return [(status, counts[status]) for status in STATUSES if counts[status]]
+
+
+def _deviations(assessment: Assessment) -> int:
+    return assessment.counts[Status.WAIVED] + assessment.counts[Status.REPORTED]
+
+
+def _failures(failed: int, assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> str:
+    red = sum(bool(assessment.counts[Status.FAILED]) for assessment in assessments)
+    where = f" in {red} of {len(assessments)} runs" if len(assessments) > 1 else ""
+    begin = f"{failed:,} {'failure' if failed == 1 else 'failures'}{where}"
+    if not lines:
+        return begin
+    largest = max(lines, key=lambda line: line.total[Status.FAILED])
+    if len(lines) == 1:
+        return f"{begin}, one cause: {_named(largest)}"
+    most = largest.total[Status.FAILED]
+    return f"{begin}, {len(lines)} causes" + (f"; the largest, {most:,}: {_named(largest)}" if most > 1 else "")
+
+
+def _named(line: CauseLine) -> str:
+    """Return a cause in few words: what its cases share says most to a reader who comes for the first time."""
+    return f"all are {line.shares}" if line.shares else shortened(line.words, _LONGEST)

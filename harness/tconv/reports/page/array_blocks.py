@@ -1,0 +1,75 @@
+"""Which records have their arrays on the page: the smallest of each cause, as far as there is room."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from tconv.reports.page.arrays import OPERANDS, VALUES, array_block
+from tconv.reports.statuses import STATUSES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Judged
+    from tconv.reports.page.cause_lines import CauseLine
+
+MOST = 30
+"""Records of one cause and run with their arrays on the page."""
+_TAG = len('<script type="text/plain" id="arrays-"></script>\n') + 8
+
+
+def array_blocks(assessments: Sequence[Assessment], lines: Sequence[CauseLine], room: int) -> list[tuple[int, str]]:
+    """Return a block of arrays, in base64, for records with an artifact, under the record's number.
+
+    As long as there is room, first the records get the outputs, then the operands too: the smallest case of each cause
+    first, then the second of each, and so on.
+
+    Args:
+        assessments: the runs.
+        lines: their causes.
+        room: how many characters the blocks may have.
+    """
+    artifacts = _in_order(assessments, lines)
+    blocks: dict[int, str] = {}
+    for names in (VALUES, VALUES + OPERANDS):
+        for number, assessment, artifact in artifacts:
+            text = array_block(assessment.run.path.parent, artifact, names).text()
+            room -= len(text) - len(blocks.get(number, "")) + (0 if number in blocks else _TAG)
+            if room < 0:
+                return list(blocks.items())
+            blocks[number] = text
+    return list(blocks.items())
+
+
+def _in_order(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> list[tuple[int, Assessment, str]]:
+    """Return number, run and artifact of the records that get their arrays as long as there is room."""
+    causes = {member: line.number for line in lines for member in line.members}
+    ranked = []
+    sizes: dict[tuple[int, int], int] = {}
+    for number, run, judged in sorted(_with_artifacts(assessments), key=lambda item: _size(item[2])):
+        cause = causes.get((run, judged.record.case), 0)
+        place = sizes.get((run, cause), 0)
+        sizes[run, cause] = place + 1
+        if place < MOST and judged.record.artifact is not None:
+            urgency = list(STATUSES).index(judged.status)
+            ranked.append((place, urgency, number, assessments[run], judged.record.artifact))
+    ranked.sort(key=lambda item: item[:3])
+    return [(number, assessment, artifact) for _, _, number, assessment, artifact in ranked]
+
+
+def _with_artifacts(assessments: Sequence[Assessment]) -> Iterator[tuple[int, int, Judged]]:
+    number = 0
+    for run, assessment in enumerate(assessments):
+        for judged in assessment.judged:
+            if judged.record.artifact is not None:
+                yield number, run, judged
+            number += 1
+
+
+def _size(judged: Judged) -> tuple[int, int, str]:
+    """Return how large a case is: elements of its inputs, then the length of its id."""
+    call = judged.record.call
+    elements = sum(prod(shape) for _, shape, _ in call.inputs) if call else 0
+    return elements, len(judged.record.case), judged.record.case

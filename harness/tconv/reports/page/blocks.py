@@ -1,0 +1,106 @@
+"""Blocks of data in the page: JSON and arrays of numbers, deflated and in base64; blocks.js opens them."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tconv.vocabulary import Array
+
+T = TypeVar("T")
+_ALIGNED = 8
+"""Bytes that the place of an array is a multiple of, so that the script can view it where it lies."""
+_LEVEL = 6
+
+
+class Distinct(Generic[T]):
+    """Values, each with a number: the place where it was seen first."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[T, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def number(self, value: T) -> int:
+        """Return the number of a value; a new one gets the next."""
+        return self._numbers.setdefault(value, len(self._numbers))
+
+    def values(self) -> list[T]:
+        """Return the values in the order of their numbers."""
+        return list(self._numbers)
+
+
+class Table:
+    """Rows of named values. A column has each of its values once, and for each row a number: 0 where there is none."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, tuple[Distinct[Any], list[int], list[int]]] = {}
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, row: Mapping[str, Any]) -> int:
+        """Add a row of hashable values that JSON has, and return its number."""
+        for name, value in row.items():
+            distinct, rows, numbers = self._columns.setdefault(name, (Distinct(), [], []))
+            rows.append(self._length)
+            numbers.append(distinct.number(value) + 1)
+        self._length += 1
+        return self._length - 1
+
+    def values(self) -> dict[str, list[Any]]:
+        """Return each column's values."""
+        return {name: distinct.values() for name, (distinct, _, _) in self._columns.items()}
+
+    def numbers(self) -> dict[str, Array]:
+        """Return, for each column, a number for each row: n for the n-th value, 0 for none."""
+        columns = {}
+        for name, (_, rows, numbers) in self._columns.items():
+            columns[name] = np.zeros(self._length, dtype=np.uint32)
+            columns[name][rows] = numbers
+        return columns
+
+
+def table_block(table: Table) -> str:
+    """Return the block of a table."""
+    return block(table.values(), table.numbers())
+
+
+def narrow(numbers: Sequence[int] | Array) -> Array:
+    """Return numbers from 0 upwards in the smallest type that holds them."""
+    array = np.asarray(numbers, dtype=np.uint32)
+    return array.astype(np.min_scalar_type(int(array.max(initial=0))))
+
+
+def block(values: object, arrays: Mapping[str, Array]) -> str:
+    """Return a block: four bytes with the length of the JSON, the JSON, and the arrays one after the other.
+
+    The JSON has the values, and of each array its type, its first byte after the JSON and its number of elements.
+
+    Args:
+        values: what JSON can say.
+        arrays: by name; unsigned integers become as narrow as they fit, float32 and float64 stay.
+    """
+    places: dict[str, tuple[str, int, int]] = {}
+    parts: list[bytes] = []
+    at = 0
+    for name, array in arrays.items():
+        kept = array if array.dtype.kind == "f" else narrow(array)
+        content = np.ascontiguousarray(kept, dtype=kept.dtype.newbyteorder("<")).tobytes()
+        places[name] = (f"{kept.dtype.kind}{kept.dtype.itemsize}", at, kept.size)
+        padded = content + bytes(-len(content) % _ALIGNED)
+        parts.append(padded)
+        at += len(padded)
+    text = json.dumps({"values": values, "arrays": places}, separators=(",", ":"), allow_nan=False).encode("ascii")
+    text += b" " * (-(len(text) + 4) % _ALIGNED)
+    whole = len(text).to_bytes(4, "little") + text + b"".join(parts)
+    return b64encode(zlib.compress(whole, _LEVEL)).decode("ascii")

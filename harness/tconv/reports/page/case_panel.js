@@ -1,0 +1,143 @@
+import { button, byId, copyButton, el, note } from "./elements.js";
+import { openCase } from "./opened_case.js";
+import { describeRecord } from "./panel.js";
+import { formatCount } from "./text.js";
+
+/*
+ * The dialog around the view of a case: its bar, its opening and closing, the focus.
+ */
+
+/** @import { State } from "./address.js" */
+/** @import { Explorer } from "./explorer.js" */
+/** @import { Viewer } from "./heatmap.js" */
+/** @import { CaseRecord, PageData } from "./page_data.js" */
+
+/**
+ * @typedef {object} PanelOptions
+ * @property {Explorer} explorer
+ * @property {(record: CaseRecord) => void} goTo
+ * @property {() => void} close
+ */
+
+const narrow = matchMedia("(max-width: 60rem)");
+
+export class CasePanel {
+  /** @type {CaseRecord | null} */
+  opened = null;
+  /** @type {Viewer[]} */
+  viewers = [];
+
+  /**
+   * @param {PageData} data
+   * @param {PanelOptions} options
+   */
+  constructor(data, { explorer, goTo, close }) {
+    this.data = data;
+    this.explorer = explorer;
+    this.goTo = goTo;
+    this.close = close;
+    this.dialog = byId("detail", HTMLDialogElement);
+    this.dialog.addEventListener("cancel", (event) => {
+      event.preventDefault();
+      close();
+    });
+  }
+
+  /**
+   * Open, change or close the dialog as the state says.
+   *
+   * @param {State} state
+   */
+  async show(state) {
+    const record = state.case ? this.data.find(state.case, state.run ?? "") : null;
+    if (record?.number === this.opened?.number && (record || !state.case)) return;
+    const before = this.opened;
+    this.opened = record;
+    this.explorer.mark(record);
+    const content = record ? describeRecord(await openCase(this.data, record), this.data) : null;
+    // While the blocks were opened, the reader may have gone on.
+    if (record !== this.opened) return;
+    for (const viewer of this.viewers) viewer.remove();
+    this.viewers = content?.viewers ?? [];
+    if (state.case) this.#open(content?.elements ?? unknown(state.case), before);
+    else this.#leave(before);
+  }
+
+  draw() {
+    for (const viewer of this.viewers) viewer.draw();
+  }
+
+  /**
+   * Go on to the neighbour of the open record.
+   *
+   * @param {1 | -1} direction
+   */
+  step(direction) {
+    const { previous, next } = this.explorer.neighbours(this.opened?.number ?? -1);
+    const record = direction > 0 ? next : previous;
+    if (record) this.goTo(record);
+  }
+
+  /**
+   * @param {Node[]} elements
+   * @param {CaseRecord | null} before the record that was open
+   */
+  #open(elements, before) {
+    const { dialog, explorer, opened } = this;
+    const pressed = dialog.contains(document.activeElement) && document.activeElement?.getAttribute("aria-label");
+    dialog.replaceChildren(this.#makeBar(), ...elements);
+    document.body.classList.add("opened");
+    if (!dialog.open && narrow.matches) dialog.showModal();
+    else if (!dialog.open) dialog.show();
+    dialog.scrollTop = 0;
+    explorer.layOut();
+    explorer.reveal(opened, before ? "nearest" : "center");
+    const again = pressed && dialog.querySelector(`.panel-bar [aria-label="${pressed}"]:enabled`);
+    const focused = again instanceof HTMLElement ? again : byId("detail-head", HTMLElement);
+    focused.focus({ preventScroll: true });
+    this.draw();
+  }
+
+  /** @param {CaseRecord | null} before the record that was open */
+  #leave(before) {
+    this.dialog.close();
+    document.body.classList.remove("opened");
+    this.explorer.layOut();
+    this.explorer.reveal(before, "nearest")?.focus({ preventScroll: true });
+  }
+
+  /** Where the record stands among those shown, its neighbours, its link. */
+  #makeBar() {
+    const close = button("Close", this.close);
+    if (!this.opened) return el("div", { class: "panel-bar" }, el("span", { class: "place" }), close);
+    const { index, length, previous, next } = this.explorer.neighbours(this.opened.number);
+    const place = index < 0 ? "not among those shown" : `${formatCount(index + 1)} of ${formatCount(length)}`;
+    return el(
+      "div",
+      { class: "panel-bar" },
+      el("span", { class: "place" }, place),
+      this.#makeNeighbour("←", "Previous record", previous),
+      this.#makeNeighbour("→", "Next record", next),
+      copyButton("Copy link", () => location.href),
+      close,
+    );
+  }
+
+  /**
+   * @param {string} arrow
+   * @param {string} name
+   * @param {CaseRecord | null} record
+   */
+  #makeNeighbour(arrow, name, record) {
+    const act = () => record && this.goTo(record);
+    return button(arrow, act, { "aria-label": name, title: name, disabled: !record });
+  }
+}
+
+/**
+ * @param {string} id
+ * @returns {Node[]}
+ */
+function unknown(id) {
+  return [el("h2", { id: "detail-head", tabindex: -1 }, id), note("No record of this report has this id.")];
+}

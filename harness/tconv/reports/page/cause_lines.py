@@ -1,0 +1,170 @@
+"""The causes of a page's records: one line each across all runs and statuses, what failed first."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tconv.diagnosis.misreadings import misreadings_of
+from tconv.dialects import DIALECTS
+from tconv.dialects.readings import Together
+from tconv.errors import shortened
+from tconv.gate.status import Status
+from tconv.learning.situations import named
+from tconv.reports.causes import causes
+from tconv.reports.statuses import STATUSES
+from tconv.verdict.kinds import Disputed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tconv.gate.assessment import Assessment
+    from tconv.learning import Lesson
+    from tconv.records.record_file import Record
+    from tconv.reports.causes import Cause
+
+EXPLAINED = (Status.FAILED, Status.REPORTED, Status.DISPUTED, Status.MISTRUSTED, Status.WAIVED)
+"""The statuses that have a cause; the others are as they should be, or were not asked."""
+_LONGEST = 280
+"""Characters of a cause's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseLine:
+    """A cause, with its records in all runs.
+
+    Attributes:
+        number: its place on the page, from 1: `cause=3` in a query.
+        words: what happens.
+        evidence: how well it is known, or what else was seen; may be empty.
+        clause: the text's words on it; may be empty.
+        shares: what its cases have in common, and others have not; may be empty.
+        counts: for each run, its records by status.
+        members: the run and the id of each record, the smallest case first.
+    """
+
+    number: int
+    words: str
+    evidence: str
+    clause: str
+    shares: str
+    counts: tuple[Counter[Status], ...]
+    members: tuple[tuple[int, str], ...]
+
+    @property
+    def total(self) -> Counter[Status]:
+        """The records by status."""
+        return sum(self.counts, Counter())
+
+    @property
+    def worst(self) -> Status:
+        """The most urgent of its statuses."""
+        return next(status for status in STATUSES if self.total[status])
+
+
+def cause_lines(assessments: Sequence[Assessment]) -> list[CauseLine]:
+    """Return the causes of all runs: the most urgent status first, then the largest."""
+    groups: defaultdict[tuple[str, ...], list[tuple[int, Status, Cause]]] = defaultdict(list)
+    for run, assessment in enumerate(assessments):
+        for status in EXPLAINED:
+            if assessment.counts[status]:
+                for cause in causes(assessment, status):
+                    groups[_key(cause, status)].append((run, status, cause))
+    lines = [_line(found, len(assessments)) for found in groups.values()]
+    order = list(STATUSES)
+    lines.sort(key=lambda line: (order.index(line.worst), -line.total[line.worst], line.words))
+    return [_numbered(line, number) for number, line in enumerate(lines, 1)]
+
+
+def _numbered(line: CauseLine, number: int) -> CauseLine:
+    return CauseLine(number, line.words, line.evidence, line.clause, line.shares, line.counts, line.members)
+
+
+def _key(cause: Cause, status: Status) -> tuple[str, ...]:
+    """Return what a cause has in every run in which it is the same."""
+    if cause.lesson is not None:
+        return ("learnt", _rules(cause.lesson))
+    if status is Status.MISTRUSTED:
+        return (status,)
+    if readings := _readings(cause.members[0].record) if status is Status.DISPUTED else "":
+        return (status, readings)
+    return cause.group
+
+
+def _readings(record: Record) -> str:
+    verdict = record.verdict
+    return " + ".join(verdict.readings) if isinstance(verdict, Disputed) else ""
+
+
+def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
+    _, status, largest = max(found, key=lambda item: item[2].count)
+    counts: tuple[Counter[Status], ...] = tuple(Counter() for _ in range(runs))
+    for run, its_status, cause in found:
+        counts[run][its_status] += cause.count
+    members = {(run, member.record.case): None for run, _, cause in found for member in cause.members}
+    smallest = sorted(members, key=lambda member: (len(member[1]), member[1], member[0]))
+    words, evidence = _words(largest, status)
+    shares = str(largest.common or "") or (str(largest.lesson.where or "") if largest.lesson else "")
+    return CauseLine(0, shortened(words, _LONGEST), evidence, _clause(largest), shares, counts, tuple(smallest))
+
+
+def _words(cause: Cause, status: Status) -> tuple[str, str]:
+    """Return what happens, and the evidence for it."""
+    if cause.lesson is not None:
+        return _rules(cause.lesson), f"{cause.lesson.fits:,} of {cause.lesson.of:,} answers fit"
+    if status is Status.MISTRUSTED:
+        return STATUSES[status].total, ""
+    if status is Status.DISPUTED and isinstance(cause.members[0].record.verdict, Disputed):
+        record = cause.members[0].record
+        return f"follows {_described(_readings(record), record.dialect)}", ""
+    if status is Status.FAILED and cause.group[0] == "explained":
+        return f"as if {_described(cause.group[-1], cause.members[0].record.dialect)}", cause.said
+    return cause.said or cause.what, ""
+
+
+def _rules(lesson: Lesson) -> str:
+    return f"under {named(lesson.situations)}: {'; '.join(map(str, lesson.rules))}"
+
+
+def _described(names: str, dialect_name: str) -> str:
+    meaning = says(names, dialect_name)
+    return f"{names}: {meaning}" if meaning else names
+
+
+def says(names: str, dialect_name: str) -> str:
+    """Return what each of some readings or misreadings says, by their names joined with ` + `."""
+    known = _known(dialect_name)
+    return "; ".join(known[name] for name in Together.parse(names).names if name in known)
+
+
+@cache
+def _known(dialect_name: str) -> Mapping[str, str]:
+    dialect = DIALECTS.get(dialect_name)
+    if dialect is None:
+        return {}
+    misread = {misreading.name: misreading.says for misreading in misreadings_of(dialect)}
+    return misread | {reading.name: reading.says for reading in dialect.disputed}
+
+
+def _clause(cause: Cause) -> str:
+    """Return the words of the text that a cause is about."""
+    if cause.lesson is not None:
+        return cause.lesson.clause
+    member = cause.members[0]
+    if member.waiver is not None:
+        return member.waiver.clause
+    return "; ".join(_cited(member.record)) if member.status is Status.DISPUTED else ""
+
+
+def _cited(record: Record) -> Iterator[str]:
+    dialect = DIALECTS.get(record.dialect)
+    for reading in dialect.disputed if dialect else ():
+        if reading.name in _readings(record).split(" + ") and reading.cites:
+            yield reading.cites
+
+
+def cause_numbers(lines: Sequence[CauseLine]) -> dict[tuple[int, str], int]:
+    """Return the number of the cause of each record, by its run and its case."""
+    return {member: line.number for line in lines for member in line.members}

@@ -1,0 +1,198 @@
+import { el } from "./elements.js";
+import { labelsOf, partition } from "./patterns.js";
+
+/*
+ * The columns of the two lists: records, with the attributes that differ among them, and cases by backends.
+ */
+
+/** @import { PageData } from "./page_data.js" */
+/** @import { Selection } from "./selection.js" */
+/** @import { Column } from "./table.js" */
+
+/** Pixels that an attribute's column needs, and that the other columns need before there is room for any. */
+const [ATTRIBUTE, OTHERS] = [92, 820];
+/** What most readers ask for first; the others follow in the order of ids. */
+const USUAL = [
+  "dtype",
+  "strides",
+  "dilations",
+  "kernel",
+  "auto_pad",
+  "groups",
+  "output_padding",
+  "output_shape",
+  "rank",
+];
+
+/**
+ * The facts that have several values among the records shown: those that fit the width.
+ *
+ * @param {PageData} data
+ * @param {Selection} selection
+ * @param {number} width
+ */
+export function differingFacts(data, { counts, shown }, width) {
+  const room = Math.max(0, Math.floor((width - OTHERS) / ATTRIBUTE));
+  const inIds = labelsOf(shown.length > 0 ? data.ids[data.columns.case[shown[0]]] : "").keys();
+  const names = [...new Set([...USUAL, ...inIds, ...data.facets.keys()])];
+  const differing = names.filter((name) => {
+    const facet = data.facets.get(name);
+    const values =
+      facet?.ofCases && name !== "topic" ? (counts.get(name)?.filter((count) => count > 0).length ?? 0) : 0;
+    return values > 1;
+  });
+  return differing.slice(0, room);
+}
+
+/**
+ * @param {PageData} data
+ * @param {string[]} facts
+ * @param {(record: number) => string} linkTo
+ * @param {boolean} narrow whether only status and case fit
+ * @returns {Column[]}
+ */
+export function recordColumns(data, facts, linkTo, narrow) {
+  /** @type {Column} */
+  const status = {
+    name: "status",
+    label: "status",
+    width: "7.75rem",
+    cell: (number) => {
+      const { symbol, status: name } = data.record(number);
+      return { content: [el("span", { "aria-hidden": "true" }, symbol), ` ${name}`], style: name };
+    },
+  };
+  /** @type {Column} */
+  const name = {
+    name: "case",
+    label: "case",
+    width: "minmax(0, 12fr)",
+    cell: (number) => nameCell(data, number, linkTo),
+  };
+  if (narrow) return [status, name];
+  /** @type {Column[]} */
+  const attributes = facts.map((fact) => ({
+    name: fact,
+    label: fact,
+    width: "minmax(0, 3fr)",
+    style: "fact",
+    title: fact,
+    cell: (number) => ({ content: [data.textOf(fact, number)], title: data.textOf(fact, number) }),
+  }));
+  /** @type {Column} */
+  const backend = {
+    name: "backend",
+    label: "backend",
+    width: "9.5rem",
+    cell: (number) => {
+      const lines = data.record(number).run.name.split(", ");
+      return { content: lines.map((line) => el("span", { class: "path" }, line)) };
+    },
+  };
+  return [
+    status,
+    {
+      name: "verdict",
+      label: "verdict",
+      width: "8.25rem",
+      cell: (number) => ({ content: [data.record(number).kind] }),
+    },
+    name,
+    ...attributes,
+    { name: "phrase", label: "detail", width: "minmax(0, 8fr)", cell: (number) => phraseCell(data, number) },
+    ...(data.runs.length > 1 ? [backend] : []),
+    {
+      name: "seconds",
+      label: "seconds",
+      width: "4.5rem",
+      cell: (number) => ({ content: [data.record(number).seconds?.toFixed(4) ?? ""] }),
+    },
+  ];
+}
+
+/**
+ * @param {PageData} data
+ * @param {(record: number) => string} linkTo
+ * @returns {Column[]} over the numbers of cases
+ */
+export function caseColumns(data, linkTo) {
+  /** @type {Map<number, number[]>} */
+  const known = new Map();
+  /** @param {number} caseNumber */
+  const recordsOf = (caseNumber) => {
+    let records = known.get(caseNumber);
+    if (!records) {
+      records = data.runs.map(() => -1);
+      for (const { number } of data.recordsOf(caseNumber)) records[data.columns.run[number]] = number;
+      known.set(caseNumber, records);
+    }
+    return records;
+  };
+  /** @type {Column[]} */
+  const answers = data.runs.map(({ key, name: title }, run) => ({
+    name: `backend ${key}`,
+    label: title.split(" ")[0],
+    title,
+    width: `minmax(2rem, ${data.runs.length > 10 ? 1 : 1.6}fr)`,
+    style: "answer",
+    cell: (caseNumber) => {
+      const number = recordsOf(caseNumber)[run];
+      if (number < 0) return { content: [""] };
+      const { status, symbol, kind, phrase } = data.record(number);
+      const label = `${title.split(",")[0]}: ${status}`;
+      const link = el("a", { href: linkTo(number), class: status, "aria-label": label }, symbol);
+      return { content: [link], title: `${label}, ${kind}${phrase ? `: ${phrase}` : ""}` };
+    },
+  }));
+  /** @type {Column} */
+  const name = {
+    name: "case",
+    label: "case",
+    width: `minmax(0, ${Math.max(8, 2 * data.runs.length)}fr)`,
+    cell: (caseNumber) => {
+      const [first] = recordsOf(caseNumber).filter((number) => number >= 0);
+      const worst = recordsOf(caseNumber).reduce((a, b) => {
+        return b >= 0 && data.columns.status[b] < data.columns.status[a] ? b : a;
+      }, first);
+      return nameCell(data, worst, linkTo);
+    },
+  };
+  return [name, ...answers];
+}
+
+/**
+ * The cases of records, in the order of their first record.
+ *
+ * @param {PageData} data
+ * @param {Uint32Array} records
+ */
+export function casesOf(data, records) {
+  const seen = new Uint8Array(data.ids.length);
+  return records.map((number) => data.columns.case[number]).filter((number) => {
+    const first = seen[number] === 0;
+    seen[number] = 1;
+    return first;
+  });
+}
+
+/**
+ * @param {PageData} data
+ * @param {number} number
+ * @param {(record: number) => string} linkTo
+ */
+function nameCell(data, number, linkTo) {
+  const id = data.ids[data.columns.case[number]];
+  const [path, labels] = partition(id, "[");
+  const link = el("a", { href: linkTo(number), title: id }, el("span", { class: "path" }, path));
+  if (labels) link.append(el("span", { class: "labels" }, `[${labels}`));
+  return { content: [link] };
+}
+
+/**
+ * @param {PageData} data
+ * @param {number} number
+ */
+function phraseCell(data, number) {
+  const { phrase } = data.record(number);
+  return { content: [phrase], title: phrase };
+}

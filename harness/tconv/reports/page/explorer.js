@@ -1,0 +1,218 @@
+import { caseColumns, casesOf, differingFacts, recordColumns } from "./columns.js";
+import { button, byId, el } from "./elements.js";
+import { FacetRail, makeChips } from "./facets.js";
+import { COUNTED, makeMatrix } from "./matrix.js";
+import { select } from "./selection.js";
+import { LongTable } from "./table.js";
+import { formatCount } from "./text.js";
+
+/*
+ * The explorer: the query, the rail of facets, and what they leave as a matrix, as cases by backends or as records.
+ */
+
+/** @import { State } from "./address.js" */
+/** @import { CaseRecord, PageData } from "./page_data.js" */
+/** @import { Selection } from "./selection.js" */
+
+const VIEWS = ["cases", "records", "matrix"];
+
+/**
+ * @typedef {object} ExplorerOptions
+ * @property {(changes: State) => void} refine changes the state in place
+ * @property {(changes: State) => void} go changes the state with a step of the history
+ * @property {(record: number) => string} linkTo
+ */
+
+export class Explorer {
+  /** @type {Selection} */
+  selection = { shown: new Uint32Array(), counts: new Map(), terms: [] };
+  /** @type {State} */
+  state = {};
+
+  /**
+   * @param {PageData} data
+   * @param {ExplorerOptions} options
+   */
+  constructor(data, { refine, go, linkTo }) {
+    this.data = data;
+    this.linkTo = linkTo;
+    this.go = go;
+    this.query = byId("query", HTMLInputElement);
+    this.table = new LongTable(byId("table", HTMLTableElement), (column) => {
+      refine({ sort: this.#order() === column ? `-${column}` : column });
+    });
+    this.rail = new FacetRail(byId("facets", HTMLElement), data, (q) => go({ q }));
+    this.cases = caseColumns(data, linkTo);
+    this.views = VIEWS.filter((view) => view !== "cases" || data.runs.length > 1);
+    this.tabs = this.views.map((view) => button(view, () => go({ view }), { value: view }));
+    byId("views", HTMLElement).append(...this.tabs);
+    const facets = data.shownFacets().map(({ name }) => name);
+    this.axes = [
+      this.#makeSelect("down", "rows", facets, refine),
+      this.#makeSelect("across", "columns", facets, refine),
+      this.#makeSelect("count", "count", COUNTED, refine),
+    ];
+    this.query.addEventListener("input", () => refine({ q: this.query.value }));
+  }
+
+  /** The view that the state asks for; with several runs, cases by backends say most. */
+  get view() {
+    return this.views.find((view) => view === this.state.view) ?? this.views[0];
+  }
+
+  /** @param {State} state */
+  show(state) {
+    this.state = state;
+    const query = state.q ?? "";
+    this.selection = select(this.data, query, this.#order());
+    if (this.query.value !== query) this.query.value = query;
+    const chips = makeChips(query, this.data, (q) => this.go({ q }));
+    byId("chips", HTMLElement).replaceChildren(...chips);
+    this.rail.show(this.selection, query);
+    this.tabs.forEach((tab, number) => {
+      tab.setAttribute("aria-pressed", String(this.views[number] === this.view));
+    });
+    this.#showFound();
+    this.layOut();
+  }
+
+  /** Show what the query leaves, in the view and for the width of now. */
+  layOut() {
+    const matrix = this.view === "matrix";
+    byId("table", HTMLTableElement).hidden = matrix;
+    byId("matrix", HTMLElement).hidden = !matrix;
+    byId("axes", HTMLElement).hidden = !matrix;
+    if (matrix) this.#showMatrix();
+    else this.#showTable();
+  }
+
+  #showFound() {
+    const { shown } = this.selection;
+    const total = formatCount(this.data.length);
+    const found = shown.length === this.data.length ? total : `${formatCount(shown.length)} of ${total}`;
+    byId("found", HTMLOutputElement).value = found;
+    byId("none", HTMLElement).hidden = shown.length > 0;
+  }
+
+  #showTable() {
+    const { shown } = this.selection;
+    const { table } = this.table;
+    const byCase = this.view === "cases";
+    table.classList.toggle("by-case", byCase);
+    table.setAttribute("aria-label", byCase ? "Cases by backends" : "Records");
+    if (byCase) {
+      this.table.show(casesOf(this.data, shown), this.cases, this.#order());
+      return;
+    }
+    const width = table.parentElement?.clientWidth ?? 0;
+    const facts = differingFacts(this.data, this.selection, width);
+    this.table.show(shown, recordColumns(this.data, facts, this.linkTo, width < 640), this.#order());
+  }
+
+  #showMatrix() {
+    const { down, across, count } = this.#axes();
+    const facets = this.data.facets;
+    const [rows, columns] = [facets.get(down), facets.get(across)];
+    if (!(rows && columns)) return;
+    const query = this.state.q ?? "";
+    const made = makeMatrix(this.data, this.selection.shown, {
+      down: rows,
+      across: columns,
+      count,
+      query,
+      go: (q) => this.go({ q }),
+    });
+    byId("matrix", HTMLElement).replaceChildren(made);
+    for (const { name, list } of this.axes) list.value = { down, across, count }[name] ?? "";
+  }
+
+  /** What the matrix shows where the state does not say: what is worst, by topic and backend. */
+  #axes() {
+    const several = this.data.runs.length > 1;
+    const failed = (this.selection.counts.get("status")?.[0] ?? 0) > 0;
+    const {
+      down = "topic",
+      across = several ? "backend" : "dtype",
+      count = failed ? "failed" : "deviating",
+    } = this.state;
+    return { down, across, count };
+  }
+
+  #order() {
+    return this.state.sort || "status";
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} label
+   * @param {string[]} values
+   * @param {(changes: State) => void} refine
+   */
+  #makeSelect(name, label, values, refine) {
+    const list = el("select", {}, ...values.map((value) => el("option", { value }, value)));
+    list.addEventListener("change", () => refine({ [name]: list.value }));
+    byId("axes", HTMLElement).append(el("label", {}, `${label} `, list));
+    return { name, list };
+  }
+
+  /**
+   * The place of a record in the list, and its neighbours there: records, or cases, each by its own record.
+   *
+   * @param {number} record
+   */
+  neighbours(record) {
+    const { items } = this.table;
+    const byCase = this.view === "cases";
+    const list = this.view === "matrix" ? this.selection.shown : items;
+    const index = list.indexOf(byCase ? this.data.columns.case[record] : record);
+    /** @param {number} place */
+    const at = (place) => {
+      if (index < 0 || place < 0 || place >= list.length) return null;
+      return byCase ? this.#worstOf(list[place]) : this.data.record(list[place]);
+    };
+    return { index, length: list.length, previous: at(index - 1), next: at(index + 1) };
+  }
+
+  /** @param {number} caseNumber */
+  #worstOf(caseNumber) {
+    const { status } = this.data.columns;
+    return this.data.recordsOf(caseNumber).toSorted((a, b) => status[a.number] - status[b.number])[0];
+  }
+
+  /** @param {CaseRecord | null} record that is open */
+  mark(record) {
+    this.table.mark(this.#itemOf(record));
+  }
+
+  /**
+   * Scroll a record into view, and return its link.
+   *
+   * @param {CaseRecord | null} record
+   * @param {"nearest" | "center"} place
+   */
+  reveal(record, place) {
+    return this.view === "matrix" ? null : this.table.reveal(this.#itemOf(record), place);
+  }
+
+  /**
+   * What of the list a record is in: its case where the list is of cases.
+   *
+   * @param {CaseRecord | null} record
+   */
+  #itemOf(record) {
+    if (!record) return -1;
+    return this.view === "cases" ? record.caseNumber : record.number;
+  }
+
+  /**
+   * The first record with a failure after one, in the order shown.
+   *
+   * @param {number} record below 0 for none
+   */
+  nextFailure(record) {
+    const { shown } = this.selection;
+    const failed = shown.filter((number) => this.data.columns.status[number] === 0);
+    const next = failed[failed.indexOf(record) + 1];
+    return next === undefined ? null : this.data.record(next);
+  }
+}

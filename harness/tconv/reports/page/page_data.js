@@ -1,0 +1,179 @@
+import { partition } from "./patterns.js";
+
+/*
+ * The records of all runs as columns of numbers, and the facets by which they are filtered and counted.
+ */
+
+/** @import { Block, Numbers } from "./blocks.js" */
+
+/**
+ * @typedef {object} Run
+ * @property {string} key stands for the run in queries
+ * @property {string} name
+ * @property {string} backend
+ * @property {string[]} options those that are not at their defaults, as `name=value`
+ * @property {string} dialect
+ * @property {string} cases the case files, empty for tconv's own
+ */
+/**
+ * What records.py writes.
+ *
+ * @typedef {object} Shared
+ * @property {[string, string][]} statuses names and symbols, in the order of attention
+ * @property {string[]} kinds the kinds of verdicts
+ * @property {Run[]} runs
+ * @property {Record<string, string>[]} waivers
+ * @property {Record<string, Record<string, [string, string]>>} readings by dialect and name: what it says, whom it cites
+ * @property {{words: string, clause: string}[]} causes
+ * @property {string[]} ids of the cases, sorted
+ * @property {string[]} phrases
+ * @property {Record<string, string[]>} facts the values of each fact of cases
+ */
+/**
+ * Something that records are told apart by: what it may be, and which of these each record or each case is.
+ *
+ * @typedef {object} Facet
+ * @property {string} name as in a query
+ * @property {readonly string[]} values
+ * @property {readonly string[]} labels what the reader sees of the values
+ * @property {Numbers} column for each record or case, the number of its value and `base`; what is below has none
+ * @property {number} base
+ * @property {boolean} ofCases whether the column is of cases
+ */
+
+/** Which case it is, and nothing that a call has. */
+const IDENTITY = new Set(["seed", "about", "name"]);
+
+export class PageData {
+  /** @type {{begins: Uint32Array, records: Uint32Array} | undefined} */
+  #byCase;
+
+  /** @param {Block<Shared>} block */
+  constructor({ values, arrays }) {
+    this.statuses = values.statuses;
+    this.kinds = values.kinds;
+    this.runs = values.runs;
+    this.waivers = values.waivers;
+    this.readings = values.readings;
+    this.causes = values.causes;
+    this.ids = values.ids;
+    this.phrases = values.phrases;
+    this.columns = arrays;
+    this.length = arrays.case.length;
+    const keys = values.runs.map(({ key }) => key);
+    const numbers = values.causes.map((_, cause) => String(cause + 1));
+    const words = values.causes.map((cause) => cause.words);
+    const statuses = values.statuses.map(([name]) => name);
+    /** @type {Map<string, Facet>} */
+    this.facets = new Map();
+    for (const [name, facetValues] of Object.entries(values.facts)) {
+      this.#add(name, facetValues, `fact ${name}`, { base: 1, ofCases: true });
+    }
+    this.#add("status", statuses, "status");
+    this.#add("backend", keys, "run", { labels: values.runs.map(({ name }) => name) });
+    this.#add("cause", numbers, "cause", { base: 1, labels: words });
+    this.#add("verdict", values.kinds, "kind");
+    this.paths = values.ids.map((id) => partition(id, "[")[0]);
+  }
+
+  /**
+   * @param {string} name
+   * @param {readonly string[]} values
+   * @param {string} column
+   * @param {{base?: number, ofCases?: boolean, labels?: readonly string[]}} [options]
+   */
+  #add(name, values, column, { base = 0, ofCases = false, labels = values } = {}) {
+    this.facets.set(name, { name, values, labels, column: this.columns[column], base, ofCases });
+  }
+
+  /** The facets that tell something about calls and answers. */
+  shownFacets() {
+    const first = ["status", "backend", "cause", "verdict", "topic", "dtype", "rank"].flatMap((name) => {
+      return this.facets.get(name) ?? [];
+    });
+    const rest = [...this.facets.values()].filter((facet) => !(first.includes(facet) || IDENTITY.has(facet.name)));
+    return [...first, ...rest].filter(({ values }) => values.length > 1);
+  }
+
+  /**
+   * The number of a record's value in a facet; below 0 for none.
+   *
+   * @param {Facet} facet
+   * @param {number} record
+   */
+  valueOf({ column, base, ofCases }, record) {
+    return column[ofCases ? this.columns.case[record] : record] - base;
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} record
+   */
+  textOf(name, record) {
+    const facet = this.facets.get(name);
+    return facet?.values[this.valueOf(facet, record)] ?? "";
+  }
+
+  /** @param {number} number */
+  record(number) {
+    return new CaseRecord(this, number);
+  }
+
+  /**
+   * The record that a case and a run name. Without a run, it is the one that asks for attention first.
+   *
+   * @param {string} id
+   * @param {string} run
+   */
+  find(id, run) {
+    const records = this.recordsOf(this.ids.indexOf(id));
+    const own = this.runs.some(({ key }) => key === run) ? records.filter((record) => record.run.key === run) : records;
+    const urgent = own.toSorted((a, b) => this.columns.status[a.number] - this.columns.status[b.number]);
+    return urgent[0] ?? null;
+  }
+
+  /**
+   * The records of a case in all runs.
+   *
+   * @param {number} caseNumber
+   */
+  recordsOf(caseNumber) {
+    this.#byCase ??= this.#orderByCase();
+    const { begins, records } = this.#byCase;
+    return [...records.subarray(begins[caseNumber], begins[caseNumber + 1])].map((number) => this.record(number));
+  }
+
+  /** The records in the order of their cases, and where those of each case begin. */
+  #orderByCase() {
+    const begins = new Uint32Array(this.ids.length + 1);
+    for (const number of this.columns.case) begins[number + 1]++;
+    for (let number = 0; number < this.ids.length; number++) begins[number + 1] += begins[number];
+    const next = begins.slice();
+    const records = new Uint32Array(this.length);
+    for (let record = 0; record < this.length; record++) records[next[this.columns.case[record]]++] = record;
+    return { begins, records };
+  }
+}
+
+/** One record, with names in place of numbers. */
+export class CaseRecord {
+  /**
+   * @param {PageData} data
+   * @param {number} number its place in the data
+   */
+  constructor(data, number) {
+    const { columns } = data;
+    this.data = data;
+    this.number = number;
+    this.caseNumber = columns.case[number];
+    this.id = data.ids[this.caseNumber];
+    this.run = data.runs[columns.run[number]];
+    const [status, symbol] = data.statuses[columns.status[number]];
+    this.status = status;
+    this.symbol = symbol;
+    this.kind = data.kinds[columns.kind[number]];
+    this.phrase = data.phrases[columns.phrase[number]];
+    this.seconds = Number.isNaN(columns.seconds[number]) ? null : columns.seconds[number];
+    this.cause = columns.cause[number];
+  }
+}

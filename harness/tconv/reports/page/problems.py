@@ -1,0 +1,116 @@
+"""What a dialect says of a case, for the page: its call, its geometry and what is owed, whatever became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, assert_never
+
+from tconv.cases.call import express, signature
+from tconv.cases.layouts import data_shape
+from tconv.dialects.readings import Together
+from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
+from tconv.reports.page import figures
+from tconv.reports.page.blocks import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tconv.cases.call import Call
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+    from tconv.dialects.geometry import Geometry
+    from tconv.records.record_file import CallSummary, Record
+    from tconv.vocabulary import Ints
+
+_GEOMETRY = ("spatial", "kernel", "strides", "dilations", "pads_begin", "pads_end", "output", "full", "groups")
+"""What the drawing of a case is made of, all of it integers; the rules that lead to them are in Python alone."""
+
+
+class Problems:
+    """The problems of a page's records, each once for all runs in its dialect.
+
+    Args:
+        find: returns the case of an id; None where the corpus has none.
+    """
+
+    def __init__(self, find: Callable[[str], Case | None]) -> None:
+        self.table = Table()
+        self._find = find
+        self._cases: dict[str, Case | None] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
+
+    def number(self, record: Record, dialect: Dialect) -> int:
+        """Return the number of a record's problem, from 1; 0 where nothing is known of it."""
+        key = record.case, record.dialect
+        if key not in self._numbers:
+            row = self._row(record, dialect)
+            self._numbers[key] = self.table.append(row) + 1 if row else 0
+        return self._numbers[key]
+
+    def _row(self, record: Record, dialect: Dialect) -> dict[str, Any]:
+        if record.case not in self._cases:
+            self._cases[record.case] = self._find(record.case)
+        case = self._cases[record.case]
+        if case is None:
+            return _recorded(record.call) if record.call else {}
+        written = signature(case, dialect)
+        owed = expectation(case, dialect, written)
+        if isinstance(owed, Inexpressible):
+            return {"inexpressible": owed.reason}
+        call = express(case, dialect, written)
+        return _call(call) | dict(_owed(owed, call)) | dict(_about(case, dialect))
+
+
+def _recorded(call: CallSummary) -> dict[str, Any]:
+    """Return the call as its record has it: the case is not in the corpus at hand."""
+    row: dict[str, Any] = {f"attribute {name}": figures.text(value) for name, value in call.attributes.items()}
+    for place, (name, shape, dtype) in enumerate(call.inputs):
+        row[f"input {place}"] = (name, figures.integers(shape), dtype)
+    return row | {"layouts": (call.data_format, call.filter_format)}
+
+
+def _about(case: Case, dialect: Dialect) -> Iterator[tuple[str, str]]:
+    """Yield what a case is for, and the words of the dialect's text that it cites."""
+    if case.about:
+        yield "about", case.about
+    if clause := "; ".join(cite.clause for cite in case.cites if cite.dialect == dialect.name):
+        yield "clause", clause
+
+
+def _call(call: Call) -> dict[str, Any]:
+    row: dict[str, Any] = {f"attribute {name}": figures.text(value) for name, value in call.attributes.items()}
+    for place, tensor in enumerate(call.inputs):
+        row[f"input {place}"] = (tensor.name, figures.integers(tensor.shape), tensor.dtype or "i64")
+    return row | {"layouts": (call.data_format, call.filter_format)}
+
+
+def _owed(owed: Values | Refuse, call: Call) -> Iterator[tuple[str, Any]]:
+    match owed:
+        case Refuse(violation, stated):
+            yield "refusal", (violation.constraint, str(violation), stated)
+        case Values(primary, disputed, refusals):
+            yield from ((name, getattr(primary.geometry, name)) for name in _GEOMETRY)
+            yield from zip(("batch", "channels", "out_channels"), _sizes(primary.geometry, call), strict=True)
+            yield "shape", _shape(primary.geometry, call)
+            yield "dtype", call.dtype
+            if disputed:
+                yield "disputed", tuple((str(Together(c.readings)), *_window(c.geometry)) for c in disputed)
+            if refusals:
+                yield "refusals", tuple(map(str, refusals))
+        case _:
+            assert_never(owed)
+
+
+def _window(geometry: Geometry) -> tuple[object, ...]:
+    return geometry.pads_begin, geometry.pads_end, geometry.output
+
+
+def _sizes(geometry: Geometry, call: Call) -> Ints:
+    """Return batch, channels of the data and of the output."""
+    x, w = call.written.x.shape, call.written.w.shape
+    return x[0], x[1], w[1] * geometry.groups
+
+
+def _shape(geometry: Geometry, call: Call) -> Ints:
+    """Return the owed shape in the call's layout."""
+    batch, _, channels = _sizes(geometry, call)
+    return tuple(data_shape((batch, channels, *geometry.output), call.data_format))

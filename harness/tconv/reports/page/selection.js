@@ -1,0 +1,182 @@
+import { parseQuery } from "./query.js";
+
+/*
+ * Which records a query leaves, in which order, and how many each value of each facet would leave.
+ */
+
+/** @import { Facet, PageData } from "./page_data.js" */
+/** @import { Term } from "./query.js" */
+
+/**
+ * @typedef {object} Selection
+ * @property {Uint32Array} shown numbers of records, in order
+ * @property {Map<string, Uint32Array>} counts for each facet, how many records each of its values has among those that
+ *   all words leave but the facet's own
+ * @property {Term[]} terms
+ */
+
+/**
+ * @param {PageData} data
+ * @param {string} query
+ * @param {string} order a facet or a column, descending with a minus before it
+ * @returns {Selection}
+ */
+export function select(data, query, order) {
+  const terms = parseQuery(query, data);
+  // How many words a record fails, and the last of them.
+  const failed = new Uint8Array(data.length);
+  const which = new Uint8Array(data.length);
+  terms.forEach(({ holds }, term) => {
+    for (let record = 0; record < holds.length; record++) {
+      if (holds[record] === 0) {
+        failed[record]++;
+        which[record] = term;
+      }
+    }
+  });
+  const shown = sorted(data, order).filter((record) => failed[record] === 0);
+  return { shown, terms, counts: countFacets(data, terms, failed, which) };
+}
+
+/**
+ * @param {PageData} data
+ * @param {Term[]} terms
+ * @param {Uint8Array} failed
+ * @param {Uint8Array} which
+ */
+function countFacets(data, terms, failed, which) {
+  const all = perCase(data, (record) => failed[record] === 0);
+  /** @type {Map<string, Uint32Array>} */
+  const counts = new Map();
+  for (const facet of data.facets.values()) {
+    const own = terms.findLastIndex((term) => term.facet === facet.name);
+    /** @param {number} record */
+    const among = (record) => failed[record] === 0 || (failed[record] === 1 && which[record] === own);
+    if (facet.ofCases) counts.set(facet.name, countCases(facet, own < 0 ? all : perCase(data, among)));
+    else counts.set(facet.name, countRecords(facet, among));
+  }
+  return counts;
+}
+
+/**
+ * How many records of each case pass a test.
+ *
+ * @param {PageData} data
+ * @param {(record: number) => boolean} among
+ */
+function perCase({ ids, columns, length }, among) {
+  const numbers = new Uint32Array(ids.length);
+  for (let record = 0; record < length; record++) if (among(record)) numbers[columns.case[record]]++;
+  return numbers;
+}
+
+/**
+ * @param {Facet} facet
+ * @param {Uint32Array} numbers
+ */
+function countCases({ values, column, base }, numbers) {
+  const counts = new Uint32Array(values.length);
+  for (let number = 0; number < numbers.length; number++) {
+    if (column[number] >= base) counts[column[number] - base] += numbers[number];
+  }
+  return counts;
+}
+
+/**
+ * @param {Facet} facet
+ * @param {(record: number) => boolean} among
+ */
+function countRecords({ values, column, base }, among) {
+  const counts = new Uint32Array(values.length);
+  for (let record = 0; record < column.length; record++) {
+    if (column[record] >= base && among(record)) counts[column[record] - base]++;
+  }
+  return counts;
+}
+
+/** @type {WeakMap<PageData, Map<string, Uint32Array>>} */
+const orders = new WeakMap();
+
+/**
+ * All records in an order; equal ones by status, then by case, then by run.
+ *
+ * @param {PageData} data
+ * @param {string} order
+ */
+function sorted(data, order) {
+  /** @type {Map<string, Uint32Array>} */
+  const known = orders.get(data) ?? new Map();
+  orders.set(data, known);
+  let found = known.get(order);
+  if (!found) {
+    found = sortedAnew(data, order);
+    known.clear();
+    known.set(order, found);
+  }
+  return found;
+}
+
+/**
+ * @param {PageData} data
+ * @param {string} order
+ */
+function sortedAnew(data, order) {
+  const { columns, length } = data;
+  const usual = new Uint32Array(length);
+  for (let record = 0; record < length; record++) usual[record] = record;
+  usual.sort((a, b) => columns.status[a] - columns.status[b] || columns.case[a] - columns.case[b] || a - b);
+  const key = sortKey(data, order.replace(/^-/u, ""));
+  if (!key) return usual;
+  const direction = order.startsWith("-") ? -1 : 1;
+  const places = new Uint32Array(length);
+  usual.forEach((record, place) => {
+    places[record] = place;
+  });
+  return usual.sort((a, b) => direction * (key(a) - key(b)) || places[a] - places[b]);
+}
+
+/**
+ * @param {PageData} data
+ * @param {string} name
+ * @returns {((record: number) => number) | null}
+ */
+function sortKey(data, name) {
+  const { columns } = data;
+  if (name === "case") return (record) => columns.case[record];
+  if (name === "seconds") return (record) => (Number.isNaN(columns.seconds[record]) ? -1 : columns.seconds[record]);
+  if (name === "phrase") {
+    const ranks = ranksOf(data.phrases);
+    return (record) => ranks[columns.phrase[record]];
+  }
+  const run = data.runs.findIndex(({ key }) => name === `backend ${key}`);
+  if (run >= 0) {
+    const statuses = new Uint8Array(data.ids.length).fill(data.statuses.length);
+    columns.run.forEach((other, record) => {
+      if (other === run) statuses[columns.case[record]] = columns.status[record];
+    });
+    return (record) => statuses[columns.case[record]];
+  }
+  const facet = data.facets.get(name);
+  if (!facet || name === "status") return name === "status" ? (record) => columns.status[record] : null;
+  const ranks = ["backend", "verdict", "cause"].includes(name) ? null : ranksOf(facet.values);
+  return (record) => {
+    const value = data.valueOf(facet, record);
+    return value < 0 || !ranks ? value : ranks[value];
+  };
+}
+
+const NATURAL = new Intl.Collator("en", { numeric: true });
+
+/**
+ * The place of each text among all when they are sorted, numbers by their size.
+ *
+ * @param {readonly string[]} texts
+ */
+export function ranksOf(texts) {
+  const order = texts.map((_, number) => number).sort((a, b) => NATURAL.compare(texts[a], texts[b]));
+  const ranks = new Uint32Array(texts.length);
+  order.forEach((number, rank) => {
+    ranks[number] = rank;
+  });
+  return ranks;
+}
