@@ -10,24 +10,24 @@ from rich.table import Table
 from rich.text import Text
 
 from tconv import api
-from tconv.cli import options
+from tconv.cli import call_options
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid
 from tconv.reports.terminal import console
 
 
 @click.command(name="resolve")
-@options.sizes("spatial", "The data's spatial sizes.", required=True)
-@options.sizes("kernel", "The filter's spatial sizes.", required=True)
-@options.attributes
+@call_options.sizes("spatial", "The data's spatial sizes.", required=True)
+@call_options.sizes("kernel", "The filter's spatial sizes.", required=True)
+@call_options.attributes
 @click.option(
     "--dialect", "dialect_name", type=click.Choice(list(DIALECTS)), default=None, help="One dialect; default: all."
 )
 def command(dialect_name: str | None, auto_pad: str | None, groups: int | None, **lists: list[int] | None) -> None:
     """Print what each dialect makes of sizes and attributes. A single number is meant for every axis."""
     spatial, kernel = lists.pop("spatial") or [], lists.pop("kernel") or []
-    kernel = options.for_each_axis("kernel", kernel, len(spatial))
-    given: dict[str, Any] = {name: options.single(value) for name, value in lists.items() if value is not None}
+    kernel = call_options.for_each_axis("kernel", kernel, len(spatial))
+    given: dict[str, Any] = {name: call_options.single(value) for name, value in lists.items() if value is not None}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("dialect", "pads_begin", "pads_end", "output", "reading"):
         table.add_column(column, overflow="fold")
