@@ -337,7 +337,7 @@ def test_run_list_and_show_take_it(command: Command, every: Corpus, tmp_path: Pa
 
 def test_check_says_how_many_more_there_are(command: Command, tmp_path: Path) -> None:
     """They are not among the cases that every other tier has."""
-    done = command("check", str(written(tmp_path, EVERY)), "--write-tiers")
+    done = command("check", str(written(tmp_path, EVERY).parent), "--write-tiers")
     assert done.stdout == "3 cases, 2 sweeps, 0 findings, 24 more in the exhaustive tier\n"
     assert "small/every" not in (tmp_path / "tiers.json").read_text(encoding="utf-8")
 

@@ -220,6 +220,8 @@ def _owed(geometry: Geometry, readings: tuple[str, ...], truth: Truth) -> str:
 
 def _diagnosis(problem: Problem, actual: Array, sums: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     says = {misreading.name: misreading.says for misreading in misreadings_of(problem.dialect)}
+    # A misreading may give the output together with a disputed reading.
+    says |= {reading.name: reading.says for reading in problem.dialect.disputed}
     found = diagnose(problem, actual, sums)
     for together in found.explained:
         yield "explained", f"as if {together}: {'; '.join(_said(name, says[name]) for name in together.names)}"

@@ -8,7 +8,7 @@ from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 
 import click
 
-from tconv.cli import options
+from tconv.cli import options, word_options
 from tconv.corpus import Corpus, Tier
 from tconv.execution.selection import Selection
 
@@ -17,7 +17,7 @@ from tconv.execution.selection import Selection
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @options.tier
 @options.cases
-@options.words
+@word_options.words
 @options.as_json
 def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, what: str | None, *, as_json: bool) -> None:
     """Print the ids of a tier's cases that match any PATTERN; or the words that case and waiver files may use.

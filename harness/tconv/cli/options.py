@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
-from tconv.vocabulary import NEUTRAL, AutoPad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,70 +128,3 @@ def dialect(name: str | None) -> Dialect | None:
         UsageError: no dialect has that name.
     """
     return None if name is None else dialect_named(name)
-
-
-_Command = TypeVar("_Command", bound="Callable[..., Any]")
-_LIST = re.compile(r"-?[0-9]{1,9}(?:[,x]-?[0-9]{1,9})*")
-_MEANINGS = {
-    "strides": "Strides.",
-    "dilations": "Dilations.",
-    "pads_begin": "Padding at the beginning.",
-    "pads_end": "Padding at the end.",
-    "output_padding": "Output padding.",
-    "output_shape": "The output's spatial sizes.",
-}
-
-
-class _Sizes(click.ParamType[list[int]]):
-    name = "N[,N...]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:  # noqa: ANN401
-        if isinstance(value, list):
-            return value
-        if not _LIST.fullmatch(str(value)):
-            self.fail(f"must be integers such as 2 or 2,3 (got {value!r})", param, ctx)
-        return [int(part) for part in re.split("[,x]", str(value))]
-
-
-def sizes(name: str, text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
-    """Return an option that takes integers, one for each spatial axis."""
-    return click.option(f"--{name.replace('_', '-')}", name, type=_Sizes(), required=required, help=text)
-
-
-def attributes(command: _Command) -> _Command:
-    """Add an option for every attribute of the operator; a single number is meant for every axis."""
-    modes = [mode.value for mode in AutoPad]
-    command = click.option("--groups", type=int, default=None, help="The number of groups.")(command)
-    command = click.option("--auto-pad", type=click.Choice(modes), default=None, help="The padding mode.")(command)
-    for name in reversed((*NEUTRAL, "output_shape")):
-        command = sizes(name, _MEANINGS[name])(command)
-    return command
-
-
-def single(value: Any) -> Any:  # noqa: ANN401 - the value of any option
-    """Return the integer of a list with a single one, which is meant for every axis; any other value as it is."""
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
-
-
-def for_each_axis(name: str, value: list[int], rank: int) -> list[int]:
-    """Return sizes of which a single one is meant for every axis.
-
-    Raises:
-        UsageError: they are neither one nor as many as there are axes.
-    """
-    value = value * rank if len(value) == 1 else value
-    if len(value) != rank:
-        raise UsageError(f"--{name} must have {rank} sizes, as --spatial (got {len(value)})")
-    return value
-
-
-def words(command: _Command) -> _Command:
-    """Add an option for each kind of words; the parameter `what` has which of them was given."""
-    for what, text in (
-        ("misreadings", "what diagnosis may name, and what each does."),
-        ("readings", "disputed readings of each dialect, and what they say."),
-        ("facts", "what patterns and waivers may ask of a case."),
-        ("constraints", "what breaks may name, and which dialects state it."),
-    ):
-        command = click.option(f"--{what}", "what", flag_value=what, default=None, help=f"Instead: {text}")(command)
-    return command

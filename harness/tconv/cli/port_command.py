@@ -11,7 +11,7 @@ import click
 
 from tconv.api.arguments import attributes_of, sizes_of
 from tconv.cases.case import Case, Operand
-from tconv.cli import options
+from tconv.cli import call_options
 from tconv.comparison.model_calls import ModelCall, calls_of
 from tconv.comparison.port import Port, ported
 from tconv.dialects import DIALECTS, Dialect, dialect_named
@@ -40,9 +40,9 @@ def _symbols(_context: click.Context, _parameter: click.Parameter, texts: tuple[
 @click.option("--to", "target", type=_DIALECT, required=True, help="The dialect to which it goes.")
 @click.option("--model", type=click.Path(path_type=Path), default=None, help="Every ConvTranspose of an ONNX model.")
 @click.option("--size", "symbols", multiple=True, metavar="SYMBOL=N", callback=_symbols, help="A size of the model.")
-@options.sizes("spatial", "The data's spatial sizes.")
-@options.sizes("kernel", "The filter's spatial sizes.")
-@options.attributes
+@call_options.sizes("spatial", "The data's spatial sizes.")
+@call_options.sizes("kernel", "The filter's spatial sizes.")
+@call_options.attributes
 @click.option("--bias", is_flag=True, help="There is a bias.")
 @click.option(
     "--dtype",
@@ -110,8 +110,8 @@ def _calls(
 def _case(given: dict[str, Any], dialect: Dialect) -> Case:
     """Return a call with one channel a group; the other sizes change nothing."""
     spatial = sizes_of("spatial", given["spatial"])
-    kernel = sizes_of("kernel", options.for_each_axis("kernel", given["kernel"], len(spatial)))
-    lists = {name: options.single(value) for name, value in given.items()}
+    kernel = sizes_of("kernel", call_options.for_each_axis("kernel", given["kernel"], len(spatial)))
+    lists = {name: call_options.single(value) for name, value in given.items()}
     attributes = attributes_of(lists, dialect, len(spatial))
     layouts = {name: given[name] for name in ("data_format", "filter_format")}
     groups, dtype = max(attributes.groups or 1, 1), DType(given["dtype"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tconv import api
-from tconv.cli import options
+from tconv.cli import call_options, options
 from tconv.cli.output import json_text, published
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid
@@ -21,9 +21,9 @@ _Row = tuple[str | list[int], ...]
 
 
 @click.command(name="resolve")
-@options.sizes("spatial", "The data's spatial sizes.", required=True)
-@options.sizes("kernel", "The filter's spatial sizes.", required=True)
-@options.attributes
+@call_options.sizes("spatial", "The data's spatial sizes.", required=True)
+@call_options.sizes("kernel", "The filter's spatial sizes.", required=True)
+@call_options.attributes
 @click.option(
     "--dialect", "dialect_name", type=click.Choice(list(DIALECTS)), default=None, help="One dialect; default: all."
 )
@@ -33,8 +33,8 @@ def command(
 ) -> None:
     """Print what each dialect makes of sizes and attributes. A single number is meant for every axis."""
     spatial, kernel = lists.pop("spatial") or [], lists.pop("kernel") or []
-    kernel = options.for_each_axis("kernel", kernel, len(spatial))
-    given: dict[str, Any] = {name: options.single(value) for name, value in lists.items() if value is not None}
+    kernel = call_options.for_each_axis("kernel", kernel, len(spatial))
+    given: dict[str, Any] = {name: call_options.single(value) for name, value in lists.items() if value is not None}
     names = [dialect_name] if dialect_name else DIALECTS
     given |= {"auto_pad": auto_pad, "groups": groups}
     rows = [row for name in names for row in _rows(name, spatial, kernel, given)]

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from tconv.cases.case import Case, Cite, Expected
 from tconv.corpus import case_file
+from tconv.corpus.budget import Budget
 from tconv.corpus.building import ImpossibleCase, build, merged, unsaid
 from tconv.corpus.sweep import Sweep
 from tconv.corpus.sweep_reading import read_sweep
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tconv.corpus.budget import Budget
     from tconv.documents.document import Document
 
 P = TypeVar("P", bound=Part)
@@ -67,7 +67,7 @@ def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
     try:
         model = yaml_file.validated(document, case_file.CaseFile)
     except FileError as error:
-        raise together([error, *_further(document, name, budget)]) from error
+        raise together([error, *_further(document, name)]) from error
     makers = _makers(name, document, model.base, model.cites, enumerate(model.sweeps), enumerate(model.cases), budget)
     parts: list[object] = made([partial(_refuse_duplicates, model, document), *makers])
     base = model.base.written()
@@ -100,7 +100,7 @@ def _makers(
         yield partial(_single, single, name, base, cites, document, index)
 
 
-def _further(document: Document, name: str, budget: Budget) -> list[FileError]:
+def _further(document: Document, name: str) -> list[FileError]:
     """Return the errors in those sweeps and cases of a file that are valid by themselves, though the file is not."""
     whole = document.value if isinstance(document.value, dict) else {}
     base = _valid(case_file.Settings, whole.get("base", {}))
@@ -109,7 +109,7 @@ def _further(document: Document, name: str, budget: Budget) -> list[FileError]:
     sweeps = _valid_parts(case_file.Sweep, whole.get("sweeps"))
     singles = _valid_parts(case_file.Single, whole.get("cases"))
     try:
-        made(_makers(name, document, base, (), sweeps, singles, budget))
+        made(_makers(name, document, base, (), sweeps, singles, Budget()))
     except FileError as error:
         return [error]
     return []
