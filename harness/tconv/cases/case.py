@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import prod
 from typing import Annotated, Literal
 
@@ -109,10 +109,6 @@ class Facts(Mapping[str, str]):
         """Return names and texts; those of `Mapping` are looked up one by one."""
         return self._all().items()
 
-    def __reduce__(self) -> tuple[type[dict[str, str]], tuple[()]]:
-        # They would have to be worked out, to be sent to workers that ask for none.
-        return dict, ()
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -151,6 +147,10 @@ class Case:
     bias_source: Source | None = None
     output_shape_source: Source = "initializer"
     spelling: Speller = "library"
+
+    def __reduce__(self) -> tuple[type[Case], tuple[object, ...]]:
+        # Without the facts, which would have to be worked out; and by position, as a case is sent for each that is run.
+        return Case, tuple({} if name == "facts" else getattr(self, name) for name in _FIELDS)
 
     @property
     def topic(self) -> str:
@@ -191,3 +191,6 @@ class Case:
         operands = repr((self.x, self.w, self.b))
         presentation = self.shapes, *self.sources.items(), self.spelling
         return self.attributes, operands, presentation, self.breaks, self.omit
+
+
+_FIELDS = tuple(part.name for part in fields(Case))
