@@ -1,6 +1,6 @@
 """Break the product in one line at a time, and ask whether the quick tests notice it.
 
-Run `python tests/mutations.py [--thorough] [WORD]...` in an environment that has the packages of tconv's tests. For each
+Run `python tests/mutations.py [--thorough] [WORD]...` in an environment that has the packages of the tests. For each
 mutation a copy of the package is changed, and those test files run that are about its module, as `tox -e tests` runs
 them, or as `tox -e thorough` does. It prints a line for each, and ends with 1 where one survives. It is no test: each
 mutation takes seconds of processor.
