@@ -1,8 +1,9 @@
 """Break the product in one line at a time, and ask whether the quick tests notice it.
 
-Run `python tests/mutations.py [WORD]...` in an environment that has the packages of tconv's tests. For each mutation a
-copy of the package is changed, and those test files run that are about its module, as `tox -e tests` runs them. It
-prints a line for each, and ends with 1 where one survives. It is no test: each mutation takes seconds of processor.
+Run `python tests/mutations.py [--thorough] [WORD]...` in an environment that has the packages of the tests. For each
+mutation a copy of the package is changed, and those test files run that are about its module, as `tox -e tests` runs
+them, or as `tox -e thorough` does. It prints a line for each, and ends with 1 where one survives. It is no test: each
+mutation takes seconds of processor.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
+THOROUGH = ("-x", "-q", "-p", "no:cacheprovider")
+QUICK = ("-m", "not thorough", "--hypothesis-profile=quick", *THOROUGH)
 
 
 class Mutation(NamedTuple):
@@ -65,18 +68,19 @@ MUTATIONS = (
 
 def main(wanted: list[str]) -> int:
     """Make each mutation whose module has one of the words in its name, and return 1 where one survives."""
-    chosen = [mutation for mutation in MUTATIONS if not wanted or any(word in mutation.module for word in wanted)]
+    options, words = (THOROUGH, wanted[1:]) if wanted[:1] == ["--thorough"] else (QUICK, wanted)
+    chosen = [mutation for mutation in MUTATIONS if not words or any(word in mutation.module for word in words)]
     survived = 0
     for mutation in chosen:
         with tempfile.TemporaryDirectory() as folder:
-            noticed = _noticed(mutation, Path(folder))
+            noticed = _noticed(mutation, Path(folder), options)
         survived += not noticed
         print(f"{noticed or 'SURVIVES':<60} {mutation.module}: {mutation.line} -> {mutation.becomes}", flush=True)  # noqa: T201 - a script
-    print(f"{len(chosen) - survived} of {len(chosen)} mutations are noticed by the quick tests")  # noqa: T201 - likewise
+    print(f"{len(chosen) - survived} of {len(chosen)} mutations are noticed")  # noqa: T201 - likewise
     return int(survived > 0)
 
 
-def _noticed(mutation: Mutation, folder: Path) -> str:
+def _noticed(mutation: Mutation, folder: Path, options: tuple[str, ...]) -> str:
     """Return the first test that fails with the mutation, or an empty text."""
     shutil.copytree(ROOT / "harness", folder / "harness", ignore=shutil.ignore_patterns("__pycache__"))
     # The data are found beside the package's root.
@@ -88,10 +92,9 @@ def _noticed(mutation: Mutation, folder: Path) -> str:
         raise SystemExit(f"{mutation.module} must have {mutation.line!r}: bring the table up to date")
     module.write_text(text.replace(mutation.line, mutation.becomes), encoding="utf-8")
     files = [f"tests/test_{name}.py" for name in mutation.tests.split()]
-    quick = ["-m", "not thorough", "--hypothesis-profile=quick", "-x", "-q", "-p", "no:cacheprovider"]
     paths = [str(folder / "harness"), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *quick, *files],
+        [sys.executable, "-m", "pytest", *options, *files],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,

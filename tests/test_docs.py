@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import click
+import numpy as np
 import pytest
 
 from tconv import backends
 from tconv.backends import onnx_model
+from tconv.cli import _tconv
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
 from tconv.dialects import DIALECTS
 from tconv.gate.status import Status
 from tconv.gate.waivers import load
 from tconv.verdict.kinds import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -42,6 +53,7 @@ def blocks(page: str, language: str) -> list[str]:
     )
 
 
+FENCED = re.MULTILINE | re.DOTALL
 LINKS = [
     (page, target)
     for page in PAGES
@@ -57,6 +69,68 @@ def test_a_link_leads_somewhere(page: Path, target: str) -> None:
     assert file.is_file()
     headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
     assert heading in {"", *(re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings)}
+
+
+COMMANDS = {
+    (page, line)
+    for page in PAGES
+    for text in [page.read_text(encoding="utf-8")]
+    for line in (
+        *re.findall(
+            r"^ *(?:\w+=\S+ )?(tconv .*)", "".join(re.findall(r"^```sh\n(.*?)^```$", text, FENCED)), re.MULTILINE
+        ),
+        *re.findall(r"^    (tconv .*)", text, re.MULTILINE),
+        *re.findall(r"`(tconv [^`]*)`", text),
+    )
+}
+"""Those of fenced blocks, of indented lines and within sentences."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_of_the_docs_is_one(page: Path) -> None:
+    """Each has a name and options that there are; what stands for a value, such as CASE or N, may be anything."""
+    wrong = []
+    for line in sorted(line for of, line in COMMANDS if of == page):
+        words = list(takewhile(lambda word: word not in {">", "&&", "|"}, shlex.split(line, comments=True)[1:]))
+        command = _tconv.get_command(click.Context(_tconv), words[0]) if words else _tconv
+        try:
+            (command or _tconv).make_parser(click.Context(command or _tconv)).parse_args(words[1:])
+        except click.NoSuchOption as error:
+            wrong.append((line, str(error)))
+        except click.BadOptionUsage:
+            # In a sentence an option may stand without its value.
+            continue
+        if command is None and not words[0].startswith("-"):
+            wrong.append((line, "no such command"))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [block for page in PAGES for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), FENCED)],
+)
+def test_python_of_the_docs_is_python(code: str) -> None:
+    """It compiles; what it imports of tconv is there."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "tconv":
+            module = importlib.import_module(node.module or "")
+            assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
+
+
+def test_the_interface_of_the_readme_runs() -> None:
+    """With the arrays that its last block speaks of."""
+    code = next(block for block in blocks("README.md", "python") if "conv_transpose(" in block)
+    names = {"x": np.ones((1, 2, 3)), "w": np.ones((2, 4, 2)), "bias": np.zeros(4)}
+    exec(code, names)  # noqa: S102 - it is what is tested
+    assert names["y"].shape == (1, 4, 6)
+
+
+def test_the_strategy_of_the_docs_draws_cases() -> None:
+    """The property test of docs/investigation.md runs as it stands."""
+    (code,) = (block for block in blocks("docs/investigation.md", "python") if "@given" in block)
+    names: dict[str, Callable[[], None]] = {}
+    exec(code, names)  # noqa: S102 - it is what is tested
+    names["test_my_runtime"]()
 
 
 def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:

@@ -573,6 +573,7 @@ waivers:
 """
 
 
+@pytest.mark.thorough
 def test_propose_prints_what_a_waiver_is_for(command: Command, acme: Sequence[str], tmp_path: Path) -> None:
     """The versions that are written, those that are seen, and the releases that say so."""
     (tmp_path / "waivers.yaml").write_text(WAIVERS)
@@ -584,6 +585,7 @@ def test_propose_prints_what_a_waiver_is_for(command: Command, acme: Sequence[st
     assert "its example deviates so in 1 too" in line
 
 
+@pytest.mark.thorough
 def test_bisect_prints_where_a_case_changed(command: Command, acme: Sequence[str], making: Making) -> None:
     """Of six releases four are asked; one that does not change ends with 1."""
     done = command(*acme, "--bisect", "small/padded")

@@ -209,8 +209,9 @@ LEARNT = {
 }
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", LEARNT)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (name != "strides-for-dilations")) for name in LEARNT]
+)
 @pytest.mark.usefixtures("_no_catalogue")
 def test_a_rule_is_learnt_without_the_catalogue(name: str, valid: list[Case], corpus: Corpus) -> None:
     """At least 95 of 100 failures of a misreading of the geometry are explained by a rule that nobody wrote down."""
