@@ -16,7 +16,7 @@ from uuid import uuid4
 ROOT = Path(__file__).parent.parent
 DOCUMENTED = frozenset({0, 1, 2, 3, 130, 141, 143})
 """Exit codes of the documentation, but for the one that says that tconv itself failed."""
-SECONDS = 120.0
+SECONDS = 60.0
 """How long a command may take; what takes longer hangs."""
 CASES = """\
 format: 1
@@ -78,8 +78,8 @@ class Surroundings:
     def start(self, *arguments: str, **settings: object) -> subprocess.Popen[bytes]:
         """Start the command in the folder; what it prints goes to files there."""
         settings = {"env": self.environment(), "cwd": self.folder} | settings
-        for name in ("stdout", "stderr"):
-            settings.setdefault(name, (self.folder / name).open("wb"))
+        for name in {"stdout", "stderr"} - settings.keys():
+            settings[name] = (self.folder / name).open("wb")
         return subprocess.Popen([sys.executable, "-m", "tconv", *arguments], **settings)  # type: ignore[call-overload, no-any-return]
 
     def ended(self, process: subprocess.Popen[bytes]) -> int | None:

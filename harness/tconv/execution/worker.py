@@ -202,8 +202,10 @@ def _detach(assignment: Assignment) -> None:
     os.environ.update(assignment.environment)
     log = assignment.log
     os.environ["TMPDIR"] = tempfile.tempdir = str(Path(log).parent)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        # There is none where the caller had closed it.
+        if stream is not None:
+            stream.flush()
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
