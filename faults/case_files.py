@@ -80,7 +80,9 @@ def _made(surroundings: Surroundings) -> Tally:
         "a sweep of 40 axes": sweep.format(_axes(40, 1)),
         "20,000 sweeps": "sweeps: [" + ", ".join(f"{{name: a{n}, axes: {{seed: [1]}}}}" for n in range(20_000)) + "]",
         "an alias used 120 times": f"sweeps: [{{name: a, axes: &x {_axes(3, 40)}}}, {alias}]",
-        "exhaustive sweeps": "sweeps: [" + ", ".join(f"{{name: a{n}, tier: exhaustive, axes: {_axes(7, 10)}}}" for n in range(3)) + "]",
+        "exhaustive sweeps": "sweeps: ["
+        + ", ".join(f"{{name: a{n}, tier: exhaustive, axes: {_axes(7, 10)}}}" for n in range(3))
+        + "]",
         "a tensor beyond the limit": "cases: [{name: a, with: {spatial: [70000, 70000], kernel: [1, 1]}}]",
         "an output beyond the limit": "cases: [{name: a, with: {strides: 99999999}}]",
         "2^46 products": "cases: [{name: a, with: {spatial: [4096, 4096], kernel: [2048, 2048], pads_begin: 1023, pads_end: 1024}}]",

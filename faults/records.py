@@ -125,7 +125,20 @@ def _bytes_changed(count: int, chance: random.Random, surroundings: Surroundings
 def _waivers(count: int, chance: random.Random, surroundings: Surroundings, records: str) -> Tally:
     """A line of a waiver file is changed, doubled or missing, or has another word."""
     tally = Tally("waivers edited")
-    words = ('"\\e[2J"', "*a", "&a", "!!python/object:os.system", "{", "]", "~", "9" * 500, '"\\ud800"', "- - -", "\t", "<<: *x")
+    words = (
+        '"\\e[2J"',
+        "*a",
+        "&a",
+        "!!python/object:os.system",
+        "{",
+        "]",
+        "~",
+        "9" * 500,
+        '"\\ud800"',
+        "- - -",
+        "\t",
+        "<<: *x",
+    )
     for _ in range(count):
         lines = WAIVERS.splitlines()
         line = chance.randrange(len(lines))

@@ -60,7 +60,12 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
                     code, printed = command(surroundings, *arguments)
                     wrong = None if code in {0, 1, 2} else f"exit code {code}: {printed[-200:]!r}"
                     tallies[name].count(f"{string!r} in {place}", wrong or _looked(surroundings.folder / written, look))
-            for arguments in (("list", string), ("check", f"x{string}"), ("run", "--option", f"a={string}"), ("gate", f"r{string}")):
+            for arguments in (
+                ("list", string),
+                ("check", f"x{string}"),
+                ("run", "--option", f"a={string}"),
+                ("gate", f"r{string}"),
+            ):
                 code, printed = command(surroundings, *(word.replace("\0", "0") for word in arguments))
                 wrong = None if code in {0, 1, 2, 3} else f"exit code {code}: {printed[-200:]!r}"
                 tallies["arguments"].count(f"{string!r} in {arguments[0]}", wrong)
@@ -91,7 +96,12 @@ def _of_markdown(text: str) -> str | None:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - rich needs it too
 
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    raw = [each for token in tokens for each in (token, *(token.children or ())) if each.type in {"html_inline", "html_block"}]
+    raw = [
+        each
+        for token in tokens
+        for each in (token, *(token.children or ()))
+        if each.type in {"html_inline", "html_block"}
+    ]
     own = ("<br>", "<details>", "</details>", "<b>", "</b>", "<summary>", "</summary>", "<!-- Written by")
     foreign = [token.content for token in raw if not token.content.startswith(own)]
     return f"elements {foreign[:3]!r}" if foreign else None

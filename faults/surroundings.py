@@ -43,8 +43,14 @@ def outputs() -> Tally:
         "records at a path that is too long": (lambda _: None, ("gate", "r" * 300)),
         "waivers at a path that is too long": (lambda _: None, (*RUN[:3], "--waivers", "w" * 300)),
         "a full disk": (lambda folder: _linked(folder / "out" / RECORDS, "/dev/full"), (*RUN, "--output", "out")),
-        "a folder for the records": (lambda folder: (folder / "out" / RECORDS).mkdir(parents=True), (*RUN, "--output", "out")),
-        "a folder for the page": (lambda folder: (folder / "out/index.html").mkdir(parents=True), (*RUN, "--output", "out")),
+        "a folder for the records": (
+            lambda folder: (folder / "out" / RECORDS).mkdir(parents=True),
+            (*RUN, "--output", "out"),
+        ),
+        "a folder for the page": (
+            lambda folder: (folder / "out/index.html").mkdir(parents=True),
+            (*RUN, "--output", "out"),
+        ),
         "a folder for JUnit": (lambda folder: (folder / "j.xml").mkdir(), (*RUN, "--junit", "j.xml")),
         "a file for the artifacts": (
             lambda folder: ((folder / "out").mkdir(), (folder / "out/artifacts").touch()),
@@ -81,7 +87,11 @@ def limits(count: int) -> Tally:
             # With next to no handles or memory, Python itself does not start.
             started = kind == resource.RLIMIT_FSIZE or "tconv" in surroundings.printed()
             printed_by_python = not started or code in {1, 127, -6, -11}
-            wrong = None if printed_by_python and "tconv:" not in surroundings.printed() else surroundings.wrong(code, killed=True)
+            wrong = (
+                None
+                if printed_by_python and "tconv:" not in surroundings.printed()
+                else surroundings.wrong(code, killed=True)
+            )
             tally.count(f"{kind} at {size}", wrong)
     return tally
 
