@@ -47,9 +47,7 @@ def test_the_sweeps_of_a_corpus_share_one_budget(tmp_path: Path) -> None:
 def test_many_sweeps_are_refused(tmp_path: Path) -> None:
     """Thousands of sweeps of one case each."""
     sweeps = ", ".join(f"{{name: a{n}, axes: {{seed: [1]}}}}" for n in range(MOST_SWEEPS + 1))
-    assert f"at most {MOST_SWEEPS} sweeps (got {MOST_SWEEPS + 1} with this one)" in complaint(
-        tmp_path, f"sweeps: [{sweeps}]\n"
-    )
+    assert f"must have at most {MOST_SWEEPS} items" in complaint(tmp_path, f"sweeps: [{sweeps}]\n")
 
 
 def test_the_exhaustive_tier_has_a_budget_of_its_own() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import NoReturn
 
-_INTERRUPTED = 130
+_INTERRUPTED, _TERMINATED = 130, 143
 
 
 def main() -> NoReturn:
-    """Run the command; Ctrl-C ends it in words also while it is being imported."""
+    """Run the command; Ctrl-C and SIGTERM end it with their codes also while it is being imported."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     try:
         from tconv.cli import main as command  # noqa: PLC0415 - what takes the time
     except KeyboardInterrupt:

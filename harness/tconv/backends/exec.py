@@ -8,6 +8,7 @@ not trusted: anything but the awaited reply is `broke`, and the child is started
 from __future__ import annotations
 
 import json
+import os
 import select
 import shlex
 import shutil
@@ -16,7 +17,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -24,7 +25,8 @@ import numpy as np
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import serialized
 from tconv.backends.outcome import Broke, Died, Produced, Refused, Unsupported
-from tconv.backends.process_end import ending, last_words
+from tconv.backends.parent_death import end_with_parent
+from tconv.backends.process_end import ending, last_words, own_file
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError, one_line
 from tconv.vocabulary import DType
@@ -43,10 +45,16 @@ HELLO_SECONDS = 60.0
 """How long a child may take for its hello, where nobody says otherwise."""
 SHORTEST_HELLO = 10.0
 """However short a case's time is: a hello may have to load a runtime."""
+_TRIES = 3
+"""So many children that a signal ends before they say hello, and the backend does not start."""
 
 
 class _Unusable(Exception):  # noqa: N818 - not a fault of ours: the caller turns it into an outcome
     """The child wrote something that the protocol does not have."""
+
+
+class _Killed(BackendMissing):
+    """A signal ended the child before it said hello."""
 
 
 class Exec:
@@ -72,9 +80,10 @@ class Exec:
             raise BackendMissing(f"backend 'exec:' must be a command line (got {command!r}: {error})") from None
         if not self._command:
             raise BackendMissing("backend 'exec:' must name a command, as in exec:'python runner.py'")
-        # A worker's temporary files are below a folder of the pool's, which outlives a worker that is killed.
-        self._files = Path(tempfile.mkdtemp(prefix="tconv-exec-"))
-        self._errors = self._files / "stderr"
+        # Below a folder of the pool's, which outlives a worker that is killed. The folder is a new one for each case,
+        # and the file for standard error has no path: what a child puts in their place harms no later case.
+        self._files: Path | None = None
+        self._errors: IO[bytes] | None = None
         self._count = 0
         self._printed = 0
         self._child: subprocess.Popen[bytes] | None = None
@@ -82,7 +91,7 @@ class Exec:
         try:
             self._info = self._start()
         except (BackendMissing, OptionError):
-            shutil.rmtree(self._files, ignore_errors=True)
+            self._close_errors()
             raise
 
     def info(self) -> BackendInfo:
@@ -102,14 +111,27 @@ class Exec:
             return self._death()
 
     def _start(self) -> BackendInfo:
-        """Start the child and exchange hellos."""
-        with self._errors.open("wb") as errors:
-            try:
-                self._child = subprocess.Popen(  # noqa: S603 - the command is the user's own, and there is no shell
-                    self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
-                )
-            except OSError as error:
-                raise BackendMissing(f"backend must start (got {self._command[0]!r}: {error.strerror})") from None
+        """Start the child and exchange hellos; a child that something ends meanwhile is started again."""
+        for _ in range(_TRIES - 1):
+            with suppress(_Killed):
+                return self._start_once()
+        return self._start_once()
+
+    def _start_once(self) -> BackendInfo:
+        self._close_errors()
+        # Appended to: the child's place in it is not ours.
+        self._errors = tempfile.TemporaryFile("a+b", buffering=0)  # noqa: SIM115 - as long as the child
+        try:
+            self._child = subprocess.Popen(  # noqa: S603 - the command is the user's own, and there is no shell
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                preexec_fn=end_with_parent,  # noqa: PLW1509 - it only asks the kernel something
+            )
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise BackendMissing(f"backend must start (got {self._command[0]!r}: {reason})") from None
         self._buffer = b""
         try:
             asked = {"options": self._options} if self._options else {}
@@ -117,8 +139,10 @@ class Exec:
             hello = self._receive(self._hello_seconds)
         except (BrokenPipeError, EOFError, _Unusable) as error:
             reason = last_words(self._errors).rpartition("\n")[2] or str(error) or "it ended"
+            killed = not isinstance(error, _Unusable) and self._child.wait() < 0
             self._end()
-            raise BackendMissing(f"backend {self._command[0]!r} must say hello (got: {reason})") from None
+            message = f"backend {self._command[0]!r} must say hello (got: {one_line(reason)})"
+            raise (_Killed if killed else BackendMissing)(message) from None
         if self._options and hello.get("options") != self._options:
             self._end()
             got = hello.get("refused") or f"options {json.dumps(hello.get('options'))}"
@@ -139,10 +163,11 @@ class Exec:
         return BackendInfo(name, version, (dialect_name,), {"command": shlex.join(self._command)})
 
     def _reply(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        self._clear()
+        self._files = Path(tempfile.mkdtemp(prefix="tconv-exec-"))
         output = self._files / "output_0.npy"
-        output.unlink(missing_ok=True)
         request = {"id": self._next_id(), "output": str(output)} | self._written(call, arrays)
-        self._printed = self._errors.stat().st_size
+        self._printed = os.fstat(self._errors.fileno()).st_size if self._errors else 0
         self._send({"run": request})
         reply = self._receive(None)
         if reply.get("id") != request["id"]:
@@ -167,8 +192,9 @@ class Exec:
     def _written(self, call: Call, arrays: Mapping[str, Array]) -> dict[str, Any]:
         """Write the call's model or arrays to files; return the request's keys for them."""
         if call.dialect.opset is not None:
-            model = self._files / "model.onnx"
-            model.write_bytes(serialized(call, arrays))
+            model = self._file("model.onnx")
+            with model.open("xb") as file:
+                file.write(serialized(call, arrays))
             feeds = call.feeds(arrays).values()
             return {"model": str(model), "inputs": [self._saved(f"input_{i}", array) for i, array in enumerate(feeds)]}
         return {
@@ -185,11 +211,23 @@ class Exec:
         }
 
     def _saved(self, name: str, array: Array) -> str:
-        path = self._files / f"{name}.npy"
+        path = self._file(f"{name}.npy")
         bits = array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
         # In Fortran's order every child would need a second way to read it.
-        np.save(path, np.asarray(bits, order="C"), allow_pickle=False)
+        with path.open("xb") as file:
+            np.save(file, np.asarray(bits, order="C"), allow_pickle=False)
         return str(path)
+
+    def _file(self, name: str) -> Path:
+        """Return the path of a file in the case's folder; it is opened only where nothing is there, be it a link."""
+        assert self._files is not None  # noqa: S101 - the caller makes it
+        return self._files / name
+
+    def _clear(self) -> None:
+        """Remove the folder of the last case, whatever has become of it; no link in it is followed."""
+        if self._files is not None:
+            shutil.rmtree(self._files, ignore_errors=True)
+            self._files = None
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._child is not None  # noqa: S101 - the callers start it
@@ -222,6 +260,10 @@ class Exec:
             raise _Unusable(f"a line must be a JSON object (got {line[:200]!r})")
         return message
 
+    def _close_errors(self) -> None:
+        if self._errors is not None:
+            self._errors.close()
+
     def _death(self) -> Died:
         """Return how the child ended; the next call starts another."""
         assert self._child is not None  # noqa: S101
@@ -245,10 +287,13 @@ class Exec:
 
 def _loaded(path: Path, call: Call) -> Array:
     """Read the output that the child had to write."""
-    if not path.is_file() or path.is_symlink():
-        raise _Unusable("ok must come with an output file (got none)")
-    if path.stat().st_size > _LARGEST_OUTPUT:
-        raise _Unusable(f"an output file must have at most {_LARGEST_OUTPUT} bytes (got {path.stat().st_size})")
+    try:
+        with own_file(path) as file:
+            size = os.fstat(file.fileno()).st_size
+    except OSError:
+        raise _Unusable("ok must come with an output file (got none)") from None
+    if size > _LARGEST_OUTPUT:
+        raise _Unusable(f"an output file must have at most {_LARGEST_OUTPUT} bytes (got {size})")
     try:
         # Mapped: numpy compares the sizes of header and file before it takes any memory.
         array: Array = np.array(np.load(path, mmap_mode="r", allow_pickle=False))

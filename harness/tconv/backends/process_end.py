@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
-from contextlib import suppress
-from typing import TYPE_CHECKING
+import stat
+from contextlib import contextmanager, nullcontext, suppress
+from errno import EINVAL
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from tconv.errors import shortened
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 _TAIL = 2000
 _SEARCHED = 2**22
@@ -41,17 +45,34 @@ def ending(code: int | None) -> str:
     return f"signal {-code}"
 
 
-def last_words(log: Path, start: int = 0) -> str:
+@contextmanager
+def own_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that a runtime's process could have replaced: what is no file now, or a link, is not read.
+
+    Raises:
+        OSError: it is not there, or no file.
+    """
+    # Without waiting: a pipe that is put in its place would never be written.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(EINVAL, "is no file", str(path))
+        yield file
+
+
+def last_words(log: Path | IO[bytes] | None, start: int = 0) -> str:
     """Return the end of what a process printed into a file, below the lines before it that say why it ended.
 
     Args:
-        log: the file.
+        log: the file, by its path or open; None for none.
         start: where in it to begin, in bytes.
     """
-    with suppress(OSError), log.open("rb") as file:
+    if log is None:
+        return ""
+    with suppress(OSError), own_file(log) if isinstance(log, Path) else nullcontext(log) as file:
         # A runtime may have printed more than fits into memory.
-        file.seek(max(start, log.stat().st_size - _SEARCHED))
-        text = file.read().decode("utf-8", "replace").strip()
+        file.seek(max(start, os.fstat(file.fileno()).st_size - _SEARCHED))
+        text = file.read(_SEARCHED).decode("utf-8", "replace").strip("\0 \t\r\n")
         if len(text) <= _TAIL:
             return text
         end = text[-_TAIL:].lstrip()

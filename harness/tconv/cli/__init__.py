@@ -96,7 +96,10 @@ def _tconv() -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit with its code; no traceback reaches the terminal."""
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, _stop)
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if heard:
+        signal.signal(signal.SIGINT, _stop)
     try:
         with printable_streams():
             code = _code()
@@ -105,6 +108,8 @@ def main() -> NoReturn:
     except OSError as error:
         os.write(2, f"tconv: standard output must be written (got: {error.strerror})\n".encode())
         code = _WRONG_USAGE
+    if heard and code not in {_INTERRUPTED, _TERMINATED}:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(code)
 
 
@@ -154,8 +159,11 @@ def _refusal(error: OSError) -> str:
     return f"{file}the system must let tconv read and write (got: {error.strerror or error})"
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise _Terminated
+def _stop(number: int, _frame: FrameType | None) -> None:
+    # What ends the workers and removes the files is not interrupted again.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt if number == signal.SIGINT else _Terminated
 
 
 def _trace() -> str:

@@ -73,7 +73,7 @@ def _open_where_closed(descriptor: int) -> None:
     try:
         os.fstat(descriptor)
     except OSError:
-        os.open(os.devnull, os.O_RDWR)
+        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - as os has it
 
 
 def _printable(stream: TextIO | None, descriptor: int) -> TextIO:

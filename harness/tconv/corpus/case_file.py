@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from tconv.cases.case import Shapes, Source, Speller
+from tconv.corpus.budget import MOST_SWEEPS
 from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
@@ -257,5 +258,5 @@ class CaseFile(Part):
     about: Annotated[str, Field(min_length=1)]
     cites: Annotated[Mappings[Citation], Field(min_length=1)]
     base: Settings = Settings()
-    sweeps: Mappings[Sweep] = Field(default=[])
+    sweeps: Annotated[Mappings[Sweep], Field(max_length=MOST_SWEEPS)] = Field(default=[])
     cases: Mappings[Single] = Field(default=[])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -17,11 +17,12 @@ from tconv.errors import BackendLost, BackendMissing, FileError, TconvError
 from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.company import likeness
 from tconv.execution.position import Position
-from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
+from tconv.execution.process import START_SECONDS, Chunk, EndedWhileLoading, Introduced, WorkerProcess
 from tconv.execution.signals import start_method, undisturbed
 from tconv.execution.spares import Spares
 from tconv.execution.threads import limited
 from tconv.execution.waiting import CHUNK, DeadlyCompany, Waiting, ended
+from tconv.execution.work_folder import WorkFolder
 from tconv.execution.worker import Assignment, results_file, serve
 from tconv.records.record_file import Line, Record
 from tconv.verdict import kinds as ver
@@ -40,6 +41,8 @@ _DEADLY = 2
 _SERVER_ENDED = 255
 _UNASKED = 3
 """So many copies of a worker that end in turn before they are asked anything, and the next would end too."""
+_TRIES = 3
+"""So many workers that end in turn while they load, and the backend does not start."""
 _PROBE_SECONDS = 10.0
 
 
@@ -66,7 +69,7 @@ class Pool:
         self._timeout = timeout
         self._jobs = jobs
         self._context = start_method()
-        self._logs = tempfile.TemporaryDirectory(prefix="tconv-")
+        self._logs = WorkFolder()
         self._started = 0
         self._workers: list[WorkerProcess] = []
         # How a worker died at a case of which it is not known yet whether it is the cause, by the case's id.
@@ -75,6 +78,7 @@ class Pool:
         self._companies: dict[str, DeadlyCompany] = {}
         self._spares = Spares(self._workers, self._start, jobs)
         self._deaths: Counter[object] = Counter()
+        self._failed_starts = 0
         try:
             self.dialect, self.backend = self._start_first()
         except BaseException:
@@ -149,8 +153,7 @@ class Pool:
         same bound. A backend that dies or hangs in a probe is started again and that type is not probed; its cases
         will show the death.
         """
-        worker = self._start()
-        dialect_name, backend, self.options = worker.introduction(self._assignment.backend, self._timeout)
+        worker, (dialect_name, backend, self.options) = self._introduced()
         accumulates = dict(self._assignment.accumulates)
         for dtype in (dtype for dtype in PROBED if dtype not in self._assignment.accumulates):
             message = worker.receive(max(_PROBE_SECONDS, CASES_PER_TYPE * self._timeout))
@@ -159,12 +162,21 @@ class Pool:
                 worker.kill()
                 self._workers.remove(worker)
                 self._assignment = replace(self._assignment, accumulates=dict(accumulates))
-                worker = self._start()
-                worker.introduction(self._assignment.backend, self._timeout)
+                worker, _ = self._introduced()
         self._assignment = replace(self._assignment, accumulates=accumulates)
         known = {dtype: accumulator for dtype, accumulator in accumulates.items() if accumulator}
         dialect = self._assignment.dialect or dialect_named(dialect_name)
         return dialect, backend.model_copy(update={"accumulates": known})
+
+    def _introduced(self) -> tuple[WorkerProcess, Introduced]:
+        """Start a worker that has loaded its backend, in several tries where it ends before."""
+        for _ in range(_TRIES - 1):
+            worker = self._start()
+            with suppress(EndedWhileLoading):
+                return worker, worker.introduction(self._assignment.backend, self._timeout)
+            self._remove(worker)
+        worker = self._start()
+        return worker, worker.introduction(self._assignment.backend, self._timeout)
 
     def _start(self, chunk: Chunk | None = None) -> WorkerProcess:
         log = Path(self._logs.name) / f"worker-{self._started}.log"
@@ -210,8 +222,12 @@ class Pool:
         if not worker.introduced:
             try:
                 worker.introduction(self._assignment.backend, self._timeout)
+            except EndedWhileLoading as error:
+                self._start_again(worker, waiting, error)
+                return
             except BackendMissing as error:
                 raise BackendLost(str(error)) from None
+            self._failed_starts = 0
             if not worker.spare:
                 self._feed(worker, waiting)
             return
@@ -223,6 +239,18 @@ class Pool:
             ended = True
         if ended:
             yield from self._after_death(worker, waiting)
+
+    def _start_again(self, worker: WorkerProcess, waiting: Waiting, error: EndedWhileLoading) -> None:
+        """Start another worker for one that ended while it loaded; after several in turn the backend is lost."""
+        self._failed_starts += 1
+        if self._failed_starts == _TRIES:
+            raise BackendLost(f"{error}; so it did {_TRIES} times in turn") from None
+        self._remove(worker)
+        if worker.chunk is not None:
+            waiting.put_back(worker.chunk)
+        if not worker.spare and (chunk := waiting.next()):
+            self._employ(chunk)
+        self._spares.start()
 
     def _handle(self, worker: WorkerProcess, message: list[Any], waiting: Waiting) -> Iterator[Line]:
         match message:

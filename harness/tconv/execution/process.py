@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from tconv.backends.process_end import last_words
+from tconv.backends.process_end import last_words, own_file
 from tconv.errors import BackendMissing, DialectError, OptionError, TconvError, one_line
 from tconv.execution.worker import results_file
 from tconv.records.record_file import BackendHeader, Line
@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 
 HARNESS_SECONDS = 600.0
 """How long tconv itself may take for a case: operands, reference and judgement. The backend has its own limit."""
+_ENDING_SECONDS = 1.0
 START_SECONDS = 120.0
 """How long a backend may take to load."""
+
+
+class EndedWhileLoading(BackendMissing):
+    """A worker ended before it said which backend it runs: perhaps something outside has ended it."""
 
 
 class Chunk(NamedTuple):
@@ -138,12 +143,12 @@ class WorkerProcess:
         Args:
             whole: whether the worker has gone on from the last case of its chunk.
         """
-        path = results_file(str(self.log))
-        if not path.exists():
+        try:
+            with own_file(results_file(str(self.log))) as file:
+                file.seek(self.results)
+                written = file.read()
+        except OSError:
             return []
-        with path.open("rb") as file:
-            file.seek(self.results)
-            written = file.read()
         asked, lines = [] if whole or not self.begun else self.asked, []
         for line in written[: written.rfind(b"\n") + 1].splitlines(keepends=True):
             index, _, text = line.decode().partition(" ")
@@ -210,9 +215,12 @@ class WorkerProcess:
             case None:
                 output = last_words(self.log)
                 printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""
+                # It has closed its connection, and is ending.
+                self.process.join(_ENDING_SECONDS)
                 how = "it ended before it answered" if self.ended else "it said nothing within"
                 seconds = "" if self.ended else f" {START_SECONDS + timeout:g} s"
-                raise BackendMissing(f"backend {spec!r} must start ({how}{seconds}){printed}")
+                message = f"backend {spec!r} must start ({how}{seconds}){printed}"
+                raise (EndedWhileLoading if self.ended else BackendMissing)(message)
             case ["info", dialect_name, header, options]:
                 self.introduced = True
                 return Introduced(dialect_name, _header(header | {"spec": spec}), options)

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tconv.backends.parent_death import end_with_parent
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -54,3 +56,4 @@ def succeed(tell: Callable[[int], None]) -> None:
             tell(os.waitstatus_to_exitcode(status))
         except OSError:
             os._exit(0)
+    end_with_parent()

@@ -15,12 +15,14 @@ import traceback
 from contextlib import suppress
 from dataclasses import dataclass, field
 from errno import ENOSPC
+from multiprocessing import parent_process
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tconv.backends import create, machine, options_of
 from tconv.backends.options import differing, written
+from tconv.backends.parent_death import end_with_parent
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, one_line
 from tconv.execution.accumulation import PROBED, accumulates
@@ -194,12 +196,18 @@ def _detach(assignment: Assignment) -> None:
     parent's, and not that of the process which this one was forked from.
     """
     lead_own_group()
+    # A worker of the process that all are forked from ends with it, and that one ends with the run. A worker that was
+    # started otherwise may have been started by a thread that is done, and ends when its connection does.
+    if (parent := parent_process()) is not None and parent.pid != os.getppid():
+        end_with_parent()
     os.environ.clear()
     os.environ.update(assignment.environment)
     log = assignment.log
     os.environ["TMPDIR"] = tempfile.tempdir = str(Path(log).parent)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        # There is none where the caller had closed it.
+        if stream is not None:
+            stream.flush()
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)

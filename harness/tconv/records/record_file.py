@@ -19,7 +19,7 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
     RecordedDialect,
 )
 from tconv.dialects.readings import Together
-from tconv.errors import FileError, printable
+from tconv.errors import FileError, printable, shortened
 from tconv.records.cells import START, Cell, cell_of
 from tconv.records.consistency import inconsistency
 from tconv.records.texts import Name, Text, printable_line
@@ -189,6 +189,8 @@ class Record(Recorded):
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
+_LONGEST_TEXT = 20_000
+"""Characters of a runtime's message: hundreds of them are on one page."""
 _SHAPES = ("expected", "actual")
 """Keys that are written even where they are empty, which is the shape of a scalar."""
 
@@ -265,7 +267,7 @@ def _plain(part: Record | Verdict | CallSummary | Placement) -> dict[str, Any]:
 
 def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
     if isinstance(value, str):
-        return printable(value)
+        return shortened(printable(value), _LONGEST_TEXT)
     if isinstance(value, float):
         return value if math.isfinite(value) else _NON_FINITE.get(value, "NaN")
     if isinstance(value, CallSummary | Placement):

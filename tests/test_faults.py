@@ -1,0 +1,24 @@
+"""The campaigns of faults, in their short versions: every fault is held."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from small_corpus import environment
+
+FAULTS = Path(__file__).parent.parent / "faults"
+
+
+@pytest.mark.parametrize(
+    ("campaign", "count"), [("case_files", 10), ("records", 10), ("strings", 2), ("processes", 1), ("children", 2)]
+)
+def test_every_fault_of_a_campaign_is_held(campaign: str, count: int) -> None:
+    """No traceback, no hang, no process or file left, no control character, and an exit code that is documented."""
+    command = [sys.executable, str(FAULTS), campaign, "--count", str(count)]
+    done = subprocess.run(command, env=environment(), capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " held" in done.stdout.splitlines()[-1]
