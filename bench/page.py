@@ -1,7 +1,7 @@
 """What the page of 100,000 records costs: its size, the processor time of its first rows and of a filter, its memory.
 
-The records are of 25,000 cases of the corpus in four made runs, a fifth of which deviate. A real Chromium opens the page;
-what is counted is the processor time of its main thread, so that a busy machine changes little.
+The records are of 25,000 cases of the corpus in four made runs, a fifth of which deviate. A real Chromium opens the
+page; what is counted is the processor time of its main thread, so that a busy machine changes little.
 
 Run `python bench/page.py [--small] [--json FILE] [--against FILE]`. It needs playwright and Debian's Chromium.
 """
@@ -24,6 +24,11 @@ from tconv.gate.assessment import assess
 from tconv.records.record_file import BackendHeader, Record, Run, RunHeader
 from tconv.reports import html
 from tconv.verdict import kinds as ver
+
+try:
+    from playwright.sync_api import sync_playwright
+except ImportError:
+    sync_playwright = None
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
@@ -67,9 +72,7 @@ def _run(ids: list[str], number: int) -> Run:
 
 def opened(path: Path) -> dict[str, float]:
     """Return what a browser needs to show a page and to filter it."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
+    if sync_playwright is None:
         missing("page: playwright must be there")
     if not CHROMIUM.exists():
         missing(f"page: {CHROMIUM} must be there")
