@@ -136,7 +136,7 @@ def two_runs(count: int) -> Tally:
     tally = Tally("two runs into one folder")
     for _ in range(count):
         with Surroundings() as surroundings:
-            slow = (*RUN[:-1], "wrong_backends:Slow", "--output", "out")
+            slow = (*RUN[:-1], "wrong_backends:Hangs", "--timeout", "30", "--tier", "full", "--output", "out")
             first = surroundings.start(*slow)
             deadline = time.monotonic() + 60
             while not list(surroundings.folder.glob("out/*.jsonl")) and time.monotonic() < deadline:
@@ -144,7 +144,7 @@ def two_runs(count: int) -> Tally:
             with (surroundings.folder / "second").open("wb") as said:
                 second = surroundings.start(*slow, stderr=said, stdout=said)
                 codes = surroundings.ended(second), surroundings.ended(first)
-            wrong = surroundings.wrong(codes[1], frozenset({0}))
+            wrong = surroundings.wrong(codes[1], frozenset({1}))
             message = (surroundings.folder / "second").read_text()
             if not wrong and (codes[0] != 2 or f"process {first.pid} on" not in message):
                 wrong = f"the second ended with {codes[0]}: {message[-200:]!r}"
