@@ -26,9 +26,9 @@ def command(
 
     The shards of one run are joined; exit with 1 where one is missing.
     """
-    assessments, _ = assessed_files(records, cases, waivers, strict=strict)
+    assessments, corpus = assessed_files(records, cases, waivers, strict=strict)
     destination = page or records[0].parent / "index.html"
-    html.write(assessments, destination)
+    html.write(assessments, destination, corpus.find)
     for assessment in assessments:
         terminal.show(assessment, destination)
     return int(any(assessment.run.header.shard for assessment in assessments))

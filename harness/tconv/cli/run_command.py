@@ -128,7 +128,7 @@ def command(
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
     page = output / f"{selection.name or 'index'}.html"
-    html.write(assessments, page)
+    html.write(assessments, page, corpus.find)
     if junit_file is not None:
         junit.write(assessments, junit_file)
     for assessment in assessments:

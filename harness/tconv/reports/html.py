@@ -19,9 +19,10 @@ from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from tconv.cases.case import Case
     from tconv.gate.assessment import Assessment
     from tconv.reports.page.overview import Overview
 
@@ -38,9 +39,22 @@ SCRIPTS = (
     "colours.js",
     "elements.js",
     "canvas.js",
-    "heatmap.js",
-    "values.js",
-    "panel.js",
+    "geometry.js",
+    "shapes.js",
+    "lane_rows.js",
+    "lanes.js",
+    "planes.js",
+    "geometry_view.js",
+    "sums.js",
+    "fields.js",
+    "shades.js",
+    "value_table.js",
+    "tile_canvas.js",
+    "tiles.js",
+    "issue_text.js",
+    "case_sections.js",
+    "case.js",
+    "case_data.js",
     "table.js",
     "page.js",
 )
@@ -51,25 +65,28 @@ _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _TAG = len('<script type="application/json" id="arrays-"></script>\n') + 8
 
 
-def write(assessments: Sequence[Assessment], destination: Path) -> None:
+def write(
+    assessments: Sequence[Assessment], destination: Path, find: Callable[[str], Case | None] = lambda _: None
+) -> None:
     """Write the page; it replaces an older one as a whole.
 
     Args:
         assessments: the runs, in the page's order.
         destination: the file.
+        find: returns a case by its id; a case that it does not know has no geometry on the page.
     """
-    atomic_write.write(destination, _page(assessments))
+    atomic_write.write(destination, _page(assessments, find))
 
 
-def _page(assessments: Sequence[Assessment]) -> str:
+def _page(assessments: Sequence[Assessment], find: Callable[[str], Case | None]) -> str:
     runs = overview.overviews(assessments)
-    data = _json(records_data(runs))
+    data = _json(records_data(runs, find))
     empty = _render(runs, data, [])
     return _render(runs, data, _arrays(runs, PAGE_LIMIT - len(empty)))
 
 
 def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str]]) -> str:
-    style, script = content("page", "page.css"), _script()
+    style, script = content("page", "page.css") + content("page", "case.css"), _script()
     template = environment("page").get_template("page.html.j2")
     return template.render(
         runs=runs,

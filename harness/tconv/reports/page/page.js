@@ -1,6 +1,8 @@
 import { FILTERS, formatFragment, parseFragment } from "./address.js";
+import { renderCase } from "./case.js";
+import { caseView } from "./case_data.js";
 import { button, byId, copyButton, el, note } from "./elements.js";
-import { describeRecord } from "./panel.js";
+import { partition } from "./patterns.js";
 import { CaseRecord, findRecord, selectRecords } from "./records.js";
 import { RecordTable } from "./table.js";
 import { formatCount } from "./text.js";
@@ -11,7 +13,6 @@ import { formatCount } from "./text.js";
  */
 
 /** @import { State } from "./address.js" */
-/** @import { Viewer } from "./heatmap.js" */
 /** @import { PageData } from "./records.js" */
 
 /** @type {PageData} */
@@ -31,8 +32,8 @@ let state = {};
 let filtered = "";
 /** @type {CaseRecord | null} */
 let opened = null;
-/** @type {Viewer[]} */
-let viewers = [];
+/** @type {ReturnType<typeof renderCase> | null} */
+let shownCase = null;
 
 const table = new RecordTable(byId("table", HTMLTableElement), {
   several: data.runs.length > 1,
@@ -154,8 +155,10 @@ function showPanel() {
   const before = opened;
   opened = record;
   table.mark(record);
-  for (const viewer of viewers) viewer.remove();
-  viewers = [];
+  shownCase?.remove();
+  shownCase = null;
+  for (const other of document.querySelectorAll("body > :is(header, main, footer)"))
+    other.toggleAttribute("inert", Boolean(state.case));
   if (!state.case) {
     panel.close();
     document.body.classList.remove("opened");
@@ -163,9 +166,8 @@ function showPanel() {
     return;
   }
   if (record) {
-    const content = describeRecord(record, data);
-    viewers = content.viewers;
-    panel.replaceChildren(makeBar(record), ...content.elements);
+    panel.replaceChildren(makeBar(record), makeHead(record.id));
+    shownCase = renderCase(panel, caseView(record, data, records));
   } else {
     const head = el("h2", { id: "detail-head", tabindex: -1 }, state.case);
     panel.replaceChildren(makeBar(null), head, note("No record of this report has this id."));
@@ -186,7 +188,15 @@ function closePanel() {
 }
 
 function drawViewers() {
-  for (const viewer of viewers) viewer.draw();
+  shownCase?.draw();
+}
+
+/** @param {string} id */
+function makeHead(id) {
+  const [path, labels] = partition(id, "[");
+  const head = el("h2", { id: "detail-head", tabindex: -1 }, el("span", {}, path));
+  if (labels) head.append(el("span", { class: "labels" }, `[${labels}`));
+  return head;
 }
 
 /**

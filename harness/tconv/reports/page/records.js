@@ -6,6 +6,8 @@ import { parseQuery } from "./search.js";
  */
 
 /** @import { State } from "./address.js" */
+/** @import { Geometry, Placement } from "./geometry.js" */
+/** @import { Sizes } from "./sums.js" */
 
 /**
  * @typedef {object} Run
@@ -30,6 +32,11 @@ import { parseQuery } from "./search.js";
  * @property {string} [artifact]
  * @property {number} [waiver]
  * @property {{attributes: [string, string][], inputs: [string, string, string][], layouts: [string, string]}} [call]
+ * @property {number} [geometry]
+ * @property {Placement} [placement]
+ * @property {string} [about]
+ * @property {string} [clause]
+ * @property {[string, string][]} [candidates] names of explanations, and what they say
  */
 /**
  * Run, case, status, verdict, phrase, seconds, detail and facts, most of them as indices into the other tables.
@@ -46,6 +53,7 @@ import { parseQuery } from "./search.js";
  * @property {Record<string, string>[]} waivers
  * @property {Record<string, string>[]} facts of cases, as far as their ids do not show them
  * @property {Record<string, Record<string, [string, string]>>} readings by dialect and name: what it says, whom it cites
+ * @property {(Geometry & Sizes)[]} geometries
  * @property {Row[]} rows
  */
 
@@ -76,14 +84,19 @@ export class CaseRecord {
     this.text = `${id}\n${phrase}`.toLowerCase();
   }
 
+  /** The labels of the case's id. */
+  get labels() {
+    this.#labels ??= labelsOf(this.id);
+    return this.#labels;
+  }
+
   /**
    * A fact of the case; the id shows some of them, its labels.
    *
    * @param {string} key
    */
   fact(key) {
-    this.#labels ??= labelsOf(this.id);
-    return this.#labels.get(key) ?? (Object.hasOwn(this.facts, key) ? this.facts[key] : undefined);
+    return this.labels.get(key) ?? (Object.hasOwn(this.facts, key) ? this.facts[key] : undefined);
   }
 }
 

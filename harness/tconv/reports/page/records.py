@@ -10,13 +10,15 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.errors import shortened
 from tconv.reports.page import figures, overview
+from tconv.reports.page.case_facts import CaseFacts
 from tconv.reports.phrases import explanation, phrase
 from tconv.reports.statuses import STATUSES
 from tconv.verdict.kinds import KINDS, Agreed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from tconv.cases.case import Case
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
     from tconv.reports.page.overview import Overview
@@ -27,8 +29,14 @@ _STATUSES = list(STATUSES)
 _KINDS = list(KINDS)
 
 
-def records_data(runs: Sequence[Overview]) -> dict[str, Any]:
-    """Return the runs, the records as short arrays, and lists of what several records share, by index."""
+def records_data(runs: Sequence[Overview], find: Callable[[str], Case | None]) -> dict[str, Any]:
+    """Return the runs, the records as short arrays, and lists of what several records share, by index.
+
+    Args:
+        runs: the runs.
+        find: returns a case by its id; None where the corpus has no such case.
+    """
+    case_facts = CaseFacts(find)
     waiver_numbers: dict[tuple[int, str], int] = {}
     waivers: list[dict[str, str]] = []
     facts_numbers: dict[tuple[tuple[str, str], ...], int] = {}
@@ -42,7 +50,8 @@ def records_data(runs: Sequence[Overview]) -> dict[str, Any]:
                     waivers.append(overview.waiver_facts(judged.waiver))
             facts = _facts_beside_labels(judged.record.case, run.assessment)
             facts_number = facts_numbers.setdefault(facts, len(facts_numbers))
-            records.append([*_record(number, judged, waiver), facts_number])
+            detail = _detail(judged, waiver) | case_facts.of(judged.record, run.assessment.run.dialect)
+            records.append([*_record(number, judged), detail, facts_number])
     return {
         "statuses": [[status.value, look.symbol] for status, look in STATUSES.items()],
         "kinds": _KINDS,
@@ -50,6 +59,7 @@ def records_data(runs: Sequence[Overview]) -> dict[str, Any]:
         "waivers": waivers,
         "facts": [dict(facts) for facts in facts_numbers],
         "readings": _readings(runs),
+        "geometries": case_facts.geometries,
         "rows": records,
     }
 
@@ -89,7 +99,7 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
     return readings
 
 
-def _record(run: int, judged: Judged, waiver: int | None) -> list[Any]:
+def _record(run: int, judged: Judged) -> list[Any]:
     record = judged.record
     text = _shortened(phrase(record.verdict))
     return [
@@ -99,7 +109,6 @@ def _record(run: int, judged: Judged, waiver: int | None) -> list[Any]:
         _KINDS.index(record.verdict.kind),
         text if judged.waiver is None else f"{judged.waiver.name}: {text}",
         round(record.seconds, 6) if math.isfinite(record.seconds) else None,
-        _detail(judged, waiver),
     ]
 
 
