@@ -54,9 +54,11 @@ cases:
   - {name: shape, with: {spatial: [4, 13]}}
   - {name: unstable, with: {spatial: [4, 14]}}
   - {name: accepted-invalid, with: {spatial: [4, 15], auto_pad: same_upper, breaks: pads-without-auto-pad}}
-  - {name: disputed, with: {spatial: [16], kernel: [2], strides: 3, pads_begin: null, pads_end: null, auto_pad: same_upper}}
+  - name: disputed
+    with: {spatial: [16], kernel: [2], strides: 3, pads_begin: null, pads_end: null, auto_pad: same_upper}
   - {name: spacing, with: {spatial: [4, 17], strides: [3, 2], pads_begin: null, pads_end: null}}
-  - {name: line, with: {spatial: [5], kernel: [4], strides: 3, dilations: 2, pads_begin: 2, pads_end: 1, output_padding: 1}}
+  - name: line
+    with: {spatial: [5], kernel: [4], strides: 3, dilations: 2, pads_begin: 2, pads_end: 1, output_padding: 1}
   - {name: volume, with: {spatial: [2, 3, 6], kernel: [2, 2, 3], pads_begin: [1, 0, 2], pads_end: [0, 0, 0]}}
   - {name: long, with: {spatial: [400], kernel: [5], pads_begin: 3, pads_end: 1}}
   - {name: large, with: {spatial: [60, 6], kernel: [5, 3], pads_begin: [2, 2], pads_end: [1, 0]}}
@@ -106,8 +108,13 @@ class TwelveWays(Right):
     def _computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array], way: str) -> Array:
         if way == "disputed":
             return conv_transpose(
-                arrays["x"], arrays["w"], arrays.get("b"), dialect=call.dialect, groups=call.groups,
-                reading="negative-same-shrunk", **words,
+                arrays["x"],
+                arrays["w"],
+                arrays.get("b"),
+                dialect=call.dialect,
+                groups=call.groups,
+                reading="negative-same-shrunk",
+                **words,
             )
         return self.computed(call, words, arrays)
 

@@ -52,6 +52,7 @@ SCRIPTS = (
     "tile_canvas.js",
     "tiles.js",
     "issue_text.js",
+    "case_view.js",
     "case_sections.js",
     "case.js",
     "case_data.js",
@@ -78,7 +79,7 @@ def write(
     atomic_write.write(destination, _page(assessments, find))
 
 
-def _page(assessments: Sequence[Assessment], find: Callable[[str], Case | None]) -> str:
+def _page(assessments: Sequence[Assessment], find: Callable[[str], Case | None] = lambda _: None) -> str:
     runs = overview.overviews(assessments)
     data = _json(records_data(runs, find))
     empty = _render(runs, data, [])

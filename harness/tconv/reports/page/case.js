@@ -1,4 +1,12 @@
-import { answersSection, callSection, commandsSection, neighboursSection, part, whySection } from "./case_sections.js";
+import {
+  answersSection,
+  callSection,
+  commandsSection,
+  neighboursSection,
+  part,
+  waiverSection,
+  whySection,
+} from "./case_sections.js";
 import { el, note } from "./elements.js";
 import { overlaid } from "./fields.js";
 import { offsetWords, placedGeometry, sameSpacing, shiftOf } from "./geometry.js";
@@ -11,7 +19,8 @@ import { TileView } from "./tiles.js";
  * The view of one case: why, every backend's answer, the geometry to scale, the values, the neighbours, the commands.
  */
 
-/** @import { CaseValues, CaseView } from "./case_view.js" */
+/** @import { Grid } from "./arrays.js" */
+/** @import { CaseView } from "./case_view.js" */
 /** @import { FieldName, Fields } from "./fields.js" */
 /** @import { DrawnOutput } from "./geometry_view.js" */
 
@@ -32,7 +41,7 @@ class ShownCase {
   /** @type {TileView | null} */
   tiles = null;
   /** @type {TileView[]} */
-  operands = [];
+  others = [];
   /** @type {Fields | null} */
   fields = null;
 
@@ -46,17 +55,21 @@ class ShownCase {
   }
 
   draw() {
-    for (const picture of [this.drawing, this.tiles, ...this.operands]) picture?.draw();
+    for (const picture of [this.drawing, this.tiles, ...this.others]) picture?.draw();
   }
 
   remove() {
-    for (const picture of [this.drawing, this.tiles, ...this.operands]) picture?.remove();
+    for (const picture of [this.drawing, this.tiles, ...this.others]) picture?.remove();
   }
 
   /** The drawing, with a sentence that says how what came lies to what is owed. */
   geometrySection() {
     const { geometry, noAnswer } = this.view;
-    if (!geometry) return part("Geometry to scale", note("No output is owed, so there is no geometry to draw."));
+    if (!geometry)
+      return part(
+        "Geometry to scale",
+        note("No output is owed, or the corpus does not have this case: there is no geometry to draw."),
+      );
     const { given } = this;
     this.drawing = new GeometryView({
       owed: { name: "owed", role: "owed", geometry, known: true },
@@ -70,6 +83,7 @@ class ShownCase {
   placeWords() {
     const { geometry, placement } = this.view;
     if (!(geometry && placement)) return [];
+    if (!this.given && String(placement.output) === String(geometry.output)) return [];
     if (!this.given)
       return [note(`What came has the spatial sizes ${formatShape(placement.output)}, and lies nowhere in this.`)];
     const words = offsetWords(geometry, this.given.geometry);
@@ -113,22 +127,42 @@ class ShownCase {
     /** @type {Node[]} */
     const children = notes.map(note);
     if (arrays.expected || arrays.actual) children.push(this.outputs());
-    for (const [name, names] of OPERAND_NAMES) {
-      const grid = operands[name];
-      if (!grid || grid.shape.includes(0)) continue;
-      const fields = overlaid({ expected: grid }, []);
-      const label = `${name} ${formatShape(grid.shape)}${name === "w" ? " in IOX" : ""}`;
-      this.operands.push(
-        new TileView({ fields, shown: ["expected"], titles: { expected: label }, names, label, judged: false }),
-      );
-    }
-    if (this.operands.length > 0) {
-      const views = this.operands.map((view) => view.element);
+    const views = OPERAND_NAMES.flatMap(([name, names]) => this.alone(name, operands[name], names));
+    if (views.length > 0) {
       const opened = el("details", { class: "operands" }, el("summary", {}, "Operands"), ...views);
       opened.addEventListener("toggle", () => this.draw());
       children.push(opened);
     }
     return [part("Values, in NCX", ...children)];
+  }
+
+  /**
+   * An array by itself.
+   *
+   * @param {string} name
+   * @param {Grid | undefined} grid
+   * @param {string[]} names of its leading axes
+   */
+  alone(name, grid, names) {
+    if (!grid || grid.shape.includes(0)) return [];
+    const label = `${name} ${formatShape(grid.shape)}${name === "w" ? " in IOX" : ""}`;
+    const fields = overlaid({ expected: grid }, []);
+    const titles = { expected: label };
+    const view = new TileView({ fields, shown: ["expected"], titles, names, label, judged: false });
+    this.others.push(view);
+    return [view.element];
+  }
+
+  /**
+   * Arrays of different numbers of axes.
+   *
+   * @param {Grid} expected
+   * @param {Grid} actual
+   */
+  apart(expected, actual) {
+    const shapes = `What is owed has the shape ${formatShape(expected.shape)}, what came ${formatShape(actual.shape)}`;
+    const views = [this.alone("expected", expected, VALUE_NAMES), this.alone("actual", actual, VALUE_NAMES)];
+    return el("div", {}, note(`${shapes}: no element stands beside another.`), ...views.flat());
   }
 
   /** Expected, actual and error, laid over each other. */
@@ -138,11 +172,7 @@ class ShownCase {
     const { expected, actual } = this.values?.arrays ?? {};
     if ([expected, actual].some((grid) => grid?.shape.includes(0)))
       return note("An array without elements is not drawn.");
-    if (expected && actual && expected.shape.length !== actual.shape.length) {
-      return note(
-        `What is owed has the shape ${formatShape(expected.shape)}, what came ${formatShape(actual.shape)}: no element stands beside another.`,
-      );
-    }
+    if (expected && actual && expected.shape.length !== actual.shape.length) return this.apart(expected, actual);
     const { given } = this;
     const moved =
       geometry && given?.known && sameSpacing(geometry, given.geometry) ? shiftOf(geometry, given.geometry) : [];
@@ -211,7 +241,12 @@ function givenOutput({ geometry, placement, backend }) {
   const found = placedGeometry(geometry, placement);
   if (found) return { name: backend, role: "given", geometry: found, known: true };
   if (String(placement.output) === String(geometry.output)) return null;
-  return { name: backend, role: "given", geometry: { ...geometry, output: placement.output }, known: false };
+  return {
+    name: backend,
+    role: "given",
+    geometry: { ...geometry, output: placement.output, added: undefined },
+    known: false,
+  };
 }
 
 /**
@@ -225,8 +260,8 @@ export function renderCase(container, view) {
   const shown = new ShownCase(view);
   const pictures = [shown.geometrySection(), ...shown.valuesSection()];
   const words = [answersSection(view), ...neighboursSection(view), commandsSection(view), ...callSection(view)];
-  const columns = [el("div", {}, whySection(view), ...pictures), el("div", {}, ...words)];
-  container.append(el("div", { class: "case" }, el("div", { class: "case-columns" }, ...columns)));
+  const columns = [el("div", {}, whySection(view), ...waiverSection(view), ...pictures), el("div", {}, ...words)];
+  container.append(el("div", { class: "case-view" }, el("div", { class: "case-columns" }, ...columns)));
   shown.draw();
   return shown;
 }

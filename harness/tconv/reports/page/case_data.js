@@ -44,8 +44,8 @@ export function caseView(record, data, records) {
     backend: run.name.split(", ")[0],
     why: {
       sentence: `${record.symbol} ${record.status}: ${kind}, ${record.phrase}`,
-      explanation: [detail.why, detail.reason, waiver?.because].filter(Boolean).join(". "),
-      clause: [waiver?.clause, detail.clause].filter(Boolean).join("; "),
+      explanation: [detail.why, detail.reason].filter(Boolean).join(". "),
+      clause: detail.clause ?? "",
       candidates: [
         ...(detail.candidates ?? []).map(([name, says]) => ({ name, says, excludedBy: "" })),
         ...readings.map((name) => ({ name, says: (known[name] ?? []).filter(Boolean).join(" - "), excludedBy: "" })),
@@ -70,6 +70,8 @@ export function caseView(record, data, records) {
     call: detail.call ?? null,
     figures: figuresOf(record),
     prose: detail.prose ?? [],
+    waiver,
+    waiverExample: waiver ? formatFragment({ case: waiver.example }) : "",
     neighbours: neighboursOf(record, records),
     commands: commandsOf(record),
     versions: [["backend", run.name]],

@@ -12,6 +12,7 @@ from tconv.expectation.owed import Refuse, Values
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
+from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,7 +45,7 @@ class CaseFacts:
         problem = Problem(case, dialect)
         expected = problem.expectation
         facts = {
-            "geometry": self._number(case, expected.primary.geometry) if isinstance(expected, Values) else None,
+            "geometry": self._number(problem, expected.primary.geometry) if isinstance(expected, Values) else None,
             "placement": _placement(record, expected),
             "about": case.about if not isinstance(record.verdict, ver.Agreed) else "",
             "clause": _clause(problem) if not isinstance(record.verdict, ver.Agreed) else "",
@@ -55,11 +56,15 @@ class CaseFacts:
         }
         return {key: value for key, value in facts.items() if value not in (None, "", [])}
 
-    def _number(self, case: Case, geometry: Geometry) -> int:
+    def _number(self, problem: Problem, geometry: Geometry) -> int:
+        written, case = problem.signature, problem.case
+        explicit = written.attributes.output_shape is None and written.auto_pad == AutoPad.EXPLICIT
+        added = written.per_axis("output_padding") if explicit else ()
         sizes = case.x.shape[0], case.x.shape[1], case.w.shape[1] * geometry.groups
-        number = self._numbers.setdefault((geometry, sizes), len(self.geometries))
+        number = self._numbers.setdefault((geometry, sizes, added), len(self.geometries))
         if number == len(self.geometries):
-            self.geometries.append(_written(geometry) | dict(zip(("batch", "channels", "out_channels"), sizes, strict=True)))
+            named = dict(zip(("batch", "channels", "out_channels"), sizes, strict=True))
+            self.geometries.append(_written(geometry) | named | {"added": added})
         return number
 
 
@@ -69,7 +74,7 @@ def _written(geometry: Geometry) -> dict[str, Any]:
 
 
 def _placement(record: Record, expected: Expectation) -> dict[str, Any] | None:
-    """Return where the values of an answer lie: where they were found, or where the reading puts them that it follows."""
+    """Return where the values of an answer lie: where they were found, or where a reading puts them."""
     found = record.placement
     geometry = followed(record.verdict, expected) if isinstance(record.verdict, ver.Disputed) else None
     if geometry is not None:

@@ -12,7 +12,7 @@ const NEIGHBOURS = 12;
 /** @param {string} heading @param {(Node | string)[]} children */
 export const part = (heading, ...children) => el("section", {}, el("h3", {}, heading), ...children);
 
-/** @param {[string, string][]} entries @param {string} [style] */
+/** @param {[string, string | Node][]} entries @param {string} [style] */
 const listed = (entries, style = "") =>
   el(
     "dl",
@@ -61,6 +61,22 @@ export function answersSection({ answers }) {
     answers.length > 1 ? "Every backend's answer" : "The backend's answer",
     el("div", { class: "wide" }, table),
   );
+}
+
+/**
+ * A waiver; its link is an element only where the report found it to be an address of the web.
+ *
+ * @param {CaseView} view
+ */
+export function waiverSection({ waiver, waiverExample }) {
+  if (!waiver) return [];
+  const names = ["because", "clause", "cases", "verdict", "dialects", "versions", "date"];
+  /** @type {[string, string | Node][]} */
+  const entries = names.map((name) => [name, waiver[name]]);
+  entries.push(["example", el("a", { href: waiverExample }, waiver.example)]);
+  if (waiver.href) entries.push(["link", el("a", { href: waiver.href, rel: "noopener noreferrer" }, waiver.href)]);
+  else if (waiver.link) entries.push(["link", waiver.link]);
+  return [part(`Waiver: ${waiver.name}`, listed(entries))];
 }
 
 /**

@@ -51,6 +51,8 @@
  * @property {{attributes: [string, string][], inputs: [string, string, string][], layouts: [string, string]} | null} call
  * @property {[string, string][]} figures of the verdict
  * @property {[string, string][]} prose long texts, each with its heading
+ * @property {Record<string, string> | null} waiver its facts by name; `href` where its link is an address of the web
+ * @property {string} waiverExample the address of its example on this page
  * @property {CaseNeighbour[]} neighbours the nearest pass first
  * @property {[string, string][]} commands each with what it does
  * @property {[string, string][]} versions for the bug report

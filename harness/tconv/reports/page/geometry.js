@@ -14,6 +14,7 @@
  * @property {number[]} pads_begin
  * @property {number[]} output
  * @property {number} groups
+ * @property {number[]} [added] elements at the end that are there by output_padding alone
  */
 /**
  * Where the values of an output lie, see diagnosis/placement.py.
@@ -25,7 +26,7 @@
  * @property {number[][]} pads_begin every one that gives these values; none where the values do not tell
  */
 /** @typedef {[number, number]} Product an input element and a tap, as indices on one axis */
-/** @typedef {{name: string, begin: number, size: number, known: boolean, role: "owed" | "given"}} Frame an output on one axis; `known` is false where its place is a guess */
+/** @typedef {{name: string, begin: number, size: number, known: boolean, role: "owed" | "given", added?: number}} Frame an output on one axis; `known` is false where its place is a guess */
 
 /**
  * How far the taps reach on an axis: (X-1)*s + (K-1)*d + 1.
@@ -93,7 +94,7 @@ export function placedGeometry(owed, placement) {
   const distance = (/** @type {number[]} */ begin) =>
     begin.reduce((sum, at, axis) => sum + Math.abs(at - owed.pads_begin[axis]), 0);
   const [pads_begin] = [...placement.pads_begin].sort((a, b) => distance(a) - distance(b));
-  return { ...owed, output, strides, dilations, pads_begin };
+  return { ...owed, output, strides, dilations, pads_begin, added: undefined };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { el } from "./elements.js";
+import { el, enlargement } from "./elements.js";
 import { sameSpacing } from "./geometry.js";
 import { laneDrawing, laneScale } from "./lanes.js";
 import { placesAt, planeDrawings } from "./planes.js";
@@ -128,7 +128,7 @@ export class GeometryView {
 
   /** Draw all anew. */
   draw() {
-    const room = this.canvas.clientWidth;
+    const room = this.canvas.clientWidth / enlargement();
     if (room === 0) return;
     const { owed, others, words } = this.options;
     const parts = [];
@@ -169,7 +169,7 @@ export class GeometryView {
       const begin = this.options.owed.geometry.pads_begin[axis];
       const [low, high] = this.bounds(axis);
       svg.addEventListener("pointermove", ({ offsetX }) => {
-        const at = Math.min(Math.max(scale.at(offsetX) - begin, low), high);
+        const at = Math.min(Math.max(scale.at(offsetX / enlargement()) - begin, low), high);
         this.choose(this.index.map((other, number) => (number === axis ? at : other)));
       });
     }
@@ -224,7 +224,7 @@ export class GeometryView {
    * @param {[number, number]} axes
    */
   point({ offsetX, offsetY }, panel, axes) {
-    const places = placesAt(panel, [offsetX, offsetY]);
+    const places = placesAt(panel, [offsetX / enlargement(), offsetY / enlargement()]);
     const index = [...this.index];
     axes.forEach((axis, side) => {
       const [low, high] = this.bounds(axis);
@@ -242,6 +242,7 @@ export class GeometryView {
 const frameOf = ({ name, geometry, known, role }, axis) => ({
   name,
   role,
+  added: geometry.added?.[axis] ?? 0,
   begin: geometry.pads_begin[axis],
   size: geometry.output[axis],
   known,
@@ -258,7 +259,14 @@ export function svgOf({ width, height, shapes }, title, description) {
   drawings += 1;
   const [titleId, descriptionId] = [`drawing-${drawings}-title`, `drawing-${drawings}-about`];
   const labels = description ? `${titleId} ${descriptionId}` : titleId;
-  const svg = made("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": labels });
+  const larger = enlargement();
+  const svg = made("svg", {
+    width: width * larger,
+    height: height * larger,
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-labelledby": labels,
+  });
   svg.append(made("title", { id: titleId }, title));
   if (description) svg.append(made("desc", { id: descriptionId }, description));
   svg.append(...shapes.map(elementOf));
@@ -304,6 +312,7 @@ function legend(several) {
     ["reached several", "reached, the darker the more products"],
     ["cropped", "cropped"],
     ["beyond", "beyond all taps"],
+    ["element added", "by output_padding"],
     ["frame owed", "owed"],
   ];
   if (several) entries.push(["frame given", "what came"]);

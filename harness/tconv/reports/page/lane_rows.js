@@ -122,9 +122,13 @@ export function reachLane({ geometry, axis, place: chosen }, scale) {
   const within = shownNumbers(scale).filter((place) => place >= 0 && place < full);
   const shapes = within.flatMap((place) => {
     const count = productsAt(geometry, axis, place).length;
-    const style = `reached ${amount(count)}${place === chosen ? " lit" : ""}`;
+    const lit = place === chosen ? " lit" : "";
+    const style = `reached ${amount(count)}${lit}`;
     const x = scale.x(place);
-    return [box(style, [x + 0.5, 0.5], [size - 1, size - 1]), writing("in-reach", [x + size / 2, size / 2], count)];
+    return [
+      box(style, [x + 0.5, 0.5], [size - 1, size - 1]),
+      writing(`in-reach${lit}`, [x + size / 2, size / 2], count),
+    ];
   });
   const words = `all that the taps reach, ${full} long: how many products each place has`;
   return { words, style: "lane", shapes, height: size + GAP };
@@ -154,8 +158,9 @@ export function frameLane({ geometry, axis, frames, place: chosen }, scale, numb
     ];
     if (place < frame.begin || place >= end) return reached ? [box("cropped", ...cell)] : [];
     const lit = place === chosen ? " lit" : "";
+    const added = place >= end - (frame.added ?? 0) ? " added" : "";
     return [
-      box(`element${reached ? "" : " beyond"}${lit}`, ...cell),
+      box(`element${reached ? "" : " beyond"}${added}${lit}`, ...cell),
       writing(`in-element${lit}`, [x + size / 2, size / 2], place - frame.begin),
     ];
   });
@@ -170,9 +175,13 @@ export function frameLane({ geometry, axis, frames, place: chosen }, scale, numb
  * @param {Frame} frame
  * @param {number} full
  */
-export function frameWords({ name, begin, size, known }, full) {
+export function frameWords({ name, begin, size, known, added = 0 }, full) {
   if (!known) return `${name}: ${size} long; where it lies the values do not tell`;
   const after = full - begin - size;
+  if (added > 0) {
+    const last = added === 1 ? "the last 1 is" : `the last ${added} are`;
+    return `${name}: ${size} long, ${padWords(begin, "beginning")}, ${padWords(after + added, "end")}, and ${last} there by output_padding`;
+  }
   if (begin === 0 && after === 0) return `${name}: ${size} long, nothing is cropped`;
   return `${name}: ${size} long, ${padWords(begin, "beginning")}, ${padWords(after, "end")}`;
 }

@@ -157,7 +157,7 @@ function showPanel() {
   table.mark(record);
   shownCase?.remove();
   shownCase = null;
-  for (const other of document.querySelectorAll("body > :is(header, main, footer)"))
+  for (const other of document.querySelectorAll("body > :is(main, footer)"))
     other.toggleAttribute("inert", Boolean(state.case));
   if (!state.case) {
     panel.close();

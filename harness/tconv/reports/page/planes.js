@@ -167,7 +167,7 @@ export function planeDrawings({ geometry, axes, frames, places, room }) {
 function unitOf(room, widths, largest) {
   const all = widths.reduce((sum, width) => sum + width + 2 * PLANE_MARGIN, 0);
   const beside = Math.floor((room - SIGNS) / all);
-  const unit = beside >= LEGIBLE ? beside : Math.floor(room / (Math.max(...widths) + 2 * PLANE_MARGIN));
+  const unit = beside >= LEGIBLE ? beside : Math.floor((room - SIGNS / 3) / (Math.max(...widths) + 2 * PLANE_MARGIN));
   return Math.max(LEAST, Math.min(LARGEST, unit, Math.max(Math.floor(HIGHEST / largest), LEAST)));
 }
 

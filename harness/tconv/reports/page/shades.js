@@ -83,7 +83,10 @@ export function logarithmicShade(largest, dark) {
   const colours = dark ? RATIO_ON_DARK : RATIO_ON_LIGHT;
   const low = largest > 0 ? 0.55 : 0;
   return {
-    colours: largest > 0 ? [colours[0], ...colours.slice(140)] : colours,
+    colours:
+      largest > 0
+        ? colours.map((_, step) => colours[step === 0 ? 0 : Math.round(255 * low + (1 - low) * step)])
+        : colours,
     of: (value) => {
       if (value === 0) return colours[0];
       const decades = largest > 0 ? Math.log10(value / largest) + DECADES : Math.log10(value) + DECADES;

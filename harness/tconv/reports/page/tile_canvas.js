@@ -1,4 +1,4 @@
-import { contextOf, drawMark, hatching, isDark, OUTLINED } from "./canvas.js";
+import { contextOf, drawMark, hatching, isDark } from "./canvas.js";
 import { css, inkOn } from "./colours.js";
 import { formatWithin } from "./text.js";
 
@@ -22,6 +22,8 @@ import { formatWithin } from "./text.js";
 
 /** The least width of a cell with its number. */
 const NUMBERED = 26;
+/** The least width of a cell with an outline. */
+export const MARKED = 13;
 /** @type {[number, string][]} */
 export const SPECIAL = [
   [Number.NaN, "NaN"],
@@ -38,7 +40,7 @@ export function drawTile(canvas, content) {
   const { cell } = content;
   const context = contextOf(canvas, cell * columns, cell * rows);
   const hatchings = new Map(SPECIAL.map(([value]) => [value, hatching(context, value)]));
-  context.font = "10px ui-monospace, Menlo, Consolas, monospace";
+  context.font = `${Math.max(10, Math.round(cell / 3.2))}px ui-monospace, Menlo, Consolas, monospace`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   for (let k = 0; k < rows * columns; k++) {
@@ -65,7 +67,7 @@ function drawCell(context, { fields, name, cell, shade }, element, { corner, hat
   const colour = Number.isNaN(value) || Math.abs(value) === Number.POSITIVE_INFINITY ? null : shade.of(value);
   context.fillStyle = colour ? css(colour) : (hatchings.get(value) ?? "");
   context.fillRect(...corner, cell, cell);
-  const marked = (name === "error" || name === "ratio") && cell >= OUTLINED;
+  const marked = (name === "error" || name === "ratio") && cell >= MARKED;
   if (marked && fields.wrong[element]) drawMark(context, corner, [cell, cell], colour);
   if (colour && cell >= NUMBERED) drawNumber(context, corner, { cell, value, colour });
 }
@@ -93,5 +95,9 @@ export function drawAbsent(context, [x, y], cell) {
  */
 function drawNumber(context, [x, y], { cell, value, colour }) {
   context.fillStyle = inkOn(colour);
-  context.fillText(formatWithin(Math.fround(value), Math.floor((cell - 1) / 6.05)), x + cell / 2, y + cell / 2);
+  context.fillText(
+    formatWithin(Math.fround(value), Math.floor((cell - 1) / (0.605 * Math.max(10, Math.round(cell / 3.2))))),
+    x + cell / 2,
+    y + cell / 2,
+  );
 }

@@ -1,11 +1,11 @@
 import { countMarks, indexOf, marksAlong, moveCursor, nextMark, planeStart, strideOf } from "./arrays.js";
-import { drawMark, hatching, isDark, OUTLINED, SWATCH, scaleOf, swatchOf } from "./canvas.js";
+import { drawMark, hatching, isDark, SWATCH, scaleOf, swatchOf } from "./canvas.js";
 import { css } from "./colours.js";
-import { button, el } from "./elements.js";
+import { button, el, enlargement } from "./elements.js";
 import { marksIn, tileStarts, tilingOf } from "./fields.js";
 import { shadesOf } from "./shades.js";
 import { formatCount, formatFloat32, formatShape } from "./text.js";
-import { drawAbsent, drawTile, SPECIAL } from "./tile_canvas.js";
+import { drawAbsent, drawTile, MARKED, SPECIAL } from "./tile_canvas.js";
 import { valueTable } from "./value_table.js";
 
 /*
@@ -31,6 +31,8 @@ import { valueTable } from "./value_table.js";
 
 const LARGEST_TILE_CELL = 34;
 const LEAST_TILE_CELL = 4;
+/** In less room the tiles stand two by two. */
+const PHONE = 560;
 /** The width of a small tile, about. */
 const SMALL = 96;
 /** More channels than these scroll in a window of their own. */
@@ -225,9 +227,7 @@ export class TileView {
       event.stopPropagation();
       return;
     }
-    const { rows, columns } = this.tiling;
-    const layout = { shape: this.fields.shape, leading: 0, rows, columns, size: rows * columns, strip: false };
-    const element = moveCursor(layout, this.cursor, event.key);
+    const element = moveCursor(this.tiling, this.cursor, event.key);
     if (element === null) return;
     event.preventDefault();
     event.stopPropagation();
@@ -244,10 +244,14 @@ export class TileView {
     if (room === 0) return;
     const { rows, columns } = this.tiling;
     const shades = shadesOf(this.fields, isDark());
-    const across = Math.min(this.options.shown.length, rows * 2 < columns ? 1 : 4);
+    const across = Math.min(this.options.shown.length, rows * 2 < columns ? 1 : room < PHONE ? 2 : 4);
     const fits = Math.floor((room - BETWEEN * across) / across / Math.max(columns, 1));
-    const tall = Math.floor(360 / Math.max(rows, 1));
-    this.cell = Math.max(LEAST_TILE_CELL, Math.min(LARGEST_TILE_CELL, fits, Math.max(tall, LEAST_TILE_CELL)));
+    const larger = enlargement();
+    const tall = Math.floor((360 * larger) / Math.max(rows, 1));
+    this.cell = Math.max(
+      LEAST_TILE_CELL,
+      Math.min(Math.floor(LARGEST_TILE_CELL * larger), fits, Math.max(tall, LEAST_TILE_CELL)),
+    );
     if (this.mode === "text") this.text.replaceChildren(valueTable(this.fields, this.starts, this.tiling));
     else this.drawTiles(shades);
     const inSlice = this.starts.reduce((sum, start) => sum + marksIn(this.fields.wrong, start, this.tiling), 0);
@@ -271,7 +275,10 @@ export class TileView {
     this.focus = this.tileOf(this.cursor);
     const large = this.multiple(this.focus, this.cell, shades);
     large.classList.add("large");
-    const small = Math.min(this.cell, Math.max(Math.floor(SMALL / Math.max(this.tiling.columns, 1)), LEAST_TILE_CELL));
+    const small = Math.min(
+      this.cell,
+      Math.max(Math.floor((SMALL * enlargement()) / Math.max(this.tiling.columns, 1)), LEAST_TILE_CELL),
+    );
     const others = starts.length > 1 ? starts.map((_, tile) => this.multiple(tile, small, shades)) : [];
     const all = el("div", { class: "multiples" }, ...others);
     all.classList.toggle("many", others.length > MANY);
@@ -294,8 +301,12 @@ export class TileView {
       this.tiles.push({ canvas, tile, cell });
       return el("figure", { class: `tile ${name}` }, el("figcaption", {}, this.options.titles[name] ?? name), canvas);
     });
-    const row = el("div", { class: "row-of-tiles" }, ...figures);
-    if (tiling.tiled === null) return el("div", { class: "multiple" }, row);
+    const stacked = cell === this.cell && tiling.rows * 2 < tiling.columns ? " stacked" : "";
+    const row = el("div", { class: `row-of-tiles${stacked}` }, ...figures);
+    if (tiling.tiled === null) {
+      const rows = tiling.rows > 1 ? [el("h4", { class: "muted" }, "each row is a channel")] : [];
+      return el("div", { class: "multiple" }, ...(this.options.judged ? rows : []), row);
+    }
     const count = marksIn(fields.wrong, start, tiling);
     const judged = count > 0 ? `, ${formatCount(count)} wrong` : ", as owed";
     const words = `${this.options.names[tiling.tiled]} ${tile}${this.options.judged ? judged : ""}`;
@@ -304,9 +315,7 @@ export class TileView {
 
   /** @param {number} element */
   tileOf(element) {
-    const { rows, columns } = this.tiling;
-    const layout = { shape: [], leading: 0, rows, columns, size: rows * columns, strip: false };
-    return Math.max(this.starts.indexOf(planeStart(layout, element)), 0);
+    return Math.max(this.starts.indexOf(planeStart(this.tiling, element)), 0);
   }
 
   /** Put the cursor's frame around its element in each tile of the channel. */
@@ -375,7 +384,7 @@ export class TileView {
     if (drawn.some(({ present }) => present.includes(0))) {
       entries.push(swatch("no element there", (context) => drawAbsent(context, [0, 0], SWATCH)));
     }
-    if (this.options.judged && this.fields.wrong.includes(1) && this.cell >= OUTLINED) {
+    if (this.options.judged && this.fields.wrong.includes(1) && this.cell >= MARKED) {
       entries.push(
         swatch("outlined: wrong", (context) => {
           const colour = shades.error.of(0);
