@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tconv.gate.status import Status
-from tconv.reports.atlas import wording
+from tconv.reports.atlas import summaries, wording
 from tconv.reports.markdown import code, escaped
 from tconv.reports.page.overview import href
 from tconv.reports.templates import content, environment
@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from tconv.reports.atlas.matrix import Question
     from tconv.reports.atlas.runs import AtlasRun
 
+_SUMMARIES = {
+    made.__name__: made
+    for made in (
+        summaries.short,
+        summaries.answered_by,
+        summaries.allowed_by,
+        summaries.contradicted_by,
+        summaries.rules_of,
+        summaries.deviations_of,
+        summaries.notes_of,
+    )
+}
 _MARKS = {"text": "", "disputed": "*", "deviation": "!"}
 
 
@@ -40,6 +52,7 @@ def _rendered(template: str, atlas: Atlas, **more: object) -> str:
         answers=_answers,
         anchor=lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-"),
         columns=[run for run in atlas.runs if id(run) in answering],
+        **_SUMMARIES,
         **more,
     )
 
