@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-from base64 import b64encode
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -15,6 +11,7 @@ from tconv.reports.page import overview
 from tconv.reports.page.arrays import OPERANDS, VALUES, ArrayBlock, array_block
 from tconv.reports.page.records import records_data
 from tconv.reports.phrases import inconsistency
+from tconv.reports.scripts import as_data, joined, policy
 from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
 
@@ -61,8 +58,6 @@ SCRIPTS = (
 )
 """The modules of the page's script; each imports from those before it only."""
 
-_IMPORT_OR_EXPORT = re.compile(r"^(?:import [^;]*;\n|export )", re.MULTILINE)
-_UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _TAG = len('<script type="application/json" id="arrays-"></script>\n') + 8
 
 
@@ -81,7 +76,7 @@ def write(
 
 def _page(assessments: Sequence[Assessment], find: Callable[[str], Case | None] = lambda _: None) -> str:
     runs = overview.overviews(assessments)
-    data = _json(records_data(runs, find))
+    data = as_data(records_data(runs, find))
     empty = _render(runs, data, [])
     return _render(runs, data, _arrays(runs, PAGE_LIMIT - len(empty)))
 
@@ -99,28 +94,12 @@ def _render(runs: Sequence[Overview], data: str, arrays: Sequence[tuple[int, str
         arrays=[(number, Markup(block)) for number, block in arrays],  # noqa: S704 - likewise
         style=style,
         script=script,
-        policy=_policy(style, script),
+        policy=policy(style, script),
     )
 
 
 def _script() -> Markup:
-    """Return the modules joined to one script without imports: the page loads no other file."""
-    modules = (_IMPORT_OR_EXPORT.sub("", content("page", name)) for name in SCRIPTS)
-    return Markup("\n".join(modules))  # noqa: S704 - files of this package
-
-
-def _policy(style: str, script: str) -> str:
-    """Return the page's content security policy: it allows this style and this script, by their digests."""
-    style_digest, script_digest = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
-    return (
-        f"default-src 'none'; script-src 'sha256-{script_digest}'; style-src 'sha256-{style_digest}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _json(value: object) -> str:
-    """Return JSON that can stand in a script element: in ASCII, with the characters escaped that begin markup."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).translate(_UNSAFE)
+    return joined(("page", name) for name in SCRIPTS)
 
 
 def _arrays(runs: Sequence[Overview], room: int) -> list[tuple[int, str]]:
@@ -141,11 +120,11 @@ def _arrays(runs: Sequence[Overview], room: int) -> list[tuple[int, str]]:
         key=lambda numbered: order.index(judged[numbered[0]].status),
     )
     full = f"The arrays are not shown: the page's limit of {PAGE_LIMIT // 2**20} MiB is reached."
-    blocks = {n: _json(ArrayBlock([f"{full} The artifact is {path}."]).data()) for n, path in artifacts}
+    blocks = {n: as_data(ArrayBlock([f"{full} The artifact is {path}."]).data()) for n, path in artifacts}
     room -= sum(len(block) + _TAG for block in blocks.values())
     for names in (VALUES, VALUES + OPERANDS):
         for n, path in artifacts:
-            block = _json(array_block(folders[n], path, names).data())
+            block = as_data(array_block(folders[n], path, names).data())
             room -= len(block) - len(blocks[n])
             if room < 0:
                 return list(blocks.items())

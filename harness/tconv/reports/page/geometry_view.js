@@ -49,7 +49,13 @@ export class GeometryView {
       "aria-label": "the geometry to scale; the arrow keys choose an output element, whose products are lit",
     });
     this.words = el("output", { class: "products", "aria-live": "polite" });
-    this.element = el("div", { class: "geometry-view" }, this.canvas, this.words, legend(options.others.length > 0));
+    this.element = el(
+      "div",
+      { class: "geometry-view" },
+      this.canvas,
+      this.words,
+      legend(options.owed.name, options.others),
+    );
     this.canvas.addEventListener("keydown", (event) => this.press(event));
     this.observer = new ResizeObserver(([{ contentRect }]) => {
       if (contentRect.width !== this.width) requestAnimationFrame(() => this.draw());
@@ -303,8 +309,8 @@ function made(tag, attributes, text) {
   return element;
 }
 
-/** @param {boolean} several whether there is a frame beside the owed one */
-function legend(several) {
+/** @param {string} owed @param {DrawnOutput[]} others */
+function legend(owed, others) {
   /** @type {[string, string][]} */
   const entries = [
     ["data", "input element"],
@@ -313,9 +319,9 @@ function legend(several) {
     ["cropped", "cropped"],
     ["beyond", "beyond all taps"],
     ["element added", "by output_padding"],
-    ["frame owed", "owed"],
+    ["frame owed", owed],
   ];
-  if (several) entries.push(["frame given", "what came"]);
+  for (const { name } of others) entries.push(["frame given", name]);
   const items = entries.map(([style, words]) => {
     /** @type {Shape[]} */
     const shapes = [{ kind: "rect", style, x: 1.5, y: 1.5, width: 13, height: 13 }];

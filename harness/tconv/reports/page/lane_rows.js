@@ -13,7 +13,7 @@ import { box, numbersFrom, shownNumbers, writing } from "./shapes.js";
  * @property {Geometry} geometry
  * @property {number} axis
  * @property {Frame[]} frames what is owed first
- * @property {number} place the chosen one
+ * @property {number} place the chosen one; NaN where none is
  * @property {number} room in pixels
  */
 /**

@@ -56,7 +56,7 @@ export function laneDrawing(lanes) {
   const products = productsAt(geometry, axis, place);
   const rows = [
     inputLane(lanes, scale, products),
-    ...stampLanes(lanes, scale, products),
+    ...(Number.isNaN(place) ? [] : stampLanes(lanes, scale, products)),
     reachLane(lanes, scale),
     ...frames.map((_, number) => frameLane(lanes, scale, number)),
   ];
