@@ -168,11 +168,13 @@ export function caseColumns(data, linkTo) {
  */
 export function casesOf(data, records) {
   const seen = new Uint8Array(data.ids.length);
-  return records.map((number) => data.columns.case[number]).filter((number) => {
-    const first = seen[number] === 0;
-    seen[number] = 1;
-    return first;
-  });
+  return records
+    .map((number) => data.columns.case[number])
+    .filter((number) => {
+      const first = seen[number] === 0;
+      seen[number] = 1;
+      return first;
+    });
 }
 
 /**
