@@ -157,7 +157,7 @@ def _rows(page: Page) -> int:
 
 
 def _pixels(page: Page, pane: int) -> str:
-    return str(page.locator("#detail .pane canvas").nth(pane).evaluate("canvas => canvas.toDataURL()"))
+    return str(page.locator("#detail .tile canvas").nth(pane).evaluate("canvas => canvas.toDataURL()"))
 
 
 def test_ten_thousand_records_make_few_rows(opened: Callable[..., Page]) -> None:
@@ -249,7 +249,7 @@ def test_cases_by_backends(opened: Callable[..., Page]) -> None:
     expect(page.locator("#table")).to_have_attribute("aria-label", "Cases by backends")
     expect(page.locator("#table tbody tr")).to_have_count(2)
     page.get_by_role("link", name="zeta 2.1: passed").first.click()
-    expect(page.locator("#detail .said")).to_contain_text("zeta 2.1")
+    expect(page.locator("#detail .answers tr[aria-current]")).to_contain_text("zeta 2.1")
 
 
 def test_the_matrix_counts_and_filters(opened: Callable[..., Page]) -> None:
@@ -377,12 +377,12 @@ def test_link_to_no_case_is_told(opened: Callable[..., Page]) -> None:
 
 
 def test_failure_shows_its_heatmaps(opened: Callable[..., Page]) -> None:
-    """Expected, actual and difference are drawn, figures, call and commands are told."""
+    """Expected, actual and their error are drawn, figures, call and commands are told."""
     page = opened("#view=records")
     page.locator("#query").fill("full+2")
     page.locator("#table tbody tr").click()
-    expect(page.locator("#detail .viewer").first.locator("figcaption")).to_have_text(
-        ["expected", "actual", "difference, actual - expected"]
+    expect(page.locator("#detail .large").first.locator("figcaption")).to_have_text(
+        ["expected", "actual", "error", "log |error|"]
     )
     assert len({_pixels(page, pane) for pane in range(3)}) == 3
     for text in ("2 of 120", "[0, 0, 0, 1]", "strides", "[3, 3]", "[2, 3, 4, 3]", "data NCX, filter IOX", "NaN"):
@@ -419,24 +419,25 @@ def test_commands_are_those_of_the_other_reports(opened: Callable[..., Page]) ->
 
 
 def test_slices_are_chosen(opened: Callable[..., Page]) -> None:
-    """Batch, channel and the leading spatial axis have selectors that tell wrong elements and change what is drawn."""
+    """The leading spatial axis has a choice that tells wrong elements; a click on a channel draws it large."""
     page = opened(_fragment(VOLUME))
-    labels = page.locator("#detail .viewer").first.locator(".slices label")
-    expect(labels).to_contain_text(["batch", "channel", "axis 0"])
+    labels = page.locator("#detail .tile-view").first.locator(".slices > label")
+    expect(labels).to_contain_text(["axis 0"])
+    channels = page.locator("#detail .tile-view").first.locator(".multiples h4")
+    expect(channels).to_have_text(["channel 0, 1 wrong", "channel 1, as owed"])
     before = _pixels(page, 0)
-    for axis, choice in (("1", "1, 1 wrong"), ("2", "2, 1 wrong")):
-        page.locator(f'#detail .viewer >> nth=0 >> select[data-axis="{axis}"]').select_option(label=choice)
-        after = _pixels(page, 0)
-        assert after != before
-        before = after
-    expect(page.locator("#detail .readout").first).to_contain_text("[0, 1, 2, 0, 1]")
+    page.locator('#detail .tile-view >> nth=0 >> select[data-axis="2"]').select_option(label="2, 1 wrong")
+    assert _pixels(page, 0) != before
+    page.locator("#detail .multiples .actual canvas").nth(1).click(position={"x": 1, "y": 1})
+    expect(page.locator("#detail .large h4").first).to_have_text("channel 1, 1 wrong")
+    expect(page.locator("#detail .tile-readout").first).to_contain_text("[0, 1, 2, 0, 0]")
 
 
 def test_keys_walk_over_elements(opened: Callable[..., Page]) -> None:
     """Arrow keys move the cursor, n goes to the next wrong element in any slice, the readout says what is there."""
     page = opened(_fragment(PLANE))
-    pane, readout = page.locator("#detail .scroller").first, page.locator("#detail .readout").first
-    for text in ("[0, 0, 0, 1]", "✗ wrong", "expected 1", "actual -5", "difference -6", "allowed 0"):
+    pane, readout = page.locator("#detail .tiles").first, page.locator("#detail .tile-readout").first
+    for text in ("[0, 0, 0, 1]", "✗ wrong", "expected 1", "actual -5", "error -6"):
         expect(readout).to_contain_text(text)
     pane.press("ArrowDown")
     expect(readout).to_contain_text("[0, 0, 1, 1]")
@@ -449,28 +450,29 @@ def test_keys_walk_over_elements(opened: Callable[..., Page]) -> None:
 def test_pointer_reads_elements(opened: Callable[..., Page]) -> None:
     """The element under the pointer is read out."""
     page = opened(_fragment(PLANE))
-    canvas = page.locator("#detail .pane canvas").nth(1)
+    canvas = page.locator("#detail .tile canvas").nth(1)
     size = canvas.bounding_box()
     assert size is not None
     canvas.hover(position={"x": size["width"] * 5 / 8, "y": size["height"] * 9 / 10})
-    expect(page.locator("#detail .readout").first).to_contain_text("[0, 0, 4, 2]")
+    expect(page.locator("#detail .tile-readout").first).to_contain_text("[0, 0, 4, 2]")
 
 
 def test_one_dimension_is_a_strip(opened: Callable[..., Page]) -> None:
     """A 1-D output is drawn as a row each for expected, actual and difference, one under the other."""
     page = opened(_fragment(LINE))
-    expect(page.locator("#detail .pane canvas").nth(2)).to_be_visible()
-    boxes = [box for pane in page.locator("#detail .pane canvas").all()[:3] if (box := pane.bounding_box())]
+    expect(page.locator("#detail .tile canvas").nth(2)).to_be_visible()
+    boxes = [box for pane in page.locator("#detail .tile canvas").all()[:3] if (box := pane.bounding_box())]
     assert all(box["height"] < box["width"] for box in boxes)
     assert boxes[0]["x"] == boxes[1]["x"] == boxes[2]["x"]
     assert boxes[0]["y"] < boxes[1]["y"] < boxes[2]["y"]
 
 
-def test_wrong_shape_has_no_difference(opened: Callable[..., Page]) -> None:
-    """Both arrays are drawn, and the page says why there is no difference."""
+def test_shapes_that_differ_are_laid_over_each_other(opened: Callable[..., Page]) -> None:
+    """Where the values do not tell their place, first elements lie on each other, and what is missing is wrong."""
     page = opened(_fragment(SHAPE))
-    expect(page.locator("#detail figcaption")).to_have_text(["expected [1, 1, 3, 2]", "actual [1, 1, 2, 2]"])
-    expect(page.locator("#detail")).to_contain_text("The shapes differ")
+    expect(page.locator("#detail .large figcaption")).to_have_text(["expected", "actual", "error", "log |error|"])
+    expect(page.locator("#detail")).to_contain_text("6 wrong")
+    expect(page.locator("#detail")).to_contain_text("no element there")
 
 
 def test_waiver_is_shown(opened: Callable[..., Page]) -> None:

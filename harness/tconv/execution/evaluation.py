@@ -12,7 +12,7 @@ from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
 from tconv.execution.answer import Answer, alike, changed, checked
 from tconv.execution.position import Position
-from tconv.expectation.bound import derivation
+from tconv.expectation.bound import bound, derivation
 from tconv.expectation.owed import Inexpressible
 from tconv.expectation.problem import Problem
 from tconv.records import artifacts
@@ -193,6 +193,9 @@ class Evaluator:
             return None
         expected = problem.truth.values(candidate.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": actual}
+        if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound) and verdict.rule == "bound":
+            terms = problem.truth.terms(candidate.geometry)
+            arrays["allowed"] = bound(terms, problem.truth.dtype, self._accumulates).allowed
         path = artifacts.write(self._folder, (self._name, self.dialect.name, problem.case.id, *self._chosen), arrays)
         self._artifacts += path is not None
         return path

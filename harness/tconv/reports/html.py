@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
-from hashlib import sha256
 from typing import TYPE_CHECKING
-
-from markupsafe import Markup
 
 from tconv.reports import atomic_write
 from tconv.reports.page import answer, overview
@@ -15,12 +10,15 @@ from tconv.reports.page.array_blocks import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.records import record_blocks
 from tconv.reports.phrases import inconsistency
+from tconv.reports.scripts import joined, policy
 from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from markupsafe import Markup
 
     from tconv.cases.case import Case
     from tconv.gate.assessment import Assessment
@@ -40,13 +38,27 @@ SCRIPTS = (
     "selection.js",
     "address.js",
     "arrays.js",
-    "opened_case.js",
     "colours.js",
     "elements.js",
     "canvas.js",
-    "heatmap.js",
-    "values.js",
-    "panel.js",
+    "geometry.js",
+    "shapes.js",
+    "lane_rows.js",
+    "lanes.js",
+    "planes.js",
+    "geometry_view.js",
+    "sums.js",
+    "opened_case.js",
+    "fields.js",
+    "shades.js",
+    "value_table.js",
+    "tile_canvas.js",
+    "tiles.js",
+    "issue_text.js",
+    "case_view.js",
+    "case_sections.js",
+    "case.js",
+    "case_data.js",
     "table.js",
     "columns.js",
     "matrix.js",
@@ -58,8 +70,6 @@ SCRIPTS = (
     "page.js",
 )
 """The modules of the page's script; each imports from those before it only."""
-
-_IMPORT_OR_EXPORT = re.compile(r"^(?:import [^;]*;\n|export )", re.MULTILINE)
 
 
 def write(
@@ -86,7 +96,7 @@ def _page(assessments: Sequence[Assessment], find: Callable[[str], Case | None] 
 def _render(
     runs: Sequence[Overview], lines: Sequence[CauseLine], blocks: RecordBlocks, arrays: Sequence[tuple[int, str]]
 ) -> str:
-    style, script = content("page", "page.css"), _script()
+    style, script = content("page", "page.css") + content("page", "case.css"), _script()
     template = environment("page").get_template("page.html.j2")
     assessments = [run.assessment for run in runs]
     return template.render(
@@ -104,20 +114,9 @@ def _render(
         limits=f"the {MOST} smallest members of each cause, and at most {PAGE_LIMIT // 2**20} MiB",
         style=style,
         script=script,
-        policy=_policy(style, script),
+        policy=policy(style, script),
     )
 
 
 def _script() -> Markup:
-    """Return the modules joined to one script without imports: the page loads no other file."""
-    modules = (_IMPORT_OR_EXPORT.sub("", content("page", name)) for name in SCRIPTS)
-    return Markup("\n".join(modules))  # noqa: S704 - files of this package
-
-
-def _policy(style: str, script: str) -> str:
-    """Return the page's content security policy: it allows this style and this script, by their digests."""
-    style_digest, script_digest = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
-    return (
-        f"default-src 'none'; script-src 'sha256-{script_digest}'; style-src 'sha256-{style_digest}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
+    return joined(("page", name) for name in SCRIPTS)

@@ -6,17 +6,47 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from tconv.dialects.rules import QUESTIONS
 from tconv.gate.status import Status
-from tconv.reports.atlas import wording
+from tconv.reports.atlas import summaries, wording
+from tconv.reports.atlas.ported_texts import ported_texts
 from tconv.reports.markdown import code, escaped
 from tconv.reports.page.overview import href
+from tconv.reports.scripts import as_data, joined, policy
 from tconv.reports.templates import content, environment
 
 if TYPE_CHECKING:
     from tconv.reports.atlas.content import Atlas
     from tconv.reports.atlas.matrix import Question
     from tconv.reports.atlas.runs import AtlasRun
+    from tconv.reports.templates import Folder
 
+SCRIPTS: tuple[tuple[Folder, str], ...] = (
+    ("page", "text.js"),
+    ("page", "elements.js"),
+    ("page", "geometry.js"),
+    ("page", "shapes.js"),
+    ("page", "lane_rows.js"),
+    ("page", "lanes.js"),
+    ("page", "planes.js"),
+    ("page", "geometry_view.js"),
+    ("atlas", "resolver.js"),
+    ("atlas", "port.js"),
+    ("atlas", "atlas.js"),
+)
+"""The modules of the page's script; each imports from those before it only."""
+_SUMMARIES = {
+    made.__name__: made
+    for made in (
+        summaries.short,
+        summaries.answered_by,
+        summaries.allowed_by,
+        summaries.contradicted_by,
+        summaries.rules_of,
+        summaries.deviations_of,
+        summaries.notes_of,
+    )
+}
 _MARKS = {"text": "", "disputed": "*", "deviation": "!"}
 
 
@@ -26,8 +56,11 @@ def markdown(atlas: Atlas) -> str:
 
 
 def html(atlas: Atlas) -> str:
-    """Return the atlas as one page that loads no other file and has no script."""
-    return _rendered("atlas.html.j2", atlas, style=content("page", "page.css") + content("atlas", "atlas.css"))
+    """Return the atlas as one page that loads no other file."""
+    style = content("page", "page.css") + content("page", "case.css") + content("atlas", "atlas.css")
+    script = joined(SCRIPTS)
+    data = as_data(ported_texts(tuple(atlas.same)))
+    return _rendered("atlas.html.j2", atlas, style=style, script=script, data=data, policy=policy(style, script))
 
 
 def _rendered(template: str, atlas: Atlas, **more: object) -> str:
@@ -40,6 +73,8 @@ def _rendered(template: str, atlas: Atlas, **more: object) -> str:
         answers=_answers,
         anchor=lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-"),
         columns=[run for run in atlas.runs if id(run) in answering],
+        drawn=QUESTIONS,
+        **_SUMMARIES,
         **more,
     )
 

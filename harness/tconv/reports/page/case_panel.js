@@ -1,6 +1,8 @@
+import { renderCase } from "./case.js";
+import { caseView } from "./case_data.js";
 import { button, byId, copyButton, el, note } from "./elements.js";
 import { openCase } from "./opened_case.js";
-import { describeRecord } from "./panel.js";
+import { partition } from "./patterns.js";
 import { formatCount } from "./text.js";
 
 /*
@@ -9,7 +11,6 @@ import { formatCount } from "./text.js";
 
 /** @import { State } from "./address.js" */
 /** @import { Explorer } from "./explorer.js" */
-/** @import { Viewer } from "./heatmap.js" */
 /** @import { CaseRecord, PageData } from "./page_data.js" */
 
 /**
@@ -24,8 +25,8 @@ const narrow = matchMedia("(max-width: 60rem)");
 export class CasePanel {
   /** @type {CaseRecord | null} */
   opened = null;
-  /** @type {Viewer[]} */
-  viewers = [];
+  /** @type {ReturnType<typeof renderCase> | null} */
+  shown = null;
 
   /**
    * @param {PageData} data
@@ -54,17 +55,23 @@ export class CasePanel {
     const before = this.opened;
     this.opened = record;
     this.explorer.mark(record);
-    const content = record ? describeRecord(await openCase(this.data, record), this.data) : null;
+    const view = record ? caseView(await openCase(this.data, record), this.data) : null;
     // While the blocks were opened, the reader may have gone on.
     if (record !== this.opened) return;
-    for (const viewer of this.viewers) viewer.remove();
-    this.viewers = content?.viewers ?? [];
-    if (state.case) this.#open(content?.elements ?? unknown(state.case), before);
-    else this.#leave(before);
+    this.shown?.remove();
+    this.shown = null;
+    // The dialog covers all but the bar at the top; what is under it is for no key and no screen reader.
+    for (const covered of document.querySelectorAll("body > :is(main, footer)"))
+      covered.toggleAttribute("inert", Boolean(state.case));
+    if (!state.case) return this.#leave(before);
+    const content = el("div", {});
+    this.#open(state.case, content, before);
+    if (view) this.shown = renderCase(content, view);
+    else content.append(note("No record of this report has this id."));
   }
 
   draw() {
-    for (const viewer of this.viewers) viewer.draw();
+    this.shown?.draw();
   }
 
   /**
@@ -79,30 +86,28 @@ export class CasePanel {
   }
 
   /**
-   * @param {Node[]} elements
+   * @param {string} id
+   * @param {Node} content
    * @param {CaseRecord | null} before the record that was open
    */
-  #open(elements, before) {
+  #open(id, content, before) {
     const { dialog, explorer, opened } = this;
     const pressed = dialog.contains(document.activeElement) && document.activeElement?.getAttribute("aria-label");
-    dialog.replaceChildren(this.#makeBar(), ...elements);
+    dialog.replaceChildren(this.#makeBar(), makeHead(id), content);
     document.body.classList.add("opened");
     if (!dialog.open && narrow.matches) dialog.showModal();
     else if (!dialog.open) dialog.show();
     dialog.scrollTop = 0;
-    explorer.layOut();
     explorer.reveal(opened, before ? "nearest" : "center");
     const again = pressed && dialog.querySelector(`.panel-bar [aria-label="${pressed}"]:enabled`);
     const focused = again instanceof HTMLElement ? again : byId("detail-head", HTMLElement);
     focused.focus({ preventScroll: true });
-    this.draw();
   }
 
   /** @param {CaseRecord | null} before the record that was open */
   #leave(before) {
     this.dialog.close();
     document.body.classList.remove("opened");
-    this.explorer.layOut();
     this.explorer.reveal(before, "nearest")?.focus({ preventScroll: true });
   }
 
@@ -134,10 +139,10 @@ export class CasePanel {
   }
 }
 
-/**
- * @param {string} id
- * @returns {Node[]}
- */
-function unknown(id) {
-  return [el("h2", { id: "detail-head", tabindex: -1 }, id), note("No record of this report has this id.")];
+/** @param {string} id */
+function makeHead(id) {
+  const [path, labels] = partition(id, "[");
+  const head = el("h2", { id: "detail-head", tabindex: -1 }, el("span", {}, path));
+  if (labels) head.append(el("span", { class: "labels" }, `[${labels}`));
+  return head;
 }

@@ -4,39 +4,6 @@
 
 /** @typedef {readonly number[]} Colour red, green and blue, 0 to 255 */
 
-export const VALUES = palette([
-  [68, 1, 84],
-  [71, 45, 123],
-  [59, 82, 139],
-  [44, 114, 142],
-  [33, 145, 140],
-  [40, 174, 128],
-  [94, 201, 98],
-  [173, 220, 48],
-  [253, 231, 37],
-]);
-const DIFFERENCES_ON_LIGHT = palette([
-  [33, 82, 150],
-  [112, 158, 209],
-  [240, 240, 237],
-  [226, 142, 100],
-  [160, 52, 28],
-]);
-const DIFFERENCES_ON_DARK = palette([
-  [132, 184, 242],
-  [58, 104, 160],
-  [40, 44, 48],
-  [166, 86, 54],
-  [242, 156, 116],
-]);
-
-/**
- * The scale of differences; its middle is near the page's ground.
- *
- * @param {boolean} dark
- */
-export const differences = (dark) => (dark ? DIFFERENCES_ON_DARK : DIFFERENCES_ON_LIGHT);
-
 /**
  * The colour of a finite value on a scale from low to high; the middle where these are equal.
  *

@@ -20,6 +20,9 @@ export function el(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** How much larger than on a usual screen things are drawn: the style sheet makes the letters larger on a very wide one. */
+export const enlargement = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+
 /** @param {string} sentence */
 export const note = (sentence) => el("p", { class: "note" }, sentence);
 

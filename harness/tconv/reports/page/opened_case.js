@@ -6,7 +6,9 @@ import { openBlock, rowOf } from "./blocks.js";
 
 /** @import { Artifact } from "./arrays.js" */
 /** @import { Block } from "./blocks.js" */
+/** @import { Geometry, Placement } from "./geometry.js" */
 /** @import { CaseRecord, PageData } from "./page_data.js" */
+/** @import { Sizes } from "./sums.js" */
 
 /**
  * What came of a record, beside its phrase; what would say nothing is absent. See records.py.
@@ -24,25 +26,7 @@ import { openBlock, rowOf } from "./blocks.js";
  * @property {Placement} [placement] where the values of a wrong output lie
  * @property {[string, string][]} [candidates] explanations that are left, and what each says
  */
-/** @typedef {{output: number[], strides: number[], dilations: number[], pads_begin: number[][]}} Placement */
 /** @typedef {{attributes: [string, string][], inputs: [string, string, string][], layouts: [string, string]}} Call */
-/**
- * Integers by spatial axis, after all rules of the dialect: o = i * strides + k * dilations - pads_begin.
- *
- * @typedef {object} Geometry
- * @property {number[]} spatial
- * @property {number[]} kernel
- * @property {number[]} strides
- * @property {number[]} dilations
- * @property {number[]} pads_begin
- * @property {number[]} pads_end what is cropped at the end; below 0 where output_padding adds more
- * @property {number[]} output
- * @property {number[]} full what the taps reach when nothing is cropped
- * @property {number} groups
- * @property {number} batch
- * @property {number} channels of the data
- * @property {number} out_channels of the output, all groups together
- */
 /**
  * What the dialect owes: values of a shape, a refusal, or nothing, as it cannot say the case.
  *
@@ -66,7 +50,7 @@ import { openBlock, rowOf } from "./blocks.js";
  * @property {Detail} detail of it
  * @property {Answer[]} answers of all runs to this case, in the order of the runs, the open one included
  * @property {Call | null} call
- * @property {Geometry | null} geometry
+ * @property {(Geometry & Sizes) | null} geometry what is owed; null where that is no output
  * @property {Owed} owed
  * @property {string} about what the case is for; may be empty
  * @property {string} clause the words of the dialect's text that the case cites; may be empty
@@ -147,7 +131,7 @@ function describeProblem(problem) {
   const inputs = named("input ").map(([, input]) => input);
   return {
     call: layouts ? /** @type {Call} */ ({ attributes, inputs, layouts }) : null,
-    geometry: problem.spatial ? /** @type {Geometry} */ (/** @type {unknown} */ (problem)) : null,
+    geometry: problem.spatial ? /** @type {Geometry & Sizes} */ (/** @type {unknown} */ (problem)) : null,
     about,
     clause,
     owed: /** @type {Owed} */ ({ shape, dtype, disputed, refusals, refusal, inexpressible }),

@@ -10,6 +10,7 @@ from tconv.dialects.readings import Together
 from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
 from tconv.reports.page import figures
 from tconv.reports.page.blocks import Table
+from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,6 +91,7 @@ def _owed(owed: Values | Refuse, call: Call) -> Iterator[tuple[str, Any]]:
         case Values(primary, disputed, refusals):
             yield from ((name, getattr(primary.geometry, name)) for name in _GEOMETRY)
             yield from zip(("batch", "channels", "out_channels"), _sizes(primary.geometry, call), strict=True)
+            yield "added", _added(call)
             yield "shape", _shape(primary.geometry, call)
             yield "dtype", call.dtype
             if disputed:
@@ -108,6 +110,13 @@ def _sizes(geometry: Geometry, call: Call) -> Ints:
     """Return batch, channels of the data and of the output."""
     x, w = call.written.x.shape, call.written.w.shape
     return x[0], x[1], w[1] * geometry.groups
+
+
+def _added(call: Call) -> Ints:
+    """Return by how much output_padding alone makes each axis longer; empty where other attributes decide the size."""
+    attributes = call.written.attributes
+    explicit = attributes.output_shape is None and attributes.auto_pad == AutoPad.EXPLICIT
+    return call.written.per_axis("output_padding") if explicit else ()
 
 
 def _shape(geometry: Geometry, call: Call) -> Ints:

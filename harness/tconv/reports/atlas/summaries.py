@@ -1,0 +1,80 @@
+"""What the Markdown of the atlas says in one row where the page has one for each case, text or backend."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.dialects import Dialect
+    from tconv.learning import SheetLine
+    from tconv.reports.atlas.conflicts import UsedWaiver
+    from tconv.reports.atlas.content import Atlas
+    from tconv.reports.atlas.matrix import Question
+    from tconv.reports.atlas.runs import AtlasRun
+
+Key = TypeVar("Key")
+
+
+def short(dialect: Dialect) -> str:
+    """Return a dialect's name without what all names of its kind have in common."""
+    return dialect.name.replace("ConvolutionBackpropData", "Backprop").replace("ConvTranspose-", "CT-")
+
+
+def answered_by(question: Question) -> Iterator[tuple[str, list[str]]]:
+    """Yield each answer that texts give to a question, with the texts."""
+    yield from _grouped((text.says, short(text.dialect)) for text in question.texts)
+
+
+def allowed_by(question: Question) -> Iterator[tuple[str, list[str]]]:
+    """Yield each reading of a question that is disputed, with the texts."""
+    yield from _grouped((reading.name, short(text.dialect)) for text in question.texts for reading in text.also)
+
+
+def contradicted_by(atlas: Atlas) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield what texts say in two ways: what, how, and the texts."""
+    pairs = (((each.about, each.says), short(each.dialect)) for each in atlas.contradictions)
+    for (about, says), texts in _grouped(pairs):
+        yield about, says, texts
+
+
+def rules_of(atlas: Atlas) -> Iterator[tuple[SheetLine, list[str]]]:
+    """Yield each formula that a runtime computes otherwise than its text, with who does and how many answers fit."""
+    lines: dict[tuple[str, ...], tuple[SheetLine, list[str]]] = {}
+    for run, line in atlas.rules:
+        key = (line.where, line.quantity, str(line.computes), str(line.owed))
+        who = f"{run.name}, {short(run.dialect)}: {line.fits} of {line.of}"
+        lines.setdefault(key, (line, []))[1].append(who)
+    yield from lines.values()
+
+
+def deviations_of(atlas: Atlas) -> Iterator[tuple[AtlasRun, list[UsedWaiver]]]:
+    """Yield each run that has deviations, and these; of a run with other kernels those that it has otherwise."""
+    known: dict[tuple[str, str], set[tuple[str, int | None]]] = {}
+    for run in atlas.runs:
+        used = [each for each in atlas.deviations if each.run is run]
+        key = (run.assessment.run.header.backend.title, run.dialect.name)
+        before = known.setdefault(key, set())
+        if used:
+            yield run, [each for each in used if (each.waiver.name, each.count) not in before]
+        before.update((each.waiver.name, each.count) for each in used)
+
+
+def notes_of(atlas: Atlas) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each note, its meaning, and how many cases of which backends have it."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for run in atlas.runs:
+        for note in run.assessment.notes:
+            counts.setdefault((note.name, note.meaning), Counter())[run.name] += note.count
+    for (name, meaning), by_run in counts.items():
+        yield name, meaning, [f"{run} {count}" for run, count in by_run.items()]
+
+
+def _grouped(pairs: Iterator[tuple[Key, str]]) -> Iterator[tuple[Key, list[str]]]:
+    groups: dict[Key, dict[str, None]] = {}
+    for key, name in pairs:
+        groups.setdefault(key, {})[name] = None
+    for key, names in groups.items():
+        yield key, list(names)

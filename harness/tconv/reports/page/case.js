@@ -1,0 +1,267 @@
+import {
+  answersSection,
+  callSection,
+  commandsSection,
+  neighboursSection,
+  part,
+  waiverSection,
+  whySection,
+} from "./case_sections.js";
+import { el, note } from "./elements.js";
+import { overlaid } from "./fields.js";
+import { offsetWords, placedGeometry, sameSpacing, shiftOf } from "./geometry.js";
+import { GeometryView } from "./geometry_view.js";
+import { productWords, sumWords } from "./sums.js";
+import { formatShape } from "./text.js";
+import { TileView } from "./tiles.js";
+
+/*
+ * The view of one case: why, every backend's answer, the geometry to scale, the values, the neighbours, the commands.
+ */
+
+/** @import { Grid } from "./arrays.js" */
+/** @import { CaseView } from "./case_view.js" */
+/** @import { FieldName, Fields } from "./fields.js" */
+/** @import { DrawnOutput } from "./geometry_view.js" */
+
+const VALUE_NAMES = ["batch", "channel"];
+/** @type {FieldName[]} */
+const ALL_FIELDS = ["expected", "actual", "error", "ratio"];
+/** @type {["x" | "w" | "b", string[]][]} */
+const OPERAND_NAMES = [
+  ["x", VALUE_NAMES],
+  ["w", ["in", "out"]],
+  ["b", []],
+];
+
+/** A case that is shown: it is drawn again where size or colours change, and let go of at the end. */
+class ShownCase {
+  /** @type {GeometryView | null} */
+  drawing = null;
+  /** @type {TileView | null} */
+  tiles = null;
+  /** @type {TileView[]} */
+  others = [];
+  /** @type {Fields | null} */
+  fields = null;
+
+  /** @param {CaseView} view */
+  constructor(view) {
+    this.view = view;
+    this.values = view.values;
+    this.given = givenOutput(view);
+    /** The item and the channel that the drawing speaks of. */
+    this.channel = [0, 0];
+  }
+
+  draw() {
+    for (const picture of [this.drawing, this.tiles, ...this.others]) picture?.draw();
+  }
+
+  remove() {
+    for (const picture of [this.drawing, this.tiles, ...this.others]) picture?.remove();
+  }
+
+  /** The drawing, with a sentence that says how what came lies to what is owed. */
+  geometrySection() {
+    const { geometry, noAnswer } = this.view;
+    if (!geometry)
+      return part(
+        "Geometry to scale",
+        note("No output is owed, or the corpus does not have this case: there is no geometry to draw."),
+      );
+    const { given } = this;
+    this.drawing = new GeometryView({
+      owed: { name: "owed", role: "owed", geometry, known: true },
+      others: given ? [given] : [],
+      words: (spatial) => this.elementWords(spatial),
+      onSelect: (spatial) => this.tiles?.show([...this.channel, ...spatial]),
+    });
+    return part("Geometry to scale", ...(noAnswer ? [note(noAnswer)] : this.placeWords()), this.drawing.element);
+  }
+
+  placeWords() {
+    const { geometry, placement } = this.view;
+    if (!(geometry && placement)) return [];
+    if (!this.given && String(placement.output) === String(geometry.output)) return [];
+    if (!this.given)
+      return [note(`What came has the spatial sizes ${formatShape(placement.output)}, and lies nowhere in this.`)];
+    const words = offsetWords(geometry, this.given.geometry);
+    if (!this.given.known)
+      return [note("The values do not tell where what came lies. It is drawn where what is owed begins.")];
+    if (!sameSpacing(geometry, this.given.geometry)) words.push("is computed with other strides or dilations");
+    return words.length > 0 ? [el("p", { class: "answer" }, `What came ${words.join("; it ")}.`)] : [];
+  }
+
+  /**
+   * What is said of an output element.
+   *
+   * @param {number[]} spatial its index in what is owed
+   */
+  elementWords(spatial) {
+    const { geometry } = this.view;
+    if (!geometry) return "";
+    const index = [...this.channel, ...spatial];
+    const lines = [productWords(geometry, index)];
+    const sum = sumWords(geometry, index, this.values?.operands ?? {});
+    if (sum) lines.push(sum);
+    const outside = spatial.some((at, axis) => at < 0 || at >= geometry.output[axis]);
+    if (outside) lines.push("It is no element of what is owed.");
+    const { given } = this;
+    if (given?.known && sameSpacing(geometry, given.geometry)) {
+      const own = spatial.map((at, axis) => at - shiftOf(geometry, given.geometry)[axis]);
+      const there = own.every((at, axis) => at >= 0 && at < given.geometry.output[axis]);
+      lines.push(
+        there
+          ? `In what came it is the element ${formatShape([...this.channel, ...own])}.`
+          : "What came has no such element.",
+      );
+    }
+    return lines.join("\n");
+  }
+
+  /** The values: what is owed and what came, and the operands. */
+  valuesSection() {
+    if (!this.values) return [];
+    const { arrays, operands, notes } = this.values;
+    /** @type {Node[]} */
+    const children = notes.map(note);
+    if (arrays.expected || arrays.actual) children.push(this.outputs());
+    const views = OPERAND_NAMES.flatMap(([name, names]) => this.alone(name, operands[name], names));
+    if (views.length > 0) {
+      const opened = el("details", { class: "operands" }, el("summary", {}, "Operands"), ...views);
+      opened.addEventListener("toggle", () => this.draw());
+      children.push(opened);
+    }
+    return [part("Values, in NCX", ...children)];
+  }
+
+  /**
+   * An array by itself.
+   *
+   * @param {string} name
+   * @param {Grid | undefined} grid
+   * @param {string[]} names of its leading axes
+   */
+  alone(name, grid, names) {
+    if (!grid || grid.shape.includes(0)) return [];
+    const label = `${name} ${formatShape(grid.shape)}${name === "w" ? " in IOX" : ""}`;
+    const fields = overlaid({ expected: grid }, []);
+    const titles = { expected: label };
+    const view = new TileView({ fields, shown: ["expected"], titles, names, label, judged: false });
+    this.others.push(view);
+    return [view.element];
+  }
+
+  /**
+   * Arrays of different numbers of axes.
+   *
+   * @param {Grid} expected
+   * @param {Grid} actual
+   */
+  apart(expected, actual) {
+    const shapes = `What is owed has the shape ${formatShape(expected.shape)}, what came ${formatShape(actual.shape)}`;
+    const views = [this.alone("expected", expected, VALUE_NAMES), this.alone("actual", actual, VALUE_NAMES)];
+    return el("div", {}, note(`${shapes}: no element stands beside another.`), ...views.flat());
+  }
+
+  /** Expected, actual and error, laid over each other. */
+  outputs() {
+    const place = el("div", {});
+    const { geometry } = this.view;
+    const { expected, actual } = this.values?.arrays ?? {};
+    if ([expected, actual].some((grid) => grid?.shape.includes(0)))
+      return note("An array without elements is not drawn.");
+    if (expected && actual && expected.shape.length !== actual.shape.length) return this.apart(expected, actual);
+    const { given } = this;
+    const moved =
+      geometry && given?.known && sameSpacing(geometry, given.geometry) ? shiftOf(geometry, given.geometry) : [];
+    const shift = moved.some((by) => by !== 0) ? [0, 0, ...moved] : [];
+    const differ = String(expected?.shape) !== String(actual?.shape);
+    const align = el("input", { type: "checkbox", checked: differ });
+    const show = () => this.showOutputs(place, align.checked ? shift : []);
+    align.addEventListener("change", show);
+    show();
+    if (shift.length === 0) return place;
+    const words = `lay what came over its place: its first element over the owed ${formatShape(moved)}`;
+    return el("div", {}, el("label", { class: "align" }, align, words), place);
+  }
+
+  /**
+   * @param {HTMLElement} place
+   * @param {number[]} shift
+   */
+  showOutputs(place, shift) {
+    this.tiles?.remove();
+    const arrays = this.values?.arrays ?? {};
+    const fields = overlaid(arrays, shift);
+    const both = arrays.expected && arrays.actual;
+    /** @type {FieldName[]} */
+    const shown = both ? ALL_FIELDS : [arrays.expected ? "expected" : "actual"];
+    this.tiles = new TileView({
+      fields,
+      shown,
+      titles: {
+        expected: "expected",
+        actual: "actual",
+        error: "error",
+        ratio: fields.exact ? "log |error|" : "log error/allowed",
+      },
+      names: VALUE_NAMES,
+      label: "the values",
+      judged: Boolean(both),
+      onSelect: ([item, channel, ...spatial]) => this.select([item, channel], spatial),
+    });
+    place.replaceChildren(this.tiles.element);
+    this.tiles.draw();
+    const first = this.tiles.index;
+    this.select(first.slice(0, 2), first.slice(2));
+  }
+
+  /**
+   * Let the drawing speak of an element of the values.
+   *
+   * @param {number[]} channel
+   * @param {number[]} spatial
+   */
+  select(channel, spatial) {
+    this.channel = channel;
+    if (spatial.length === this.view.geometry?.output.length) this.drawing?.choose(spatial, false);
+  }
+}
+
+/**
+ * The output that came, for the drawing; null where there is none, or it is where it is owed.
+ *
+ * @param {CaseView} view
+ * @returns {DrawnOutput | null}
+ */
+function givenOutput({ geometry, placement, backend }) {
+  if (!(geometry && placement) || placement.output.length !== geometry.output.length) return null;
+  const found = placedGeometry(geometry, placement);
+  if (found) return { name: backend, role: "given", geometry: found, known: true };
+  if (String(placement.output) === String(geometry.output)) return null;
+  return {
+    name: backend,
+    role: "given",
+    geometry: { ...geometry, output: placement.output, added: undefined },
+    known: false,
+  };
+}
+
+/**
+ * Show a case.
+ *
+ * @param {HTMLElement} container
+ * @param {CaseView} view
+ * @returns {{draw: () => void, remove: () => void}} draws again where size or colours have changed, and lets go of it
+ */
+export function renderCase(container, view) {
+  const shown = new ShownCase(view);
+  const pictures = [shown.geometrySection(), ...shown.valuesSection()];
+  const words = [answersSection(view), ...neighboursSection(view), commandsSection(view), ...callSection(view)];
+  const columns = [el("div", {}, whySection(view), ...waiverSection(view), ...pictures), el("div", {}, ...words)];
+  container.append(el("div", { class: "case-view" }, el("div", { class: "case-columns" }, ...columns)));
+  shown.draw();
+  return shown;
+}

@@ -1,0 +1,195 @@
+import { formatFragment } from "./address.js";
+import { countMarks } from "./arrays.js";
+import { overlaid } from "./fields.js";
+import { labelsOf } from "./patterns.js";
+import { formatCount, quoteArgument } from "./text.js";
+
+/*
+ * The view of a case, made of what the page has of it. Nothing else knows both.
+ */
+
+/** @import { CaseNeighbour, CaseValues, CaseView } from "./case_view.js" */
+/** @import { Placement } from "./geometry.js" */
+/** @import { Answer, OpenedCase } from "./opened_case.js" */
+/** @import { CaseRecord, PageData } from "./page_data.js" */
+
+/** @type {Record<string, string>} */
+const NO_ANSWER = {
+  died: "The process died, so nothing came. This is what it owed.",
+  "timed-out": "No answer came in time. This is what it owed.",
+  "refused-valid": "The call was refused, so nothing came. This is what it owed.",
+  unsupported: "The backend says that it does not implement this. This is what it would owe.",
+  broke: "What came is no output. This is what it owed.",
+  unstable: "Other answers came to the same call, so none of them is drawn. This is what it owed.",
+};
+
+/**
+ * @param {OpenedCase} opened
+ * @param {PageData} data
+ * @returns {CaseView}
+ */
+export function caseView(opened, data) {
+  const { record, detail, owed } = opened;
+  const { id, run, kind } = record;
+  const waiver = detail.waiver === undefined ? null : data.waivers[detail.waiver];
+  return {
+    id,
+    about: opened.about,
+    dialect: run.dialect,
+    backend: shortName(record),
+    why: {
+      sentence: [`${record.symbol} ${record.status}: ${kind}`, record.phrase].filter(Boolean).join(", "),
+      explanation: [detail.why, detail.reason].filter(Boolean).join(". "),
+      clause: owed.refusal?.[1] ?? opened.clause,
+      candidates: candidatesOf(opened, data),
+    },
+    answers: opened.answers.map((answer) => answerOf(answer, record)),
+    geometry: opened.geometry,
+    placement: placementOf(opened),
+    noAnswer: NO_ANSWER[kind] ?? "",
+    values: valuesOf(opened),
+    call: opened.call,
+    figures: figuresOf(opened),
+    prose: detail.prose ?? [],
+    waiver,
+    waiverExample: waiver ? formatFragment({ case: waiver.example }) : "",
+    neighbours: neighboursOf(record, data),
+    commands: commandsOf(record),
+    versions: [["backend", run.name]],
+  };
+}
+
+/** @param {CaseRecord} record */
+const linkTo = ({ id, run }) => formatFragment({ case: id, run: run.key });
+
+/** @param {CaseRecord} record */
+const shortName = ({ run }) => run.name.split(", ")[0];
+
+/**
+ * @param {Answer} answer
+ * @param {CaseRecord} opened
+ */
+function answerOf({ record }, opened) {
+  return {
+    run: shortName(record),
+    dialect: record.run.dialect,
+    status: record.status,
+    symbol: record.symbol,
+    kind: record.kind,
+    said: record.phrase,
+    href: linkTo(record),
+    current: record.number === opened.number,
+  };
+}
+
+/**
+ * The explanations that are left, and the readings that the backend follows.
+ *
+ * @param {OpenedCase} opened
+ * @param {PageData} data
+ */
+function candidatesOf({ record, detail }, { readings }) {
+  const known = readings[record.run.dialect] ?? {};
+  const followed = new Set((detail.readings ?? []).flatMap((name) => name.split(" + ")));
+  return [
+    ...(detail.candidates ?? []).map(([name, says]) => ({ name, says, excludedBy: "" })),
+    ...[...followed].map((name) => ({ name, says: (known[name] ?? []).filter(Boolean).join(" - "), excludedBy: "" })),
+  ];
+}
+
+/**
+ * Where the values of the answer lie: where they were found, or where the readings that it follows put them.
+ *
+ * @param {OpenedCase} opened
+ * @returns {Placement | null}
+ */
+function placementOf({ detail, geometry, owed }) {
+  if (detail.placement) return { ...detail.placement, pads_begin: detail.placement.pads_begin ?? [] };
+  const followed = (detail.readings ?? []).join(" + ");
+  const reading = owed.disputed?.find(([names]) => names === followed);
+  if (!(reading && geometry)) return null;
+  const [, begin, , output] = reading;
+  return { output, strides: geometry.strides, dilations: geometry.dilations, pads_begin: [begin] };
+}
+
+/** @param {OpenedCase} opened */
+function figuresOf({ record: { seconds }, detail }) {
+  const entries = [...(detail.figures ?? [])];
+  if (detail.harmed) entries.push(["died of", detail.harmed]);
+  if (detail.tolerance) entries.push(["allowed", detail.tolerance]);
+  if (seconds !== null) entries.push(["seconds", String(seconds)]);
+  return entries;
+}
+
+/**
+ * @param {OpenedCase} opened
+ * @returns {CaseValues | null}
+ */
+function valuesOf({ artifact, detail }) {
+  if (!artifact) return null;
+  const { expected, actual, allowed, x, w, b } = artifact.grids;
+  const notes = [...artifact.notes];
+  if (expected && actual && String(expected.shape) === String(actual.shape)) {
+    const marked = countMarks(overlaid({ expected, actual, allowed }, []).wrong);
+    const judged = Number.parseInt(detail.figures?.find(([name]) => name === "wrong")?.[1] ?? "", 10);
+    if (!Number.isNaN(judged) && judged !== marked) {
+      notes.push(
+        `${formatCount(marked)} elements are marked, of which ${formatCount(judged)} count as wrong: the others are ` +
+          "noted and not failed (flushed subnormals, NaN from inserted zeros, an infinity that may overflow).",
+      );
+    }
+  }
+  if (expected && !x) notes.push(`The operands are not on this page. The artifact is ${detail.artifact}.`);
+  return { arrays: { expected, actual, allowed }, operands: { x, w, b }, notes };
+}
+
+/**
+ * The cases of the same run and sweep that differ in one label, those that pass first.
+ *
+ * @param {CaseRecord} record
+ * @param {PageData} data
+ * @returns {CaseNeighbour[]}
+ */
+export function neighboursOf(record, data) {
+  const wanted = labelsOf(record.id);
+  const found = data.ids.flatMap((id, caseNumber) => {
+    if (caseNumber === record.caseNumber || data.paths[caseNumber] !== data.paths[record.caseNumber]) return [];
+    const labels = labelsOf(id);
+    const [differing, ...more] = [...wanted].filter(([name, own]) => labels.get(name) !== own);
+    if (!differing || more.length > 0 || labels.size !== wanted.size) return [];
+    const [key, value] = differing;
+    const others = data.recordsOf(caseNumber).filter((other) => other.run === record.run);
+    return others.map((other) => ({ other, differs: `${key}: ${value} → ${labels.get(key)}` }));
+  });
+  const rank = (/** @type {CaseRecord} */ { status }) => ["passed", "disputed", status].indexOf(status);
+  found.sort(
+    (a, b) =>
+      rank(a.other) - rank(b.other) || a.other.id.length - b.other.id.length || (a.other.id < b.other.id ? -1 : 1),
+  );
+  return found.map(({ other, differs }) => ({
+    differs,
+    status: other.status,
+    symbol: other.symbol,
+    kind: other.kind,
+    href: linkTo(other),
+  }));
+}
+
+/**
+ * @param {CaseRecord} record
+ * @returns {[string, string][]}
+ */
+function commandsOf({ id, run }) {
+  const corpus = run.cases ? ` --cases ${quoteArgument(run.cases)}` : "";
+  const chosen = run.options.map((text) => ` --option ${quoteArgument(text)}`).join("");
+  const backend = ` --backend ${quoteArgument(run.backend)}${chosen} --dialect ${quoteArgument(run.dialect)}`;
+  const name = quoteArgument(id);
+  return [
+    ["run", `tconv run ${name}${backend}${corpus}`],
+    ["show", `tconv show ${name} --dialect ${quoteArgument(run.dialect)}${corpus}`],
+    ["diagnose", `tconv diagnose ${name}${backend}${corpus}`],
+    ["shrink", `tconv shrink ${name}${backend}${corpus}`],
+    ["export", `tconv export ${name} models${backend}${corpus}`],
+    ["bug report", `tconv export ${name} --issue${backend}${corpus} > report.md`],
+  ];
+}

@@ -1,0 +1,333 @@
+import { el, enlargement } from "./elements.js";
+import { sameSpacing } from "./geometry.js";
+import { laneDrawing, laneScale } from "./lanes.js";
+import { placesAt, planeDrawings } from "./planes.js";
+
+/*
+ * The geometry of a case as a drawing to scale, with one element chosen, whose products are lit. Pointing, or the arrow keys,
+ * choose another one.
+ */
+
+/** @import { Frame, Geometry } from "./geometry.js" */
+/** @import { Lanes } from "./lane_rows.js" */
+/** @import { Drawing, Shape } from "./shapes.js" */
+/** @import { Panel } from "./planes.js" */
+
+/**
+ * An output that is drawn: a geometry with the input of what is owed.
+ *
+ * @typedef {object} DrawnOutput
+ * @property {string} name
+ * @property {Geometry} geometry
+ * @property {"owed" | "given"} role
+ * @property {boolean} known whether its place is known; else it is drawn where the owed one lies
+ */
+/**
+ * @typedef {object} GeometryOptions
+ * @property {DrawnOutput} owed
+ * @property {DrawnOutput[]} others
+ * @property {(spatial: number[]) => string} words what is said of an element, by its spatial index in what is owed
+ * @property {(spatial: number[]) => void} [onSelect]
+ */
+
+const SVG = "http://www.w3.org/2000/svg";
+let drawings = 0;
+
+export class GeometryView {
+  width = 0;
+
+  /** @param {GeometryOptions} options */
+  constructor(options) {
+    this.options = options;
+    const { geometry } = options.owed;
+    this.rank = geometry.output.length;
+    this.index = geometry.output.map((size) => Math.floor((size - 1) / 2));
+    this.canvas = el("div", {
+      class: "drawing",
+      tabindex: 0,
+      role: "application",
+      "aria-label": "the geometry to scale; the arrow keys choose an output element, whose products are lit",
+    });
+    this.words = el("output", { class: "products", "aria-live": "polite" });
+    this.element = el(
+      "div",
+      { class: "geometry-view" },
+      this.canvas,
+      this.words,
+      legend(options.owed.name, options.others),
+    );
+    this.canvas.addEventListener("keydown", (event) => this.press(event));
+    this.observer = new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width !== this.width) requestAnimationFrame(() => this.draw());
+      this.width = contentRect.width;
+    });
+    this.observer.observe(this.element);
+  }
+
+  /** Let go of what outlives the elements. */
+  remove() {
+    this.observer.disconnect();
+  }
+
+  /** The places of the chosen element, axis by axis. */
+  get places() {
+    return this.index.map((at, axis) => at + this.options.owed.geometry.pads_begin[axis]);
+  }
+
+  /**
+   * Choose an element by its spatial index in what is owed; it may lie outside, in a frame of another.
+   *
+   * @param {number[]} index
+   * @param {boolean} [tell]
+   */
+  choose(index, tell = true) {
+    if (String(index) === String(this.index)) return;
+    this.index = index;
+    this.draw();
+    if (tell) this.options.onSelect?.(index);
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const steps = {
+      ArrowLeft: [-1, -1],
+      ArrowRight: [-1, 1],
+      ArrowUp: [-2, -1],
+      ArrowDown: [-2, 1],
+      PageUp: [-3, -1],
+      PageDown: [-3, 1],
+    };
+    const step = steps[/** @type {keyof typeof steps} */ (event.key)];
+    const axis = step ? this.rank + step[0] : -1;
+    if (!step || axis < 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [low, high] = this.bounds(axis);
+    this.choose(this.index.map((at, other) => (other === axis ? Math.min(Math.max(at + step[1], low), high) : at)));
+  }
+
+  /**
+   * The first and the last index that may be chosen on an axis.
+   *
+   * @param {number} axis
+   */
+  bounds(axis) {
+    const frames = this.framesOn(axis);
+    const begin = this.options.owed.geometry.pads_begin[axis];
+    const low = Math.min(...frames.map((frame) => frame.begin)) - begin;
+    return [low, Math.max(...frames.map((frame) => frame.begin + frame.size)) - begin - 1];
+  }
+
+  /**
+   * The frames that lie in the owed geometry's places.
+   *
+   * @param {number} axis
+   * @returns {Frame[]}
+   */
+  framesOn(axis) {
+    const { owed, others } = this.options;
+    return [owed, ...others.filter(({ geometry }) => sameSpacing(geometry, owed.geometry))].map((output) =>
+      frameOf(output, axis),
+    );
+  }
+
+  /** Draw all anew. */
+  draw() {
+    const room = this.canvas.clientWidth / enlargement();
+    if (room === 0) return;
+    const { owed, others, words } = this.options;
+    const parts = [];
+    if (this.rank > 1) parts.push(this.plane(owed.geometry, Math.min(room, 1600)));
+    const lanes = this.index.map((_, axis) =>
+      this.lane({ geometry: owed.geometry, axis, frames: this.framesOn(axis), place: this.places[axis], room }, true),
+    );
+    parts.push(el("div", { class: "lane-drawings" }, ...lanes));
+    for (const other of others.filter(({ geometry }) => !sameSpacing(geometry, owed.geometry))) {
+      const { geometry } = other;
+      parts.push(
+        el(
+          "h4",
+          {},
+          `${other.name}: computed with strides ${geometry.strides.join(", ")} and dilations ${geometry.dilations.join(", ")}`,
+        ),
+      );
+      for (let axis = 0; axis < this.rank; axis++) {
+        const place = Math.min(Math.max(this.index[axis], 0), geometry.output[axis] - 1) + geometry.pads_begin[axis];
+        parts.push(this.lane({ geometry, axis, frames: [frameOf(other, axis)], place, room }, false));
+      }
+    }
+    this.canvas.replaceChildren(...parts);
+    this.words.textContent = words(this.index);
+  }
+
+  /**
+   * @param {Lanes} lanes
+   * @param {boolean} choosing whether pointing at it chooses
+   */
+  lane(lanes, choosing) {
+    const { axis, place } = lanes;
+    const drawing = laneDrawing(lanes);
+    const name = this.rank > 1 ? `axis ${axis}` : "the axis";
+    const svg = svgOf(drawing, `${name} to scale`, `the chosen place is ${place}`);
+    if (choosing) {
+      const scale = laneScale(lanes);
+      const begin = this.options.owed.geometry.pads_begin[axis];
+      const [low, high] = this.bounds(axis);
+      svg.addEventListener("pointermove", ({ offsetX }) => {
+        const at = Math.min(Math.max(scale.at(offsetX / enlargement()) - begin, low), high);
+        this.choose(this.index.map((other, number) => (number === axis ? at : other)));
+      });
+    }
+    const head = this.rank > 1 ? [el("h4", {}, `Axis ${axis}`)] : [];
+    return el("div", { class: "lane-drawing" }, ...head, el("div", { class: "scroller" }, svg));
+  }
+
+  /**
+   * The last two axes as planes.
+   *
+   * @param {Geometry} geometry
+   * @param {number} room
+   */
+  plane(geometry, room) {
+    /** @type {[number, number]} */
+    const axes = [this.rank - 2, this.rank - 1];
+    const [down, across] = axes.map((axis) => this.framesOn(axis));
+    const frames = down.map((frame, number) => /** @type {[Frame, Frame]} */ ([frame, across[number]]));
+    const panels = planeDrawings({
+      geometry,
+      axes,
+      frames,
+      places: [this.places[axes[0]], this.places[axes[1]]],
+      room,
+    });
+    const figures = panels.map((panel, number) => {
+      const svg = svgOf(panel, panel.title, "");
+      if (number === 2) svg.addEventListener("pointermove", (event) => this.point(event, panel, axes));
+      const sign = el("span", { class: "sign", "aria-hidden": "true" }, ["", "∗", "="][number]);
+      const caption = el("figcaption", {}, panel.title);
+      return el("figure", {}, sign, el("div", {}, caption, el("div", { class: "scroller" }, svg)));
+    });
+    const slice =
+      this.rank > 2
+        ? [
+            el(
+              "p",
+              { class: "muted" },
+              `The plane of the last two axes, at ${this.index
+                .slice(0, -2)
+                .map((at, axis) => `index ${at} of axis ${axis}`)
+                .join(", ")}; pointing at a lane below chooses another.`,
+            ),
+          ]
+        : [];
+    return el("div", { class: "plane-drawing" }, ...slice, el("div", { class: "planes" }, ...figures));
+  }
+
+  /**
+   * @param {PointerEvent} event
+   * @param {Panel} panel
+   * @param {[number, number]} axes
+   */
+  point({ offsetX, offsetY }, panel, axes) {
+    const places = placesAt(panel, [offsetX / enlargement(), offsetY / enlargement()]);
+    const index = [...this.index];
+    axes.forEach((axis, side) => {
+      const [low, high] = this.bounds(axis);
+      index[axis] = Math.min(Math.max(places[side] - this.options.owed.geometry.pads_begin[axis], low), high);
+    });
+    this.choose(index);
+  }
+}
+
+/**
+ * @param {DrawnOutput} output
+ * @param {number} axis
+ * @returns {Frame}
+ */
+const frameOf = ({ name, geometry, known, role }, axis) => ({
+  name,
+  role,
+  added: geometry.added?.[axis] ?? 0,
+  begin: geometry.pads_begin[axis],
+  size: geometry.output[axis],
+  known,
+});
+
+/**
+ * A drawing as an element that has a title and a description.
+ *
+ * @param {Drawing} drawing
+ * @param {string} title
+ * @param {string} description
+ */
+export function svgOf({ width, height, shapes }, title, description) {
+  drawings += 1;
+  const [titleId, descriptionId] = [`drawing-${drawings}-title`, `drawing-${drawings}-about`];
+  const labels = description ? `${titleId} ${descriptionId}` : titleId;
+  const larger = enlargement();
+  const svg = made("svg", {
+    width: width * larger,
+    height: height * larger,
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-labelledby": labels,
+  });
+  svg.append(made("title", { id: titleId }, title));
+  if (description) svg.append(made("desc", { id: descriptionId }, description));
+  svg.append(...shapes.map(elementOf));
+  return svg;
+}
+
+/** @param {Shape} shape */
+function elementOf(shape) {
+  const style = shape.style
+    .split(" ")
+    .map((word) => `d-${word}`)
+    .join(" ");
+  switch (shape.kind) {
+    case "rect": {
+      const { x, y, width, height } = shape;
+      return made("rect", { class: style, x, y, width, height });
+    }
+    case "path":
+      return made("path", { class: style, d: shape.d });
+    case "text":
+      return made("text", { class: style, x: shape.x, y: shape.y, "text-anchor": shape.anchor }, shape.text);
+  }
+}
+
+/**
+ * @param {string} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {string} [text]
+ */
+function made(tag, attributes, text) {
+  const element = /** @type {SVGElement} */ (document.createElementNS(SVG, tag));
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+/** @param {string} owed @param {DrawnOutput[]} others */
+function legend(owed, others) {
+  /** @type {[string, string][]} */
+  const entries = [
+    ["data", "input element"],
+    ["tap", "tap"],
+    ["reached several", "reached, the darker the more products"],
+    ["cropped", "cropped"],
+    ["beyond", "beyond all taps"],
+    ["element added", "by output_padding"],
+    ["frame owed", owed],
+  ];
+  for (const { name } of others) entries.push(["frame given", name]);
+  const items = entries.map(([style, words]) => {
+    /** @type {Shape[]} */
+    const shapes = [{ kind: "rect", style, x: 1.5, y: 1.5, width: 13, height: 13 }];
+    const svg = svgOf({ width: 16, height: 16, shapes }, words, "");
+    svg.setAttribute("aria-hidden", "true");
+    return el("span", {}, svg, words);
+  });
+  return el("div", { class: "legend" }, ...items);
+}

@@ -1,0 +1,412 @@
+import { countMarks, indexOf, marksAlong, moveCursor, nextMark, planeStart, strideOf } from "./arrays.js";
+import { drawMark, hatching, isDark, SWATCH, scaleOf, swatchOf } from "./canvas.js";
+import { css } from "./colours.js";
+import { button, el, enlargement } from "./elements.js";
+import { marksIn, tileStarts, tilingOf } from "./fields.js";
+import { shadesOf } from "./shades.js";
+import { formatCount, formatFloat32, formatShape } from "./text.js";
+import { drawAbsent, drawTile, MARKED, SPECIAL } from "./tile_canvas.js";
+import { valueTable } from "./value_table.js";
+
+/*
+ * Arrays as small multiples: for each channel a tile of each field, side by side, one over the other, or as text. All tiles
+ * share a cursor.
+ */
+
+/** @import { FieldName, Fields } from "./fields.js" */
+/** @import { Shade } from "./shades.js" */
+
+/**
+ * @typedef {object} TileOptions
+ * @property {Fields} fields
+ * @property {FieldName[]} shown
+ * @property {Partial<Record<FieldName, string>>} titles
+ * @property {string[]} names of the leading axes; spatial ones come after
+ * @property {string} label
+ * @property {boolean} judged whether elements may be wrong
+ * @property {(index: number[]) => void} [onSelect] takes the index in `expected`
+ */
+/** @typedef {{canvas: HTMLCanvasElement, tile: number, cell: number}} Tile */
+/** @typedef {"beside" | "swipe" | "text"} Mode */
+
+const LARGEST_TILE_CELL = 34;
+const LEAST_TILE_CELL = 4;
+/** In less room the tiles stand two by two. */
+const PHONE = 560;
+/** The width of a small tile, about. */
+const SMALL = 96;
+/** More channels than these scroll in a window of their own. */
+const MANY = 16;
+/** Pixels between tiles. */
+const BETWEEN = 14;
+/** @type {[Mode, string][]} */
+const MODES = [
+  ["beside", "side by side"],
+  ["swipe", "swipe"],
+  ["text", "as text"],
+];
+let views = 0;
+
+export class TileView {
+  /** @type {Tile[]} */
+  tiles = [];
+  /** @type {Mode} */
+  mode = "beside";
+  cell = 0;
+  /** The tile that is drawn large. */
+  focus = 0;
+  width = 0;
+  cursor = 0;
+
+  /** @param {TileOptions} options */
+  constructor(options) {
+    this.options = options;
+    this.fields = options.fields;
+    this.tiling = tilingOf(this.fields.shape);
+    this.cursor = firstToShow(this.fields);
+    this.selects = this.tiling.chosen.map((axis) => this.makeChoice(axis));
+    this.place = el("span", { class: "muted" });
+    this.readout = el("output", { class: "tile-readout", "aria-live": "polite" });
+    this.legend = el("div", { class: "legend" });
+    this.body = el("div", {
+      class: "tiles",
+      tabindex: 0,
+      role: "application",
+      "aria-label": `${options.label}; the arrow keys walk over elements${options.judged ? ", n and p go to the next and the previous wrong one" : ""}`,
+    });
+    this.text = el("div", { class: "value-table", hidden: true });
+    this.element = el("div", { class: "tile-view" }, this.makeBar(), this.body, this.text, this.readout, this.legend);
+    this.body.addEventListener("keydown", (event) => this.press(event));
+    this.body.addEventListener("pointermove", (event) => this.point(event));
+    this.body.addEventListener("pointerdown", (event) => this.point(event));
+    this.observer = new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width !== this.width) requestAnimationFrame(() => this.draw());
+      this.width = contentRect.width;
+    });
+    this.observer.observe(this.element);
+    this.read();
+  }
+
+  /** Let go of what outlives the elements. */
+  remove() {
+    this.observer.disconnect();
+  }
+
+  /** The choice of slice, of the way to look, and the way to the next wrong element. */
+  makeBar() {
+    const { names, judged, shown } = this.options;
+    const labels = this.tiling.chosen.map((axis, number) =>
+      el("label", {}, names[axis] ?? `axis ${axis - names.length}`, this.selects[number]),
+    );
+    const bar = el("div", { class: "slices" }, ...labels.filter((_, number) => !this.selects[number].disabled));
+    if (judged && this.fields.wrong.includes(1))
+      bar.append(
+        button("Next wrong element", () => this.goToWrong(1)),
+        this.place,
+      );
+    const modes = MODES.filter(
+      ([mode]) => mode !== "swipe" || (shown.includes("expected") && shown.includes("actual")),
+    );
+    views += 1;
+    const choices = modes.map(([mode, words]) => {
+      const input = el("input", { type: "radio", name: `mode-${views}`, value: mode, checked: mode === this.mode });
+      input.addEventListener("change", () => this.look(mode));
+      return el("label", { class: "choice" }, input, words);
+    });
+    this.swipe = el("input", {
+      type: "range",
+      min: 0,
+      max: 100,
+      value: 50,
+      "aria-label": "how much of the actual values is shown",
+    });
+    this.swipe.addEventListener("input", () => this.body.style.setProperty("--swipe", `${this.swipe?.value}%`));
+    this.swiping = el("label", { class: "swipe", hidden: true }, "expected", this.swipe, "actual");
+    bar.append(
+      el("div", { class: "modes", role: "group", "aria-label": "how the values are shown" }, ...choices),
+      this.swiping,
+    );
+    return bar;
+  }
+
+  /** @param {number} axis */
+  makeChoice(axis) {
+    const { shape, wrong } = this.fields;
+    const counts = marksAlong(wrong, shape, axis);
+    const options = counts.map((count, at) =>
+      el("option", { value: at }, count > 0 ? `${at}, ${formatCount(count)} wrong` : String(at)),
+    );
+    const select = el("select", { "data-axis": axis, disabled: options.length < 2 }, ...options);
+    select.value = String(indexOf(shape, this.cursor)[axis]);
+    select.addEventListener("change", () => {
+      const index = indexOf(shape, this.cursor);
+      index[axis] = Number(select.value);
+      this.goTo(
+        index.reduce((sum, at, other) => sum + at * strideOf(shape, other), 0),
+        true,
+      );
+      this.draw();
+    });
+    return select;
+  }
+
+  /** @param {Mode} mode */
+  look(mode) {
+    this.mode = mode;
+    this.body.hidden = mode === "text";
+    this.text.hidden = mode !== "text";
+    if (this.swiping) this.swiping.hidden = mode !== "swipe";
+    this.body.classList.toggle("swiping", mode === "swipe");
+    this.draw();
+  }
+
+  get chosen() {
+    return this.selects.map((select) => Number(select.value));
+  }
+
+  /** The cursor's index in `expected`. */
+  get index() {
+    return indexOf(this.fields.shape, this.cursor).map((at, axis) => at + this.fields.origin[axis]);
+  }
+
+  /**
+   * Put the cursor on an element, in whatever slice it is.
+   *
+   * @param {number} element
+   * @param {boolean} [tell] whether others shall know
+   */
+  goTo(element, tell = true) {
+    const before = String(this.chosen);
+    this.cursor = element;
+    const index = indexOf(this.fields.shape, element);
+    this.tiling.chosen.forEach((axis, number) => {
+      this.selects[number].value = String(index[axis]);
+    });
+    if (String(this.chosen) !== before || this.tileOf(element) !== this.focus) this.draw();
+    this.placeCursor();
+    this.read();
+    if (tell) this.options.onSelect?.(this.index);
+  }
+
+  /**
+   * Put the cursor on an index of `expected`, if the arrays have it.
+   *
+   * @param {number[]} index
+   */
+  show(index) {
+    const { origin, shape } = this.fields;
+    const at = index.map((value, axis) => value - origin[axis]);
+    if (at.length !== shape.length || at.some((value, axis) => value < 0 || value >= shape[axis])) return;
+    this.goTo(
+      at.reduce((sum, value, axis) => sum + value * strideOf(shape, axis), 0),
+      false,
+    );
+  }
+
+  /** @param {1 | -1} direction */
+  goToWrong(direction) {
+    this.goTo(nextMark(this.fields.wrong, this.cursor, direction));
+  }
+
+  /** @param {PointerEvent} event */
+  point({ target, type, offsetX, offsetY }) {
+    const tile = this.tiles.find(({ canvas }) => canvas === target);
+    // To pass over another channel does not choose it: it would be drawn large under way.
+    if (!tile || (type === "pointermove" && tile.tile !== this.focus)) return;
+    const { rows, columns } = this.tiling;
+    const [row, column] = [Math.floor(offsetY / tile.cell), Math.floor(offsetX / tile.cell)];
+    if (row >= 0 && column >= 0 && row < rows && column < columns)
+      this.goTo(this.starts[tile.tile] + row * columns + column);
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "n" || event.key === "p") {
+      this.goToWrong(event.key === "n" ? 1 : -1);
+      event.stopPropagation();
+      return;
+    }
+    const element = moveCursor(this.tiling, this.cursor, event.key);
+    if (element === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.goTo(element);
+  }
+
+  get starts() {
+    return tileStarts(this.fields.shape, this.tiling, this.chosen);
+  }
+
+  /** Draw all that is chosen. */
+  draw() {
+    const room = this.element.clientWidth;
+    if (room === 0) return;
+    const { rows, columns } = this.tiling;
+    const shades = shadesOf(this.fields, isDark());
+    const across = Math.min(this.options.shown.length, rows * 2 < columns ? 1 : room < PHONE ? 2 : 4);
+    const fits = Math.floor((room - BETWEEN * across) / across / Math.max(columns, 1));
+    const larger = enlargement();
+    const tall = Math.floor((360 * larger) / Math.max(rows, 1));
+    this.cell = Math.max(
+      LEAST_TILE_CELL,
+      Math.min(Math.floor(LARGEST_TILE_CELL * larger), fits, Math.max(tall, LEAST_TILE_CELL)),
+    );
+    if (this.mode === "text") this.text.replaceChildren(valueTable(this.fields, this.starts, this.tiling));
+    else this.drawTiles(shades);
+    const inSlice = this.starts.reduce((sum, start) => sum + marksIn(this.fields.wrong, start, this.tiling), 0);
+    const all = countMarks(this.fields.wrong);
+    this.place.textContent =
+      inSlice === all
+        ? `${formatCount(all)} wrong`
+        : `${formatCount(inSlice)} of ${formatCount(all)} wrong elements are in this slice`;
+    this.drawLegend(shades);
+    this.placeCursor();
+  }
+
+  /**
+   * Draw the channel of the cursor large, and where there are others, all of them small.
+   *
+   * @param {Record<FieldName, Shade>} shades
+   */
+  drawTiles(shades) {
+    this.tiles = [];
+    const { starts } = this;
+    this.focus = this.tileOf(this.cursor);
+    const large = this.multiple(this.focus, this.cell, shades);
+    large.classList.add("large");
+    const small = Math.min(
+      this.cell,
+      Math.max(Math.floor((SMALL * enlargement()) / Math.max(this.tiling.columns, 1)), LEAST_TILE_CELL),
+    );
+    const others = starts.length > 1 ? starts.map((_, tile) => this.multiple(tile, small, shades)) : [];
+    const all = el("div", { class: "multiples" }, ...others);
+    all.classList.toggle("many", others.length > MANY);
+    this.body.replaceChildren(large, ...(others.length > 0 ? [all] : []));
+  }
+
+  /**
+   * The fields of a channel beside each other.
+   *
+   * @param {number} tile
+   * @param {number} cell
+   * @param {Record<FieldName, Shade>} shades
+   */
+  multiple(tile, cell, shades) {
+    const start = this.starts[tile];
+    const { tiling, fields } = this;
+    const figures = this.options.shown.map((name) => {
+      const canvas = el("canvas", { "aria-hidden": "true" });
+      drawTile(canvas, { fields, name, start, tiling, cell, shade: shades[name] });
+      this.tiles.push({ canvas, tile, cell });
+      return el("figure", { class: `tile ${name}` }, el("figcaption", {}, this.options.titles[name] ?? name), canvas);
+    });
+    const stacked = cell === this.cell && tiling.rows * 2 < tiling.columns ? " stacked" : "";
+    const row = el("div", { class: `row-of-tiles${stacked}` }, ...figures);
+    if (tiling.tiled === null) {
+      const rows = tiling.rows > 1 ? [el("h4", { class: "muted" }, "each row is a channel")] : [];
+      return el("div", { class: "multiple" }, ...(this.options.judged ? rows : []), row);
+    }
+    const count = marksIn(fields.wrong, start, tiling);
+    const judged = count > 0 ? `, ${formatCount(count)} wrong` : ", as owed";
+    const words = `${this.options.names[tiling.tiled]} ${tile}${this.options.judged ? judged : ""}`;
+    return el("div", { class: "multiple" }, el("h4", { class: count > 0 ? "wrong" : "muted" }, words), row);
+  }
+
+  /** @param {number} element */
+  tileOf(element) {
+    return Math.max(this.starts.indexOf(planeStart(this.tiling, element)), 0);
+  }
+
+  /** Put the cursor's frame around its element in each tile of the channel. */
+  placeCursor() {
+    const tile = this.tileOf(this.cursor);
+    const within = this.cursor - this.starts[tile];
+    const { columns } = this.tiling;
+    for (const old of this.body.querySelectorAll(".tile-cursor")) old.remove();
+    for (const { canvas, tile: number, cell } of this.tiles) {
+      if (number !== tile) continue;
+      const frame = el("div", { class: "tile-cursor" });
+      Object.assign(frame.style, {
+        width: `${cell}px`,
+        height: `${cell}px`,
+        left: `${canvas.offsetLeft + (within % columns) * cell}px`,
+        top: `${canvas.offsetTop + Math.floor(within / columns) * cell}px`,
+      });
+      canvas.after(frame);
+    }
+  }
+
+  /** Say what is under the cursor. */
+  read() {
+    const { fields, origin, shape, shift, wrong, exact } = this.fields;
+    const element = this.cursor;
+    const index = indexOf(shape, element).map((at, axis) => at + origin[axis]);
+    const moved = shift.some((by) => by !== 0);
+    const facts = [["index", formatShape(index)]];
+    if (moved) facts.push(["actual's own", formatShape(index.map((at, axis) => at - shift[axis]))]);
+    for (const name of this.options.shown) {
+      if (name === "ratio" && exact) continue;
+      const { values, present } = fields[name];
+      const value = values[element];
+      const words = present[element] ? formatFloat32(Math.fround(value)) : "none";
+      facts.push([name === "ratio" ? "error/allowed" : (this.options.titles[name] ?? name).split(",")[0], words]);
+    }
+    if (this.options.judged) facts.push(["so it is", wrong[element] ? "✗ wrong" : "✓ as owed"]);
+    this.readout.replaceChildren(...facts.map(([name, value]) => el("span", {}, el("b", {}, `${name} `), value)));
+  }
+
+  /** @param {Record<FieldName, Shade>} shades */
+  drawLegend(shades) {
+    const entries = [];
+    /** @type {Set<Shade>} */
+    const told = new Set();
+    for (const name of this.options.shown) {
+      const shade = shades[name];
+      if (told.has(shade) || this.mode === "text" || shade.ends[1] === "0") continue;
+      told.add(shade);
+      const words = name === "expected" || name === "actual" ? "values" : (this.options.titles[name] ?? name);
+      entries.push(scaleOf(words, shade.colours, shade.ends[0], shade.ends[1]));
+    }
+    const drawn = this.options.shown.map((name) => this.fields.fields[name]);
+    for (const [value, words] of SPECIAL) {
+      if (
+        !drawn.some(({ values, present }) => values.some((other, at) => present[at] === 1 && Object.is(other, value)))
+      )
+        continue;
+      entries.push(
+        swatch(words, (context) => {
+          context.fillStyle = hatching(context, value);
+          context.fillRect(0, 0, SWATCH, SWATCH);
+        }),
+      );
+    }
+    if (drawn.some(({ present }) => present.includes(0))) {
+      entries.push(swatch("no element there", (context) => drawAbsent(context, [0, 0], SWATCH)));
+    }
+    if (this.options.judged && this.fields.wrong.includes(1) && this.cell >= MARKED) {
+      entries.push(
+        swatch("outlined: wrong", (context) => {
+          const colour = shades.error.of(0);
+          context.fillStyle = css(colour);
+          context.fillRect(0, 0, SWATCH, SWATCH);
+          drawMark(context, [0, 0], [SWATCH, SWATCH], colour);
+        }),
+      );
+    }
+    this.legend.replaceChildren(...entries);
+  }
+}
+
+/**
+ * The element that the cursor begins at: the first wrong one that came, else the first wrong one, else the first.
+ *
+ * @param {Fields} shown
+ */
+function firstToShow({ wrong, fields }) {
+  const came = wrong.findIndex((mark, element) => mark === 1 && fields.error.present[element] === 1);
+  return Math.max(came >= 0 ? came : wrong.indexOf(1), 0);
+}
+
+/** @param {string} words @param {(context: CanvasRenderingContext2D) => void} draw */
+const swatch = (words, draw) => el("span", {}, swatchOf(draw), words);

@@ -1,0 +1,200 @@
+"""The view of a case in a browser: three clicks from red to why. Playwright and Chromium must be there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+import twelve_ways
+from tconv.corpus import Corpus
+from tconv.execution.run import RunSettings, run
+from tconv.execution.selection import Selection
+from tconv.gate.assessment import assess
+from tconv.records.record_file import read
+from tconv.reports import html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = "/usr/bin/chromium"
+WIDE = {"width": 1440, "height": 1000}
+
+WHYS = [
+    ("wrong-size", "failed", ("must be [2, 6, 7, 9] (got [2, 6, 6, 9])", "begins 1 later and is 1 shorter on axis 0")),
+    ("shift", "failed", ("pads of begin and end are exchanged", "begins 2 earlier on axis 0")),
+    ("lost-bits", "failed", ("rounded to the 11 bits of TF32", "log error/allowed")),
+    ("missing-product", "failed", ("input channel 0 at tap [1, 2] of output channel 1 is left out",)),
+    ("refusal", "failed", ("no kernel for nine columns", "The call was refused, so nothing came")),
+    ("death", "failed", ("SIGABRT", "The process died, so nothing came")),
+    ("hang", "failed", ("no answer within 2 s", "No answer came in time")),
+    ("dtype", "failed", ("must be f32 (got f64)",)),
+    ("shape", "failed", ("must be [2, 6, 7, 25] (got [2, 6, 7])", "no element stands beside another")),
+    ("unstable", "failed", ("unstable", "Other answers came to the same call")),
+    ("accepted-invalid", "reported", ("breaks pads-without-auto-pad", "cannot be used simultaneously with auto_pad")),
+    ("disputed", "disputed", ("Nothing is cropped and the output stays smaller", "begins 1 later and is 1 shorter")),
+]
+"""Each way to go wrong, its status, and what its view must say."""
+DRAWN = [name for name, _, _ in WHYS if name != "accepted-invalid"]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of a page about a backend that goes wrong in twelve ways, and one that is right."""
+    folder = tmp_path_factory.mktemp("ways")
+    file = folder / "ways.yaml"
+    file.write_text(twelve_ways.CASES, encoding="utf-8")
+    corpus = Corpus.load(file)
+    assessments = [assess(read(_records(name, folder, corpus)), None, corpus.facts) for name in _BACKENDS]
+    html.write(assessments, folder / "index.html", corpus.find)
+    return (folder / "index.html").as_uri()
+
+
+_BACKENDS = ("twelve_ways:TwelveWays", "wrong_backends:Right")
+
+
+def _records(backend: str, folder: Path, corpus: Corpus) -> Path:
+    settings = RunSettings(backend, None, 1, 2.0, folder / backend.partition(":")[2], repeat=2)
+    return run(Selection(corpus), settings, lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Return a browser."""
+    arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """Return the page; an error in it, or a request beyond its file, fails the test."""
+    opened = browser.new_page(viewport=WIDE)  # type: ignore[arg-type] # two sizes
+    complaints: list[str] = []
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("request", lambda request: None if request.url.startswith(address) else complaints.append(request.url))
+    opened.goto(address)
+    yield opened
+    opened.close()
+    assert complaints == []
+
+
+def _open(page: Page, case: str) -> None:
+    page.goto(page.url.partition("#")[0] + f"#case={case}")
+    expect(page.locator("#detail-head")).to_contain_text(case.partition("[")[0])
+
+
+@pytest.mark.parametrize(("way", "status", "says"), WHYS)
+def test_three_clicks_from_red_to_why(page: Page, way: str, status: str, says: tuple[str, ...]) -> None:
+    """From the count of a status to the case: its view says what came, why, and draws what was owed."""
+    page.locator(f".totals a.{status}").click()
+    page.locator(f'#table a[title="ways/{way}"]').first.click()
+    for text in says:
+        expect(page.locator("#detail")).to_contain_text(text)
+    expect(page.locator("#detail .answers tr[aria-current] .status")).to_contain_text(status)
+    expect(page.locator("#detail .answers tbody tr")).to_have_count(2)
+    expect(page.locator("#detail .lane-drawing svg")).not_to_have_count(0) if way in DRAWN else expect(
+        page.locator("#detail .drawing")
+    ).to_have_count(0)
+
+
+def test_an_element_is_chosen_by_keys_and_pointer(page: Page) -> None:
+    """Arrow keys walk over elements of the drawing, whose products are said; values and drawing follow each other."""
+    _open(page, "ways/shift")
+    drawing, words = page.locator("#detail .drawing"), page.locator("#detail .products")
+    expect(words).to_contain_text("y[0, 0, 0, 0]: 2 products in each of the input channels ic = 0 to 1")
+    expect(words).to_contain_text("(bias) = -102")
+    expect(words).to_contain_text("In what came it is the element [0, 0, 2, 0]")
+    drawing.press("ArrowRight")
+    expect(words).to_contain_text("y[0, 0, 0, 1]: 4 products")
+    expect(page.locator("#detail .tile-readout").first).to_contain_text("index [0, 0, 0, 1]")
+    page.locator("#detail .large .actual canvas").first.hover(position={"x": 3, "y": 3})
+    expect(words).to_contain_text("y[0, 0, 0, 0]")
+    plane = page.locator("#detail .planes svg").nth(2)
+    box = plane.bounding_box()
+    assert box is not None
+    plane.hover(position={"x": box["width"] / 2, "y": 3})
+    expect(words).to_contain_text("It is no element of what is owed")
+
+
+def test_what_came_is_laid_over_its_place(page: Page) -> None:
+    """With the learnt offset only what is missing, or too much, is wrong."""
+    _open(page, "ways/shift")
+    expect(page.locator("#detail .tile-view").first).to_contain_text("462 of 923 wrong elements are in this slice")
+    page.locator("#detail .align input").check()
+    expect(page.locator("#detail .large h4").first).to_have_text("channel 0, 44 wrong")
+    expect(page.locator("#detail .tile-view").first).to_contain_text("no element there")
+
+
+def test_values_are_swiped_and_read_as_text(page: Page) -> None:
+    """Expected lies under actual, as far as the slider says; as text each element has its numbers and a mark."""
+    _open(page, "ways/missing-product")
+    page.locator("#detail .modes label", has_text="swipe").first.click()
+    page.get_by_label("how much of the actual values is shown").first.fill("20")
+    clip = page.locator("#detail .tile.actual").first.evaluate("tile => getComputedStyle(tile).clipPath")
+    assert "80%" in clip
+    page.locator("#detail .modes label", has_text="as text").first.click()
+    table = page.locator("#detail .value-table table")
+    expect(table.locator("thead th")).to_have_text(["index", "expected", "actual", "error", "so it is"])
+    expect(table.locator("tr.wrong").first).to_contain_text("✗ wrong")
+
+
+def test_a_volume_has_a_plane_of_a_chosen_index(page: Page) -> None:
+    """The first axis is a lane; pointing at it chooses the slice, in the drawing and in the values."""
+    _open(page, "ways/volume")
+    expect(page.locator("#detail .plane-drawing")).to_contain_text("at index 0 of axis 0")
+    page.locator("#detail .drawing").press("PageDown")
+    expect(page.locator("#detail .plane-drawing")).to_contain_text("at index 1 of axis 0")
+    expect(page.locator('#detail select[data-axis="2"]').first).to_have_value("1")
+
+
+def test_neighbours_and_commands(page: Page) -> None:
+    """The nearest pass is first and a link; commands name the case, and the report is Markdown."""
+    _open(page, "ways/strides[strides=2,pads=some]")
+    first = page.locator("#detail .neighbours li").first
+    expect(first).to_contain_text("passed")
+    first.get_by_role("link", name="pads: some → none").click()
+    expect(page.locator("#detail .answers tr[aria-current] .status")).to_contain_text("passed")
+    for command in ("run", "show", "diagnose", "shrink", "export", "export"):
+        expect(page.locator("#detail .commands")).to_contain_text(
+            f"tconv {command} 'ways/strides[strides=2,pads=none]'"
+        )
+    page.locator("#detail summary", has_text="bug report").click()
+    expect(page.locator("#detail details[open] pre")).to_contain_text("# TwelveWays 1.0:")
+
+
+@pytest.mark.parametrize("width", [360, 1440, 3840])
+@pytest.mark.parametrize("case", ["shift", "line", "spacing", "large", "long", "shape"])
+def test_no_width_needs_sideways_scrolling(page: Page, case: str, width: int) -> None:
+    """From a phone to a wall of 3,840 pixels the view fits; wide drawings scroll within themselves."""
+    page.set_viewport_size({"width": width, "height": 1000})
+    _open(page, f"ways/{case}")
+    page.wait_for_timeout(200)
+    for element in ("html", "#detail"):
+        wide = page.locator(element).evaluate("element => element.scrollWidth > element.clientWidth")
+        assert not wide, element
+
+
+def test_print_has_the_drawing_and_not_the_controls(page: Page) -> None:
+    """On paper the case is all there is, without what can only be clicked."""
+    _open(page, "ways/shift")
+    page.emulate_media(media="print")
+    expect(page.locator("#detail .planes svg").first).to_be_visible()
+    expect(page.locator("#detail .modes").first).to_be_hidden()
+    expect(page.locator("main")).to_be_hidden()
+
+
+def test_drawings_have_titles(page: Page) -> None:
+    """A screen reader is told what each drawing is; what the arrow keys do is said where they work."""
+    _open(page, "ways/line")
+    for svg in page.locator("#detail .drawing svg").all():
+        title = svg.get_attribute("aria-labelledby") or ""
+        assert page.locator(f"#{title.split()[0]}").text_content()
+    assert "arrow keys" in (page.locator("#detail .drawing").get_attribute("aria-label") or "")

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { caseView, neighboursOf } from "../../harness/tconv/reports/page/case_data.js";
+import { issueText } from "../../harness/tconv/reports/page/issue_text.js";
+import { productWords, sumWords } from "../../harness/tconv/reports/page/sums.js";
+import { LINE, PLANE } from "./geometries.js";
+import { madeData } from "./made_data.js";
+
+const grid = (shape, values) => ({ shape, values: Float32Array.from(values) });
+test("an element is told by its products, in the channels of its group", () => {
+  assert.equal(
+    productWords(LINE, [0, 4, 1]),
+    "y[0, 4, 1]: 1 product in each of the input channels ic = 2 to 3: x[0, ic, 1]·w[ic, 1, 0]",
+  );
+  assert.match(productWords(LINE, [0, 0, -1]), /no product reaches it/u);
+  assert.match(productWords(PLANE, [0, 0, 0, 1]), /4 products: x\[0, 0, 0, 0\]·w\[0, 0, 2, 2\] \+ /u);
+});
+
+test("a short sum is told in numbers, with the bias; a long one, or one without operands, is not", () => {
+  const x = grid(
+    [1, 1, 4, 6],
+    Array.from({ length: 24 }, (_, k) => k),
+  );
+  const w = grid([1, 1, 3, 3], [1, 2, 3, 4, 5, 6, 7, 8, -9]);
+  const index = [0, 0, 0, 1];
+  assert.equal(sumWords(PLANE, index, { x, w, b: grid([1], [-2]) }), "0·(-9) + 1·7 + 6·3 + 7·1 + (-2) (bias) = 30");
+  assert.equal(sumWords(PLANE, index, {}), "");
+  assert.equal(sumWords({ ...PLANE, channels: 100 }, index, { x, w }), "");
+});
+
+test("neighbours differ in one label, are of the same run and sweep, and those that pass come first", () => {
+  const data = madeData(
+    [
+      { id: "a/b[s=1,d=1]", status: "failed" },
+      { id: "a/b[s=2,d=1]", status: "failed" },
+      { id: "a/b[s=1,d=2]" },
+      { id: "a/b[s=2,d=2]" },
+      { id: "a/c[s=1,d=2]" },
+      { id: "a/b[s=1,d=3]", run: 1 },
+    ],
+    ["acme", "other"],
+  );
+  assert.deepEqual(
+    neighboursOf(data.record(0), data).map(({ differs, status }) => [differs, status]),
+    [
+      ["d: 1 → 2", "passed"],
+      ["s: 1 → 2", "failed"],
+    ],
+  );
+});
+
+/** What opened_case.js gives of a record without any detail. */
+const opened = (data, more = {}) => ({
+  record: data.record(0),
+  detail: {},
+  answers: data.recordsOf(0).map((record) => ({ record, detail: {} })),
+  call: null,
+  geometry: null,
+  owed: {},
+  about: "",
+  clause: "",
+  artifact: null,
+  ...more,
+});
+
+test("an answer lies where it was found, or where the readings that it follows put it", () => {
+  const data = madeData([{ id: "a/b" }]);
+  const owed = {
+    disputed: [
+      ["shrink", [2], [3], [12]],
+      ["shrink + floor", [1], [4], [12]],
+    ],
+  };
+  const placed = { output: [9], strides: [3], dilations: [2] };
+  const readings = ["shrink", "floor"];
+  const { strides, dilations } = LINE;
+  for (const [detail, expected] of [
+    [{}, null],
+    [{ placement: { ...placed, pads_begin: [[1]] } }, { ...placed, pads_begin: [[1]] }],
+    [{ placement: placed }, { ...placed, pads_begin: [] }],
+    [{ readings }, { output: [12], strides, dilations, pads_begin: [[1]] }],
+    [{ readings: ["another"] }, null],
+  ]) {
+    assert.deepEqual(caseView(opened(data, { detail, owed, geometry: LINE }), data).placement, expected);
+  }
+});
+
+test("marks beyond what the judge counts are explained, and operands that are not there", () => {
+  const data = madeData([{ id: "a/b" }]);
+  const grids = { expected: grid([3], [1, 2, 3]), actual: grid([3], [1, 0, 0]) };
+  const detail = { figures: [["wrong", "1 of 3"]], artifact: "a.npz" };
+  const { notes } = caseView(opened(data, { detail, artifact: { notes: ["cut"], grids } }), data).values;
+  assert.equal(notes[0], "cut");
+  assert.match(notes[1], /^2 elements are marked, of which 1 count as wrong/u);
+  assert.equal(notes[2], "The operands are not on this page. The artifact is a.npz.");
+});
+
+test("every run's answer is there, the open one marked", () => {
+  const data = madeData(
+    [
+      { id: "a/b", status: "failed" },
+      { id: "a/b", run: 1 },
+    ],
+    ["acme", "other"],
+  );
+  const { answers, geometry, values, why } = caseView(
+    opened(data, { owed: { refusal: ["c", "pads with auto_pad", true] } }),
+    data,
+  );
+  assert.deepEqual(
+    answers.map(({ run, status, current }) => [run, status, current]),
+    [
+      ["acme 1.0", "failed", true],
+      ["other 1.0", "passed", false],
+    ],
+  );
+  assert.deepEqual([geometry, values, why.clause], [null, null, "pads with auto_pad"]);
+});
+
+test("the bug report has what a reader needs, and no empty chapter", () => {
+  const text = issueText({
+    id: "a/b",
+    dialect: "onnx/ConvTranspose-22",
+    backend: "acme 2.1",
+    why: { sentence: "failed: differed", explanation: "as if pads-exchanged", clause: "", candidates: [] },
+    answers: [{ run: "zeta 1", dialect: "d", status: "passed", kind: "agreed", said: "exact", current: false }],
+    geometry: LINE,
+    call: { attributes: [["strides", "[3]"]], inputs: [["X", "[2, 4, 5]", "f32"]], layouts: ["NCX", "IOX"] },
+    figures: [["wrong", "3 of 9"]],
+    commands: [
+      ["run", "tconv run a/b"],
+      ["bug report", "tconv export --issue"],
+    ],
+    versions: [["backend", "acme 2.1"]],
+  });
+  assert.match(
+    text,
+    /^# acme 2\.1: failed: differed\n\nCase `a\/b` of onnx\/ConvTranspose-22\.\n\nas if pads-exchanged\n/u,
+  );
+  for (const part of ["- strides: [3]", "- wrong: 3 of 9", "zeta 1, d: passed, agreed. exact", "tconv run a/b\n```"]) {
+    assert.ok(text.includes(part), part);
+  }
+  assert.ok(!text.includes("What the text says"));
+  assert.ok(!text.includes("--issue"));
+});
