@@ -629,7 +629,7 @@ def test_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(FileError, match="No space"):
         html.write([_assessment([_record("a/b", EXACT)])], destination)
     assert destination.read_bytes() == before
     assert [path.name for path in destination.parent.iterdir()] == ["index.html"]
