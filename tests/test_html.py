@@ -19,6 +19,7 @@ from made_records import named
 from page_blocks import Block, Row, rows
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
+from tconv.errors import FileError
 from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record_file import BackendHeader, CallSummary, Record, Run, RunHeader
