@@ -39,6 +39,7 @@ _SUMMARIES = {
     made.__name__: made
     for made in (
         summaries.short,
+        summaries.told_apart,
         summaries.answered_by,
         summaries.allowed_by,
         summaries.contradicted_by,

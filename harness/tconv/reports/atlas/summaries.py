@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tconv.dialects import Dialect
     from tconv.learning import SheetLine
@@ -21,6 +21,25 @@ Key = TypeVar("Key")
 def short(dialect: Dialect) -> str:
     """Return a dialect's name without what all names of its kind have in common."""
     return dialect.name.replace("ConvolutionBackpropData", "Backprop").replace("ConvTranspose-", "CT-")
+
+
+def told_apart(atlas: Atlas, runs: Sequence[AtlasRun]) -> list[AtlasRun]:
+    """Return the runs without those of a backend with other kernels whose answers are those without them."""
+    shown: set[tuple[object, ...]] = set()
+    apart = []
+    for run in runs:
+        answers = tuple(
+            (question.name, cell.answer, cell.standing)
+            for question in atlas.questions
+            for follows in question.follows
+            if follows.run is run
+            for cell in follows.cells
+        )
+        key = (run.assessment.run.header.backend.title, run.dialect.name, answers)
+        if key not in shown:
+            apart.append(run)
+        shown.add(key)
+    return apart
 
 
 def answered_by(question: Question) -> Iterator[tuple[str, list[str]]]:
@@ -41,13 +60,16 @@ def contradicted_by(atlas: Atlas) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def rules_of(atlas: Atlas) -> Iterator[tuple[SheetLine, list[str]]]:
-    """Yield each formula that a runtime computes otherwise than its text, with who does and how many answers fit."""
-    lines: dict[tuple[str, ...], tuple[SheetLine, list[str]]] = {}
+    """Yield each formula that a runtime computes otherwise than its text, with who does and how many answers fit.
+
+    A backend with other kernels is not named again where as many answers fit.
+    """
+    lines: dict[tuple[str, ...], tuple[SheetLine, dict[str, None]]] = {}
     for run, line in atlas.rules:
         key = (line.where, line.quantity, str(line.computes), str(line.owed))
-        who = f"{run.name}, {short(run.dialect)}: {line.fits} of {line.of}"
-        lines.setdefault(key, (line, []))[1].append(who)
-    yield from lines.values()
+        who = f"{run.assessment.run.header.backend.title}, {short(run.dialect)}: {line.fits} of {line.of}"
+        lines.setdefault(key, (line, {}))[1][who] = None
+    yield from ((line, list(names)) for line, names in lines.values())
 
 
 def deviations_of(atlas: Atlas) -> Iterator[tuple[AtlasRun, list[UsedWaiver]]]:

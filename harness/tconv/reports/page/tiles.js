@@ -155,6 +155,7 @@ export class TileView {
     this.mode = mode;
     this.body.hidden = mode === "text";
     this.text.hidden = mode !== "text";
+    this.legend.hidden = mode === "text";
     if (this.swiping) this.swiping.hidden = mode !== "swipe";
     this.body.classList.toggle("swiping", mode === "swipe");
     this.draw();
