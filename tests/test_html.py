@@ -19,6 +19,7 @@ from made_records import named
 from page_blocks import Block, Row, rows
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
+from tconv.errors import FileError
 from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record_file import BackendHeader, CallSummary, Record, Run, RunHeader
@@ -629,7 +630,7 @@ def test_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(FileError, match="No space"):
         html.write([_assessment([_record("a/b", EXACT)])], destination)
     assert destination.read_bytes() == before
     assert [path.name for path in destination.parent.iterdir()] == ["index.html"]
