@@ -29,6 +29,7 @@ BENCHES = (
     "cluster",
     "fleet",
     "learning",
+    "page",
 )
 HERE = Path(__file__).parent
 

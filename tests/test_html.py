@@ -444,7 +444,7 @@ def test_ten_thousand_records(page: Callable[..., _Page]) -> None:
     assert len(written.rows()) == 10_000
     matrix = {a["aria-label"] for tag, a in written.tags if tag == "a" and "aria-label" in a}
     assert "100 failed, all topics" in matrix
-    assert "9900 passed, all topics" in matrix
+    assert "9,900 passed, all topics" in matrix
     assert "9,900" in written.words
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import Literal
 
@@ -11,6 +12,7 @@ from markupsafe import Markup
 Folder = Literal["atlas", "between_runs", "page"]
 
 
+@cache
 def environment(folder: Folder, *, autoescape: bool = True) -> Environment:
     """Return the environment of the templates in a folder beside this module."""
     return Environment(

@@ -99,6 +99,7 @@ export class Explorer {
     const { table } = this.table;
     const byCase = this.view === "cases";
     table.classList.toggle("by-case", byCase);
+    table.style.setProperty("--runs", String(this.data.runs.length));
     table.setAttribute("aria-label", byCase ? "Cases by backends" : "Records");
     if (byCase) {
       this.table.show(casesOf(this.data, shown), this.cases, this.#order());

@@ -137,7 +137,6 @@ function makeCell(hit, of, values, { down, across, count, query, go }) {
   const cell = el("td", { class: count === "passed" ? "good" : "bad" });
   // The colour's strength: a rate above 0 is seen, however small.
   cell.style.setProperty("--rate", String(hit === 0 ? 0 : 0.12 + (0.88 * hit) / of));
-  cell.classList.toggle("strong", hit / of > 0.55);
   if (!values.every(canBeAsked)) {
     cell.append(text);
     return cell;

@@ -138,12 +138,16 @@ export class PageData {
    * @param {number} caseNumber
    */
   recordsOf(caseNumber) {
-    this.#byCase ??= this.#orderByCase();
-    const { begins, records } = this.#byCase;
+    const { begins, records } = this.byCase();
     return [...records.subarray(begins[caseNumber], begins[caseNumber + 1])].map((number) => this.record(number));
   }
 
   /** The records in the order of their cases, and where those of each case begin. */
+  byCase() {
+    this.#byCase ??= this.#orderByCase();
+    return this.#byCase;
+  }
+
   #orderByCase() {
     const begins = new Uint32Array(this.ids.length + 1);
     for (const number of this.columns.case) begins[number + 1]++;

@@ -121,18 +121,30 @@ function sorted(data, order) {
  * @param {string} order
  */
 function sortedAnew(data, order) {
-  const { columns, length } = data;
-  const usual = new Uint32Array(length);
-  for (let record = 0; record < length; record++) usual[record] = record;
-  usual.sort((a, b) => columns.status[a] - columns.status[b] || columns.case[a] - columns.case[b] || a - b);
+  const usual = byUrgency(data);
   const key = sortKey(data, order.replace(/^-/u, ""));
   if (!key) return usual;
   const direction = order.startsWith("-") ? -1 : 1;
-  const places = new Uint32Array(length);
+  const places = new Uint32Array(data.length);
   usual.forEach((record, place) => {
     places[record] = place;
   });
   return usual.sort((a, b) => direction * (key(a) - key(b)) || places[a] - places[b]);
+}
+
+/**
+ * All records, the most urgent status first; those of one status by case.
+ *
+ * @param {PageData} data
+ */
+function byUrgency(data) {
+  const { status } = data.columns;
+  const next = new Uint32Array(data.statuses.length + 1);
+  for (const number of status) next[number + 1]++;
+  for (let number = 1; number < next.length; number++) next[number] += next[number - 1];
+  const order = new Uint32Array(data.length);
+  for (const record of data.byCase().records) order[next[status[record]]++] = record;
+  return order;
 }
 
 /**
