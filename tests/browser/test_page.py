@@ -451,6 +451,7 @@ def test_pointer_reads_elements(opened: Callable[..., Page]) -> None:
     """The element under the pointer is read out."""
     page = opened(_fragment(PLANE))
     canvas = page.locator("#detail .tile canvas").nth(1)
+    expect(canvas).to_be_visible()
     size = canvas.bounding_box()
     assert size is not None
     canvas.hover(position={"x": size["width"] * 5 / 8, "y": size["height"] * 9 / 10})

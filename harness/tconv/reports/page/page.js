@@ -16,6 +16,11 @@ import { followTheme } from "./theme.js";
 /** @import { Block } from "./blocks.js" */
 /** @import { CaseRecord, Shared } from "./page_data.js" */
 
+// The colours come before the data, which takes a moment to open.
+/** @type {() => void} */
+let draw = () => undefined;
+followTheme(() => draw());
+
 /** @type {Block<Shared>} */
 const block = await openBlock(byId("data", HTMLScriptElement).textContent);
 const data = new PageData(block);
@@ -35,6 +40,7 @@ const panel = new CasePanel(data, {
   goTo: (record) => go(stateAt(record)),
   close: () => go({ case: "", run: "" }),
 });
+draw = () => panel.draw();
 
 // The state.
 
@@ -150,16 +156,15 @@ addEventListener("scroll", renderSoon, { passive: true });
 addEventListener("resize", () => explorer.layOut());
 addEventListener("beforeprint", () => {
   explorer.table.render(true);
-  panel.draw();
+  draw();
 });
 addEventListener("afterprint", () => {
   renderSoon();
-  panel.draw();
+  draw();
 });
 addEventListener("hashchange", follow);
 new ResizeObserver(() => {
   document.documentElement.style.setProperty("--bar", `${form.offsetHeight}px`);
 }).observe(form);
-followTheme(() => panel.draw());
 follow();
 performance.mark("tconv-rows");

@@ -55,7 +55,8 @@ export function parsePattern(text) {
   const conditions = (shape[2] ?? "").split(",").map((condition) => condition.trim());
   const given = conditions.filter((condition) => condition !== "");
   if (!given.every((condition) => condition.includes("="))) return null;
-  return { path: expression(shape[1]), conditions: new Map(given.map(parseCondition)) };
+  const allowed = new Map(given.map(parseCondition));
+  return allowed.size === given.length ? { path: expression(shape[1]), conditions: allowed } : null;
 }
 
 /**
