@@ -549,6 +549,18 @@ def test_each_cause_has_its_smallest_members(page: Callable[..., _Page], save: C
     assert limits == f"the {MOST} smallest members of each cause, and at most 24 MiB"
 
 
+def test_the_smallest_case_of_a_cause_has_the_fewest_elements(
+    page: Callable[..., _Page], save: Callable[..., str]
+) -> None:
+    """A long id does not make a case large: the page links to the case whose arrays it has first."""
+    small = _record("a/b[n=with-a-long-name]", EXACT, save("a.npz", expected=np.zeros((1, 1, 2))))
+    assert small.call is not None
+    large = replace(small, case="a/b[n=1]", call=replace(small.call, inputs=[("X", [1, 1, 9, 9], "f32")]))
+    written = page(_assessment([small, large]))
+    links = [attributes["href"] or "" for tag, attributes in written.tags if tag == "a" and "href" in attributes]
+    assert "n=with-a-long-name" in next(link for link in links if "&case=" in link)
+
+
 def test_missing_artifact_is_told(page: Callable[..., _Page]) -> None:
     """The page says that the file is missing and where it should be."""
     notes = _notes(page(_assessment([_record("a/b", EXACT, "artifacts/gone.npz")])))

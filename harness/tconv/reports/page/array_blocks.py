@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 from tconv.reports.page.arrays import OPERANDS, VALUES, array_block
+from tconv.reports.page.cause_lines import size
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _in_order(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> 
     causes = {member: line.number for line in lines for member in line.members}
     ranked = []
     sizes: dict[tuple[int, int], int] = {}
-    for number, run, judged in sorted(_with_artifacts(assessments), key=lambda item: _size(item[2])):
+    for number, run, judged in sorted(_with_artifacts(assessments), key=lambda item: size(item[2].record)):
         cause = causes.get((run, judged.record.case), 0)
         place = sizes.get((run, cause), 0)
         sizes[run, cause] = place + 1
@@ -66,10 +66,3 @@ def _with_artifacts(assessments: Sequence[Assessment]) -> Iterator[tuple[int, in
             if judged.record.artifact is not None:
                 yield number, run, judged
             number += 1
-
-
-def _size(judged: Judged) -> tuple[int, int, str]:
-    """Return how large a case is: elements of its inputs, then the length of its id."""
-    call = judged.record.call
-    elements = sum(prod(shape) for _, shape, _ in call.inputs) if call else 0
-    return elements, len(judged.record.case), judged.record.case

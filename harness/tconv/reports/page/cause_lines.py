@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import misreadings_of
@@ -78,6 +79,12 @@ def cause_lines(assessments: Sequence[Assessment]) -> list[CauseLine]:
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
 
 
+def size(record: Record) -> tuple[int, int, str]:
+    """Return how large a record's case is: elements of its inputs, then the length of its id."""
+    elements = sum(prod(shape) for _, shape, _ in record.call.inputs) if record.call else 0
+    return elements, len(record.case), record.case
+
+
 def _numbered(line: CauseLine, number: int) -> CauseLine:
     return CauseLine(number, line.words, line.evidence, line.clause, line.shares, line.counts, line.members)
 
@@ -103,8 +110,8 @@ def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
     counts: tuple[Counter[Status], ...] = tuple(Counter() for _ in range(runs))
     for run, its_status, cause in found:
         counts[run][its_status] += cause.count
-    members = {(run, member.record.case): None for run, _, cause in found for member in cause.members}
-    smallest = sorted(members, key=lambda member: (len(member[1]), member[1], member[0]))
+    sizes = {(run, member.record.case): size(member.record) for run, _, cause in found for member in cause.members}
+    smallest = sorted(sizes, key=lambda member: (sizes[member], member[0]))
     words, evidence = _words(largest, status)
     shares = str(largest.common or "") or (str(largest.lesson.where or "") if largest.lesson else "")
     return CauseLine(0, shortened(words, _LONGEST), evidence, _clause(largest), shares, counts, tuple(smallest))
