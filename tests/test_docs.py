@@ -18,7 +18,7 @@ import click
 import numpy as np
 import pytest
 
-from tconv import backends
+from tconv import backends, conv_transpose
 from tconv.backends import onnx_model
 from tconv.cli import _tconv
 from tconv.corpus import Corpus
@@ -121,6 +121,7 @@ def test_the_interface_of_the_readme_runs() -> None:
     """With the arrays that its last block speaks of."""
     code = next(block for block in blocks("README.md", "python") if "conv_transpose(" in block)
     names = {"x": np.ones((1, 2, 3)), "w": np.ones((2, 4, 2)), "bias": np.zeros(4)}
+    names["mine"] = conv_transpose(names["x"], names["w"], names["bias"], strides=2, auto_pad="same_upper")
     exec(code, names)  # noqa: S102 - it is what is tested
     assert names["y"].shape == (1, 4, 6)
 

@@ -17,8 +17,8 @@ from made_records import DIALECT, header
 from tconv.cli.streams import PrintableStream
 from tconv.errors import FileError, one_line, printable
 from tconv.records.record_file import BackendHeader, Record, header_line, read, record_line
+from tconv.reports.listing import PrintableConsole
 from tconv.reports.markdown import code, escaped
-from tconv.reports.terminal import PrintableConsole
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.documents.scalars import KINDS, kind_of
+from tconv.errors import printable
 from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def cases(draw: st.DrawFn) -> Case:
         draw(st.sampled_from(["static", "symbolic", "unranked"])),
         draw(st.sampled_from(["initializer", "input"])),
         omit=tuple(draw(st.lists(st.sampled_from(["strides", "pads_begin"]), unique=True))),
-        about=draw(st.text(max_size=20)),
+        about=draw(st.text(max_size=20).filter(lambda text: printable(text) == text)),
         data_source=draw(st.sampled_from(["initializer", "input"])),
         bias_source=draw(st.sampled_from([None, "initializer", "input"])),
         output_shape_source=draw(st.sampled_from(["initializer", "input"])),
@@ -165,7 +166,7 @@ def test_literal_outputs_are_written(tmp_path: Path) -> None:
     assert content(loaded(one, tmp_path)) == content(one)
 
 
-@pytest.mark.parametrize("word", ["null", "1e5", "0o17", "~", "a: b", "#", 'quo"te\\', "", "\x7f", "\U0001f600", "- a"])
+@pytest.mark.parametrize("word", ["null", "1e5", "0o17", "~", "a: b", "#", 'quo"te\\', "", "\U0001f600", "- a"])
 def test_any_word_is_a_word(word: str, tmp_path: Path) -> None:
     """Whatever it would mean without quotes."""
     one = case((1,), (1,), auto_pad=word, breaks="auto-pad-known")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.errors import FileError, UsageError
+from tconv.execution.run import LAST_FAILED
 from tconv.execution.selection import Selection
 from tconv.records.record_file import read
 from tconv.records.shards import Shards
@@ -27,7 +28,8 @@ def read_of(path: Path, corpus: Corpus) -> Run:
     """
 
     def selected(header: RunHeader) -> frozenset[str] | None:
-        if header.corpus != corpus.digest or header.tier == "exhaustive":
+        if header.corpus != corpus.digest or header.tier == "exhaustive" or LAST_FAILED in header.patterns:
+            # Which cases failed before is not known here.
             return None
         try:
             shard = Shards.parse(header.shard) if header.shard else None
