@@ -37,7 +37,7 @@ UNITS = {
     "alone_bytes": (270, "a record that is deflated without its neighbours"),
     "changed": (0.02, "records that are not as in the release before"),
     "package_mb": (200, "packages of a release"),
-    "page_bytes": (456, "a record on the page"),
+    "page_bytes": (14, "a record on the page"),
     "gate_bytes": (6600, "a record in the memory of tconv report"),
     "core_hour": (0.04, "price of a core for an hour"),
     "page_limit_mb": (100, "the largest page that a browser still opens at once"),
