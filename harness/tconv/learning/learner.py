@@ -77,7 +77,7 @@ class Learner:
         """Return the rules of an answer that are not the text's; none where no rules give all of it."""
         rules = []
         for quantity in QUANTITIES:
-            formulas, of_text = self.followed[quantity], self._of_text(answer, quantity)
+            formulas, of_text = self.followed[quantity], self.of_text(answer, quantity)
             fitting = next((formula for formula in formulas if self.gives(answer, quantity, (formula,))), None)
             if not of_text and fitting is None:
                 return ()
@@ -86,7 +86,7 @@ class Learner:
                 rules.append(Rule(quantity, fitting, self.owed[quantity]))
         return tuple(rule for rule in rules if str(rule.formula) != str(rule.owed))
 
-    def _of_text(self, answer: Answer, quantity: str) -> bool:
+    def of_text(self, answer: Answer, quantity: str) -> bool:
         """Return whether a quantity is what the text owes, or what its formula gives for the answer's other numbers."""
         formula = self.owed[quantity]
         if formula is not None and self.gives(answer, quantity, (formula,)):

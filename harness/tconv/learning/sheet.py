@@ -88,7 +88,12 @@ def _lines(learner: Learner) -> Iterator[SheetLine]:
         whole = len(followed) == 1 and learner.gives_most(quantity, followed[0])
         formulas = followed if whole or owed is None else (owed, *followed)
         telling = [answer for answer in learner.answers if answer.tells(quantity)]
-        fits = sum(learner.gives(answer, quantity, formulas) for answer in telling)
+        # Beside a size of its own a runtime may still begin where the text does, by the size that the text has.
+        by_text = owed in formulas
+        fits = sum(
+            learner.gives(answer, quantity, formulas) or (by_text and learner.of_text(answer, quantity))
+            for answer in telling
+        )
         if telling:
             yield SheetLine((learner.situation,), quantity, formulas, owed, fits, len(telling))
 
