@@ -136,6 +136,8 @@ def test_lost_bits_have_their_name(backend: str, plain: list[Case]) -> None:
     made = [real(case, dtype) for case in small[:: every(60)] if case.x.data == "integers" for dtype in dtypes]
     topic = [case for case in small if case.topic == "real-data" and case.x.dtype in dtypes]
     found = failures(backend, [*made, *topic[:: every(1)]])
+    # One or two elements that have lost bits are no evidence of it.
+    found = [one for one in found if isinstance(one.verdict, ver.WrongShape) or one.verdict.wrong >= 3]
     assert len(found) >= 10
     named(found, name)
 

@@ -44,18 +44,16 @@ def blocks(walk: Walk) -> Iterator[tuple[str, str]]:
 def shown(expected: str, printed: str) -> list[str]:
     """Return the lines of a block that are not printed in this order.
 
-    `...` stands for any lines between; a line of the page may be the beginning of what is printed, and counts may be
-    others.
+    `...` stands for any lines between; a terminal may fold a line of the page, which may be the beginning of what is
+    printed, and counts may be others.
     """
-    left = [" ".join(line.split()) for line in printed.splitlines()]
-    missing = []
+    left, after, missing = " ".join(printed.split()), 0, []
     for line in (" ".join(line.split()) for line in expected.splitlines() if line != "..."):
-        pattern = re.compile(re.sub(r"[\d,]*\d", r"[\\d,]+", re.escape(line)))
-        found = next((place for place, other in enumerate(left) if pattern.match(other)), None)
-        if found is None:
-            missing.append(line)
+        pattern = re.compile(r"(?:^|(?<= ))" + re.sub(r"[\d,]*\d", r"[\\d,]+", re.escape(line)))
+        if found := pattern.search(left, after):
+            after = found.end()
         else:
-            del left[: found + 1]
+            missing.append(line)
     return missing
 
 

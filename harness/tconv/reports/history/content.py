@@ -74,9 +74,15 @@ class History:
 
     @property
     def incomplete(self) -> list[str]:
-        """What is wrong with the records themselves."""
-        pairs = zip(self.versions, self.releases, strict=True)
-        return [f"{version}: {reason}" for version, release in pairs for reason in release.incomplete]
+        """What is wrong with the records themselves, each reason once with its releases."""
+        releases: dict[str, list[str]] = defaultdict(list)
+        for version, release in zip(self.versions, self.releases, strict=True):
+            for reason in release.incomplete:
+                releases[reason].append(version)
+        return [
+            f"{'all releases' if versions == self.versions else ', '.join(versions)}: {reason}"
+            for reason, versions in releases.items()
+        ]
 
 
 def histories(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> Iterator[History]:

@@ -12,7 +12,8 @@ except ImportError:  # before 2025
     from openvino.runtime import opset1
 
 _GROUPED = "openvino/GroupConvolutionBackpropData-1"
-_TYPES = {"f32": ov.Type.f32, "f16": ov.Type.f16, "bf16": ov.Type.bf16, "f64": ov.Type.f64}
+# bfloat16 comes as bit patterns.
+_TYPES = {"float32": ov.Type.f32, "float16": ov.Type.f16, "uint16": ov.Type.bf16, "float64": ov.Type.f64}
 _REPETITIONS = 8
 
 
@@ -40,7 +41,7 @@ def _model(run, inputs):
     parameters, nodes = [], []
     for place, (name, array) in enumerate(inputs):
         of_sizes = place == 2
-        element_type = ov.Type.i64 if of_sizes else _TYPES[run["dtype"]]
+        element_type = ov.Type.i64 if of_sizes else _TYPES[array.dtype.name]
         if name in run["constants"]:
             nodes.append(ov.op.Constant(tensor(array, element_type)))
         else:
