@@ -64,12 +64,13 @@ def rules_of(atlas: Atlas) -> Iterator[tuple[SheetLine, list[str]]]:
 
     A backend with other kernels is not named again where as many answers fit.
     """
-    lines: dict[tuple[str, ...], tuple[SheetLine, dict[str, None]]] = {}
+    lines: dict[tuple[str, ...], tuple[SheetLine, dict[str, str]]] = {}
     for run, line in atlas.rules:
         key = (line.where, line.quantity, str(line.computes), str(line.owed))
-        who = f"{run.assessment.run.header.backend.title}, {short(run.dialect)}: {line.fits} of {line.of}"
-        lines.setdefault(key, (line, {}))[1][who] = None
-    yield from ((line, list(names)) for line, names in lines.values())
+        fits = f"{short(run.dialect)}: {line.fits} of {line.of}"
+        same = f"{run.assessment.run.header.backend.title}, {fits}"
+        lines.setdefault(key, (line, {}))[1].setdefault(same, f"{run.name}, {fits}")
+    yield from ((line, list(names.values())) for line, names in lines.values())
 
 
 def deviations_of(atlas: Atlas) -> Iterator[tuple[AtlasRun, list[UsedWaiver]]]:
