@@ -45,6 +45,8 @@ HELLO_SECONDS = 60.0
 """How long a child may take for its hello, where nobody says otherwise."""
 SHORTEST_HELLO = 10.0
 """However short a case's time is: a hello may have to load a runtime."""
+_ENDING_SECONDS = 1.0
+"""How long a child may take to end after it has closed its output."""
 _TRIES = 3
 """So many children that a signal ends before they say hello, and the backend does not start."""
 
@@ -139,7 +141,7 @@ class Exec:
             hello = self._receive(self._hello_seconds)
         except (BrokenPipeError, EOFError, _Unusable) as error:
             reason = last_words(self._errors).rpartition("\n")[2] or str(error) or "it ended"
-            killed = not isinstance(error, _Unusable) and self._child.wait() < 0
+            killed = not isinstance(error, _Unusable) and self._code() < 0
             self._end()
             message = f"backend {self._command[0]!r} must say hello (got: {one_line(reason)})"
             raise (_Killed if killed else BackendMissing)(message) from None
@@ -267,10 +269,18 @@ class Exec:
     def _death(self) -> Died:
         """Return how the child ended; the next call starts another."""
         assert self._child is not None  # noqa: S101
-        code = self._child.wait()
+        code = self._code()
         self._end()
         # What it printed for earlier calls is no reason, unless it printed nothing since.
         return Died(ending(code), last_words(self._errors, self._printed) or last_words(self._errors))
+
+    def _code(self) -> int:
+        """Return how a child ended that closed its output; 0 where it lives on."""
+        assert self._child is not None  # noqa: S101
+        try:
+            return self._child.wait(_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            return 0
 
     def _end(self) -> None:
         child, self._child = self._child, None

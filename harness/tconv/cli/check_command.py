@@ -53,12 +53,12 @@ def command(path: Path | None, cases: Path | None, *, write_tiers: bool, everyth
     for sweep, count in findings.items():
         if count > _SHOWN and not everything:
             click.echo(f"{sweep}: and {count - _SHOWN} more findings; see them with --all", err=True)
-    for line in _notes(corpus):
-        click.echo(line)
     total = corpus.count("full")
     more = corpus.count("exhaustive") - total
     beyond = f", {more} more in the exhaustive tier" if more else ""
     with printing():
+        for line in _notes(corpus):
+            click.echo(line)
         click.echo(f"{total} cases, {len(corpus.sweeps)} sweeps, {findings.total()} findings{beyond}")
     return 2 if findings else 0
 
@@ -67,7 +67,8 @@ def _of_waivers(path: Path, corpus: Corpus) -> int:
     file, findings = waiver_lint.lint(path, corpus)
     for finding in findings:
         click.echo(finding, err=True)
-    click.echo(f"{len(file.waivers)} waivers, {len(file.unsupported)} unsupported, {len(findings)} findings")
+    with printing():
+        click.echo(f"{len(file.waivers)} waivers, {len(file.unsupported)} unsupported, {len(findings)} findings")
     return 2 if findings else 0
 
 

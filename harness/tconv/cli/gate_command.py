@@ -10,6 +10,7 @@ import click
 
 from tconv.backends import names
 from tconv.cli import options
+from tconv.cli.output import printing
 from tconv.cli.record_files import record_files
 from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus
@@ -85,18 +86,18 @@ def command(
         )
     report = Reporting.of(**reports)
     assessments, _ = assessed_files(record_files(records), cases, waivers, strict=strict)
+    if proposal is not None and len(assessments) != 1:
+        raise UsageError(f"--propose-waivers must have the records of one run (got {len(assessments)})")
     report.report(assessments, cases, waivers)
     if proposal is not None:
-        _propose(assessments, proposal)
+        _propose(assessments[0], proposal)
     return int(any(assessment.red for assessment in assessments))
 
 
-def _propose(assessments: list[Assessment], path: Path) -> None:
-    if len(assessments) != 1:
-        raise UsageError(f"--propose-waivers must have the records of one run (got {len(assessments)})")
+def _propose(assessment: Assessment, path: Path) -> None:
     with writing(path), path.open("x", encoding="utf-8") as file:
-        file.write(proposed(assessments[0]))
-    click.echo(f"proposed waivers {path}: complete what says {OPEN}")
+        file.write(proposed(assessment))
+    click.echo(f"proposed waivers {path}: complete what says {OPEN}", err=True)
 
 
 def _prove(
@@ -116,10 +117,12 @@ def _prove(
         file = chosen(waivers, spec if ":" not in spec else prover.backend.name)
         for proof in prover.proofs(file) if file else ():
             standings[proof.standing] += 1
-            click.echo(_line(prover, proof))
+            with printing():
+                click.echo(_line(prover, proof))
     if not standings:
         raise UsageError("there must be waivers to prove (got none); name their file with --waivers FILE")
-    click.echo(", ".join(f"{standing}: {standings[standing]}" for standing in Standing))
+    with printing():
+        click.echo(", ".join(f"{standing}: {standings[standing]}" for standing in Standing))
     return int(standings[Standing.FALLEN] > 0)
 
 

@@ -51,7 +51,7 @@ def failed_last(
             continue
         header = run.header
         named = backend in {header.backend.spec, header.backend.name}
-        if named and dialect_name in {None, header.dialect} and header.backend.options.items() <= options.items():
+        if named and dialect_name in {None, header.dialect} and dict(header.backend.options) == dict(options):
             runs.append(run)
     latest: dict[str, Status] = {}
     for run in sorted(runs, key=lambda run: run.header.started):

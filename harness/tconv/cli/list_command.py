@@ -32,7 +32,7 @@ def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, what: str
     selection = Selection(Corpus.load(cases), tier, patterns)
     if as_json:
         separator = "[\n"
-        for case in selection.stream():
+        for case in selection.stream() if selection.count else ():
             sys.stdout.write(separator + json.dumps({"id": case.id, "about": case.about, "facts": dict(case.facts)}))
             separator = ",\n"
         sys.stdout.write("\n]\n")

@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tconv.cli.streams import NoReader
+from tconv.cli.streams import PrintableStream
 from tconv.errors import writing
 from tconv.reports import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from typing import TextIO
 
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """End quietly what is printed inside of this context where its reader has gone, as `head` does.
+    """Let what is printed inside of this context go nowhere where its reader has gone, as `head` does.
 
     The command goes on, so that its exit code is the one that it has with a reader.
     """
+    stream = sys.stdout
+    if not isinstance(stream, PrintableStream):
+        # As in a test, or where Python itself gave another stream.
+        yield
+        return
+    before, stream.goes_on = stream.goes_on, True
     try:
         yield
-        sys.stdout.flush()
-    except (BrokenPipeError, NoReader):
-        to_nowhere(sys.stdout)
-
-
-def to_nowhere(stream: TextIO) -> None:
-    """Let a stream without a reader write to nowhere: Python would complain of what it cannot flush at its end."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        stream.flush()
+    finally:
+        stream.goes_on = before
 
 
 def published(text: str, output: Path | None) -> None:

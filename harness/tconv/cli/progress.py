@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from tconv.cli.output import to_nowhere
-from tconv.cli.streams import NoReader
 from tconv.reports.listing import PrintableConsole
 
 if TYPE_CHECKING:
@@ -63,10 +61,6 @@ def _lines(backend: str) -> Callable[[int, int, Line | None], None]:
         now = monotonic()
         if line is None or done == total or now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            try:
-                print(f"tconv: {backend}: {done} of {total} cases", file=sys.stderr, flush=True)  # noqa: T201
-            except (BrokenPipeError, NoReader):
-                # The run goes on, and its exit code is what it would be with a reader.
-                to_nowhere(sys.stderr)
+            print(f"tconv: {backend}: {done} of {total} cases", file=sys.stderr, flush=True)  # noqa: T201
 
     return advance

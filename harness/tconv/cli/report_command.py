@@ -9,8 +9,9 @@ import click
 
 from tconv.cli import options
 from tconv.cli.output import json_text, published
-from tconv.cli.record_files import argument, record_files
+from tconv.cli.record_files import STANDARD_INPUT, argument, record_files
 from tconv.cli.reporting import Reporting, reporting
+from tconv.errors import UsageError
 from tconv.gate.assessment import assessed_files
 from tconv.reports import html, job_summary, junit, plain
 
@@ -53,6 +54,10 @@ def command(
     RECORDS are files, folders, or - for standard input. The shards of one run are joined; exit with 1 where one is
     missing.
     """
+    if form != "html" and any(reports.values()):
+        raise UsageError(f"--format {form} must be alone: reports and details are written beside --format html")
+    if form == "html" and output is None and records[0] == STANDARD_INPUT:
+        raise UsageError("--output must say where the page goes, as standard input has no folder")
     report = Reporting.of(**reports)
     files = record_files(records)
     assessments, corpus = assessed_files(files, cases, waivers, strict=strict)

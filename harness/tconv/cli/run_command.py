@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,12 +143,13 @@ def command(
     # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
     _ = whole.count
     waiver_files = {backend: chosen(waivers, backend) for backend in backends}
+    last = partial(failed_last, output, dialect_name=dialect_name, options=option, corpus=corpus, waivers=waivers)
+    selections = {
+        backend: _of_last(whole, last(backend=backend, own=own, strict=strict)) if last_failed else whole
+        for backend in backends
+    }
     assessments = []
-    for backend in backends:
-        selection = whole
-        if last_failed:
-            failed = failed_last(output, backend, dialect_name, option, corpus, waivers, own=own, strict=strict)
-            selection = replace(whole, only=failed) if failed else whole
+    for backend, selection in selections.items():
         enough = _enough(maxfail, corpus, waiver_files[backend], waivers, strict=strict)
         settings = RunSettings(
             backend,
@@ -173,7 +175,6 @@ def command(
             continue
         finished = read_of(path, corpus)
         file = waiver_files[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
-        own = cases is None or waivers is not None
         assessments.append(assessed(finished, file, corpus, strict=strict, own=own, find=selection.find))
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
@@ -184,20 +185,30 @@ def command(
     return int(any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons))
 
 
+def _of_last(whole: Selection, failed: frozenset[str]) -> Selection:
+    """Return the part of a selection that failed last, or all of it where none did."""
+    if not failed:
+        return whole
+    part = replace(whole, only=failed)
+    _ = part.count
+    return part
+
+
 def _enough(
     maxfail: int | None, corpus: Corpus, file: WaiverFile | None, waivers: str | None, *, strict: bool
 ) -> Callable[[Line, BackendHeader], bool]:
     """Return what says after which line so many cases have failed that the run ends, as a waiver may know them."""
     failed = 0
+    # The name of one's own backend, and so its waivers, are known with its first record.
+    of_name = cache(lambda name: chosen(waivers, name))
 
     def enough(line: Line, backend: BackendHeader) -> bool:
-        nonlocal failed, file
+        nonlocal failed
         if maxfail is None or '"kind":"agreed"' in line.text:
             return False
-        if ":" in backend.spec and waivers != "none":
-            file = chosen(waivers, backend.name)
+        known = of_name(backend.name) if ":" in backend.spec and waivers != "none" else file
         facts = corpus.facts(line.case) or {}
-        failed += judged(line.record, facts, file, backend, strict=strict).status is Status.FAILED
+        failed += judged(line.record, facts, known, backend, strict=strict).status is Status.FAILED
         return failed >= maxfail
 
     return enough

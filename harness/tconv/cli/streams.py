@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 _STANDARD = (0, 1, 2)
+_ERRORS = 2
 
 
 class NoReader(BaseException):
@@ -24,27 +25,46 @@ class NoReader(BaseException):
 class PrintableStream(TextIOWrapper):
     """A stream that escapes what its reader would act upon.
 
-    `unescaped` is the stream below it, for a console that has made its text printable and adds colours to it.
+    Args:
+        stream: the stream below it.
+        goes_on: whether what its reader does not want goes nowhere, instead of ending the command.
+
+    Attributes:
+        unescaped: the stream below it, for a console that has made its text printable and adds colours to it.
+        goes_on: as above.
     """
 
-    def __init__(self, stream: TextIOWrapper) -> None:
+    def __init__(self, stream: TextIOWrapper, *, goes_on: bool) -> None:
         # What the encoding of the terminal cannot say is escaped too.
         super().__init__(stream.buffer, stream.encoding, "backslashreplace", line_buffering=stream.line_buffering)
         self.unescaped = stream
+        self.goes_on = goes_on
 
     def write(self, text: str) -> int:
         """Write text, printable."""
         try:
             return super().write(printable(text))
         except BrokenPipeError:
-            raise NoReader from None
+            self._without_reader()
+            return len(text)
 
     def flush(self) -> None:
         """Write what is left."""
         try:
             super().flush()
         except BrokenPipeError:
+            self._without_reader()
+
+    def _without_reader(self) -> None:
+        if not self.goes_on:
             raise NoReader from None
+        to_nowhere(self)
+
+
+def to_nowhere(stream: TextIO) -> None:
+    """Let a stream without a reader write to nowhere: Python would complain of what it cannot flush at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager
@@ -82,7 +102,8 @@ def _printable(stream: TextIO | None, descriptor: int) -> TextIO:
     if not isinstance(stream, TextIOWrapper):
         return stream
     stream.reconfigure(errors="backslashreplace", write_through=True)
-    return PrintableStream(stream)
+    # Where nobody reads the errors, the exit code still says what they say.
+    return PrintableStream(stream, goes_on=descriptor == _ERRORS)
 
 
 def _leave(stream: TextIO) -> None:
@@ -91,8 +112,7 @@ def _leave(stream: TextIO) -> None:
         stream.flush()
     except (OSError, NoReader):
         # Python would try again at its end, and end with a code of its own.
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        to_nowhere(stream)
     if isinstance(stream, PrintableStream):
         with suppress(OSError, NoReader):
             stream.detach()

@@ -60,8 +60,13 @@ class Selection:
         """
         counts = (self.corpus.count(tier, patterns) for tier, patterns in self._parts)
         count = sum(counts) if self.only is None else sum(1 for _ in self._chosen())
+        if not count and self.only is not None:
+            raise UsageError("a case that failed last must be in this selection (got none); leave --last-failed out")
         if not count:
-            raise UsageError(f"the {self.tier} tier must have a case (got none); choose another with --tier")
+            chosen = (
+                " that no --exclude leaves out" if any(text.startswith(EXCLUDING) for text in self.patterns) else ""
+            )
+            raise UsageError(f"the {self.tier} tier must have a case{chosen} (got none); choose another with --tier")
         if self.shard is None:
             return count
         if part := sum(1 for _ in self.shard.of(range(count))):

@@ -35,6 +35,7 @@ _PADS = ((-1, "pads_begin"), (-1, "pads_end"))
 _REACHED = ((1, FULL), (1, "op"))
 _TOTAL = (*_REACHED, (-1, "size"))
 _OF_FORWARD = ((1, FORWARD), (-1, "size"))
+_HALVED = (Form.HALF_DOWN, Form.HALF_UP, Form.HALF_DOWN_AT_LEAST_0, Form.HALF_UP_AT_LEAST_0)
 _USUAL: Mapping[str, tuple[Formula, ...]] = {
     "stride": (Formula(((1, "strides[i]"),)),),
     "dilation": (Formula(((1, "dilations[i]"),)),),
@@ -47,14 +48,14 @@ _USUAL: Mapping[str, tuple[Formula, ...]] = {
     "pads_begin": (
         Formula(()),
         Formula(((1, "pads_begin"),)),
-        *(
-            Formula(total, form)
-            for total in (_TOTAL, _OF_FORWARD)
-            for form in (Form.HALF_DOWN, Form.HALF_UP, Form.HALF_DOWN_AT_LEAST_0, Form.HALF_UP_AT_LEAST_0)
-        ),
+        *(Formula(_TOTAL, form) for form in _HALVED),
     ),
 }  # fmt: skip
-"""The formulas of the texts: `full + op - pads`, and half of what exceeds the size; and a forward convolution's."""
+"""The formulas of the texts: `full + op - pads`, and half of what exceeds the size."""
+_USUAL_OF_RUNTIMES: Mapping[str, tuple[Formula, ...]] = {
+    "pads_begin": tuple(Formula(_OF_FORWARD, form) for form in _HALVED)
+}
+"""What runtimes compute besides: the padding of a forward convolution over the output."""
 
 
 def owed(axes: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
@@ -103,8 +104,8 @@ def _deviating(axes: Sequence[AnsweredAxis], quantity: str) -> list[AnsweredAxis
 
 
 def _nearly(axes: Sequence[AnsweredAxis], deviating: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
-    """Return the text's formula that gives the most of the axes, where these are nearly all, those that deviate too."""
-    usual = _usual(quantity, _columns(axes, "got"))
+    """Return the usual formula that gives the most of the axes, where these are nearly all, those that deviate too."""
+    usual = _usual(quantity, _columns(axes, "got"), "got")
     best = max(usual, key=lambda formula: _part(formula, axes, quantity), default=None)
     if best is None or any(_part(best, some, quantity) < MOST for some in (deviating, axes)):
         return None
@@ -137,16 +138,17 @@ def _single(axes: Iterable[AnsweredAxis], quantity: str, whose: str) -> Formula 
     target = _target(distinct, quantity, whose)
     columns = _columns(distinct, whose)
     choices = _TERMS[quantity] if whose == "got" else _TERMS[quantity][:1]
-    for usual in _usual(quantity, columns):
+    for usual in _usual(quantity, columns, whose):
         if (usual.values(columns) == target).all():
             return usual
     found = (simplest(target, _terms(columns, lengths, quantity), _FORMS[quantity]) for lengths in choices)
     return next(filter(None, found), None)
 
 
-def _usual(quantity: str, columns: Mapping[str, Array]) -> Iterator[Formula]:
-    """Yield the texts' formulas for a quantity that have no term that is 0 on every axis."""
-    for formula in _USUAL[quantity]:
+def _usual(quantity: str, columns: Mapping[str, Array], whose: str) -> Iterator[Formula]:
+    """Yield the usual formulas for a quantity that have no term that is 0 on every axis."""
+    of_runtimes = _USUAL_OF_RUNTIMES.get(quantity, ()) if whose == "got" else ()
+    for formula in (*_USUAL[quantity], *of_runtimes):
         if all(columns[name].any() for _, name in formula.terms):
             yield formula
 

@@ -94,6 +94,9 @@ def _lines(learner: Learner) -> Iterator[SheetLine]:
             learner.gives(answer, quantity, formulas) or (by_text and learner.of_text(answer, quantity))
             for answer in telling
         )
+        if not followed and fits < len(telling) / 2:
+            # The text's formula is not the runtime's, and no other one was found.
+            formulas, fits = (), 0
         if telling:
             yield SheetLine((learner.situation,), quantity, formulas, owed, fits, len(telling))
 

@@ -25,7 +25,9 @@ _FOLDED = (Status.REPORTED, Status.MISTRUSTED, Status.DISPUTED, Status.WAIVED)
 def markdown(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> str:
     """Return the summary of runs, and what became of their cases since a baseline where there is one."""
     red = [assessment for assessment in assessments if assessment.red]
-    lines = [f"## tconv: {'red' if red else 'green'}", "", *_table(assessments), ""]
+    worse = sum(comparison.worse for comparison in comparisons)
+    because = f": {worse:,} {'case' if worse == 1 else 'cases'} became worse" if worse and not red else ""
+    lines = [f"## tconv: {'red' if red or worse else 'green'}{because}", "", *_table(assessments), ""]
     for assessment in assessments:
         lines += _why(assessment)
     if comparisons:

@@ -141,8 +141,7 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
     for case in before.keys() | after.keys():
         was = before.get(case) or _counted(old, case, new)
         now = after.get(case) or _counted(new, case, old)
-        if now is None and new.run.header.patterns not in {(), old.run.header.patterns}:
-            # The new run is a part of the corpus, and the old one has more.
+        if now is None and _is_part(new, old):
             continue
         if (transition := _transition(was, now)) is not None:
             groups[transition, _what(was, now)].append(case)
@@ -156,16 +155,26 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
     return Comparison(old, new, tuple(_differences(old.run.header, new.run.header)), tuple(found), same, added)
 
 
-def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Comparison]:
-    """Return the comparisons of runs: where one side has a single run, it is compared with each of the other's.
+def _is_part(new: Assessment, old: Assessment) -> bool:
+    """Return whether the new run has not asked all that it would have: of a part of the corpus, a shard, or cut off."""
+    header = new.run.header
+    return bool(header.patterns not in {(), old.run.header.patterns} or header.shard or new.run.cases != header.cases)
 
-    Else the runs of the same backend, options and dialect are compared, whatever their versions are.
+
+def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Comparison]:
+    """Return the comparisons of runs: those of the same backend, options and dialect, whatever their versions are.
+
+    A single old run is compared with each of the new ones, and a single new one without an old one of its kind with
+    each of the old ones.
 
     Raises:
         UsageError: a run of one side has no run, or several, of the other side that it can be compared with.
     """
-    if len(old) == 1 or len(new) == 1:
+    alike = [before for before in old if _key(before) == _key(new[0])]
+    if len(old) == 1 or (len(new) == 1 and not alike):
         return [compared(before, after) for before in old for after in new]
+    if len(new) == 1:
+        old = alike
     by_key: dict[tuple[object, ...], list[Assessment]] = defaultdict(list)
     for assessment in old:
         by_key[_key(assessment)].append(assessment)
