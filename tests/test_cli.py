@@ -361,6 +361,28 @@ def test_a_reader_that_has_gone_is_no_traceback(arguments: tuple[str, ...], tmp_
     assert [line for line in done.stderr.splitlines() if not line.startswith("tconv: wrong_backends:Right: ")] == []
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(("show", "nosuch"), 2), (("run", "--backend", "nosuch:X"), 3), (("check", "broken.yaml"), 2)],
+    ids=["show", "run", "check"],
+)
+def test_errors_without_a_reader_have_their_codes(arguments: tuple[str, ...], code: int, tmp_path: Path) -> None:
+    """Where nobody reads standard error, the exit code still says what it says."""
+    (tmp_path / "broken.yaml").write_text("format: 1\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "tconv", *arguments],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=writing,
+        check=False,
+    )
+    os.close(writing)
+    assert done.returncode == code
+
+
 def test_a_run_leaves_records_a_page_and_junit(command: Command, tmp_path: Path) -> None:
     """In the folder that is asked for; the summary goes to standard output, progress to standard error."""
     where = ("--output", "out", "--junit", "out/junit.xml", "-j", "1")

@@ -120,6 +120,10 @@ def test_runs_of_several_backends_are_compared_pairwise() -> None:
     titles = [comparison.title for comparison in paired(old, new)]
     assert titles == [f"{name} 1 {DIALECT} -> {name} 2 {DIALECT}" for name in "ba"]
     assert len(paired(old[:1], new)) == 2
+    # A single new run is compared with the old one of its kind, and not with the others.
+    assert [comparison.old for comparison in paired(old, new[:1])] == [
+        before for before in old if before.run.header.backend.name == new[0].run.header.backend.name
+    ]
     with pytest.raises(UsageError, match="the old runs must have one of c in "):
         paired(old, [of("c", "1"), of("a", "2")])
     with pytest.raises(UsageError, match="the new runs must have one of b in "):

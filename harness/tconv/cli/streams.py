@@ -34,7 +34,7 @@ class PrintableStream(TextIOWrapper):
         goes_on: as above.
     """
 
-    def __init__(self, stream: TextIOWrapper, *, goes_on: bool) -> None:
+    def __init__(self, stream: TextIOWrapper, *, goes_on: bool = False) -> None:
         # What the encoding of the terminal cannot say is escaped too.
         super().__init__(stream.buffer, stream.encoding, "backslashreplace", line_buffering=stream.line_buffering)
         self.unescaped = stream
