@@ -51,7 +51,7 @@ def test_a_first_file_is_right_as_it_is(topic: str, stem: str, command: Command,
     ids = list(corpus.ids())
     assert len(ids) == 11
     assert ids[:2] == [f"{stem}/by-hand", f"{stem}/pads-beside-a-mode"]
-    again = command("new", topic)
+    again = command("new", f"{topic}.yaml")
     assert (again.returncode, again.stderr) == (
         2,
         f"{topic}.yaml: must not be there yet (got a file); choose another TOPIC, or remove it\n",

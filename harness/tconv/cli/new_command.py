@@ -64,6 +64,7 @@ def command(topic: str) -> None:
         raise UsageError(
             f"TOPIC must be words of letters, digits, '_', '.', '+' and '-', with '/' between (got {topic!r})"
         )
+    topic = topic.removesuffix(".yaml")
     path = Path(f"{topic}.yaml")
     if path.exists():
         raise FileError(path, "must not be there yet (got a file); choose another TOPIC, or remove it")
