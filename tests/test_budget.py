@@ -29,7 +29,7 @@ def axes(count: int, labels: int) -> str:
 
 
 def test_many_axes_are_refused_where_choosing_a_tier_would_take_minutes(tmp_path: Path) -> None:
-    """Eighteen axes have too many quadruples of labels, though not too many combinations each by itself."""
+    """Sixteen axes have too many quadruples of labels, though not too many combinations each by itself."""
     text = f"sweeps: [{{name: a, axes: {{{axes(16, 2)}}}}}]\n"
     assert f"at most {MOST_TUPLES} quadruples of labels in its combinations (got" in complaint(tmp_path, text)
 
@@ -48,6 +48,13 @@ def test_many_sweeps_are_refused(tmp_path: Path) -> None:
     """Thousands of sweeps of one case each."""
     sweeps = ", ".join(f"{{name: a{n}, axes: {{seed: [1]}}}}" for n in range(MOST_SWEEPS + 1))
     assert f"must have at most {MOST_SWEEPS} items" in complaint(tmp_path, f"sweeps: [{sweeps}]\n")
+
+
+def test_the_sweeps_of_several_files_are_counted_together() -> None:
+    """Each file has few enough, and the corpus has one too many."""
+    budget = Budget()
+    assert {budget.charge([1], exhaustive=False) for _ in range(MOST_SWEEPS)} == {None}
+    assert f"at most {MOST_SWEEPS} sweeps (got {MOST_SWEEPS + 1}" in str(budget.charge([1], exhaustive=False))
 
 
 def test_the_exhaustive_tier_has_a_budget_of_its_own() -> None:
