@@ -44,20 +44,21 @@ class PrintableStream(TextIOWrapper):
         """Write text, printable."""
         try:
             return super().write(printable(text))
-        except BrokenPipeError:
-            self._without_reader()
+        except OSError as error:
+            self._lost(error)
             return len(text)
 
     def flush(self) -> None:
         """Write what is left."""
         try:
             super().flush()
-        except BrokenPipeError:
-            self._without_reader()
+        except OSError as error:
+            self._lost(error)
 
-    def _without_reader(self) -> None:
-        if not self.goes_on:
-            raise NoReader from None
+    def _lost(self, error: OSError) -> None:
+        """Go on to nowhere, or raise what ends the command. A full disk loses an output, but no errors that matter."""
+        if not (self.goes_on and (isinstance(error, BrokenPipeError) or self.fileno() == _ERRORS)):
+            raise NoReader if isinstance(error, BrokenPipeError) else error
         to_nowhere(self)
 
 
