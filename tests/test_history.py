@@ -271,7 +271,12 @@ def test_a_broken_environment_says_what_to_do(tmp_path: Path, making: Making) ->
     assert fleet(tmp_path, making, rebuild=True).record(Version("1"), case).verdict.kind == "agreed"
 
 
-ASKED = ("invalid/attributes/groups-*", "invalid/attributes/plain[fault=float64]", "padding/output-shape/*-by-hand")
+ASKED = (
+    "invalid/attributes/groups-*",
+    "invalid/attributes/plain[fault=float64]",
+    "output-padding/bounds/at-stride-by-hand",
+    "padding/output-shape/*-by-hand",
+)
 
 
 @pytest.mark.parametrize("dialect", ["onnx/ConvTranspose-22", "onnx/ConvTranspose-11"])
@@ -288,7 +293,8 @@ def test_the_runner_of_onnxruntime_does_as_its_backend(dialect: str, tmp_path: P
             {case: (record.verdict.kind, getattr(record.verdict, "message", "")) for case, record in records.items()}
         )
     assert verdicts[0] == verdicts[1]
-    assert {"agreed", "broke", "unsupported", "died"} <= {kind for kind, _ in verdicts[1].values()}
+    # Which calls it breaks at, or dies of, is a matter of the release.
+    assert {"agreed", "disputed", "refused-valid", "unsupported"} <= {kind for kind, _ in verdicts[1].values()}
 
 
 @pytest.mark.parametrize(
