@@ -1,0 +1,32 @@
+"""The releases that tox installs are those of all that `pyproject.toml` names, and of nothing else."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+
+
+def requirements() -> Iterator[Requirement]:
+    """Yield the requirements of the project, of its extras and of its dependency groups."""
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, groups = document["project"], document["dependency-groups"]
+    for lines in (project["dependencies"], *project["optional-dependencies"].values(), *groups.values()):
+        yield from (Requirement(line) for line in lines if isinstance(line, str))
+
+
+def releases() -> dict[str, str]:
+    """Return the release of each distribution in `versions.txt`, by its canonical name."""
+    lines = (ROOT / "tests" / "versions.txt").read_text().splitlines()
+    pairs = (line.split("==") for line in lines if not line.startswith("#"))
+    return {canonicalize_name(name): version for name, version in pairs}
+
+
+def test_each_requirement_has_a_release_that_fulfils_it() -> None:
+    """Without a release a dependency would be the newest of the day; outside its range it cannot be installed."""
+    written = releases()
+    assert {canonicalize_name(requirement.name) for requirement in requirements()} == set(written)
+    assert [str(each) for each in requirements() if written[canonicalize_name(each.name)] not in each.specifier] == []
