@@ -45,7 +45,7 @@ from tconv.execution.company import WORTHWHILE
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
-from tconv.records.record_file import record_line
+from tconv.records.record import record_line
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:

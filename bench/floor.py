@@ -44,7 +44,7 @@ from tconv.execution.evaluation import Evaluator
 from tconv.execution.position import Position
 from tconv.execution.selection import Selection
 from tconv.expectation.owed import Values, expectation
-from tconv.records.record_file import record_line
+from tconv.records.record import record_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.diagnosis.misreadings import Misreading
     from tconv.learning import Lesson
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 DIALECT = dialect_named("onnx/ConvTranspose-22")

@@ -21,7 +21,9 @@ from command import missing, run
 from figures import Figure, Findings
 from tconv.corpus import Corpus
 from tconv.gate.assessment import assess
-from tconv.records.record_file import BackendHeader, Record, Run, RunHeader
+from tconv.records.headers import BackendHeader, RunHeader
+from tconv.records.record import Record
+from tconv.records.record_file import Run
 from tconv.reports import html
 from tconv.verdict import kinds as ver
 

@@ -13,7 +13,8 @@ from tconv.dialects.geometry import resolve
 from tconv.dialects.readings import Reading, applied
 from tconv.errors import Violation
 from tconv.expectation.problem import Problem
-from tconv.records.record_file import Record, Run
+from tconv.records.record import Record
+from tconv.records.record_file import Run
 from tconv.verdict.judge import judge
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from small_corpus import environment
 from tconv import __version__
 from tconv.execution.cluster_messages import CASES, Introduction, Order, Reply
 from tconv.execution.versions import versions
-from tconv.records.record_file import BackendHeader, Line, Record
+from tconv.records.headers import BackendHeader
+from tconv.records.record import Line, Record
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tconv.cases.patterns import facts_of
 from tconv.dialects.readings import Together
 from tconv.gate.waivers import WaiverFile
-from tconv.records.record_file import BackendHeader, Record, Run, RunHeader
+from tconv.records.headers import BackendHeader, RunHeader
+from tconv.records.record import Record
+from tconv.records.record_file import Run
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

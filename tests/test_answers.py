@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.dialects.readings import Reading
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 READINGS = [(name, reading) for name, row in DIALECTS.items() for reading in row.disputed]

@@ -21,7 +21,8 @@ from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, Answer
 from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
-from tconv.records.record_file import header_line, record_line
+from tconv.records.headers import header_line
+from tconv.records.record import record_line
 from tconv.reports import atlas
 from tconv.reports.atlas import wording
 from tconv.verdict import kinds as ver

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 SIZE = 8
 PEACE = f"""{HEAD}
@@ -165,7 +165,7 @@ def test_what_is_like_cases_that_end_workers_goes_alone(tmp_path: Path) -> None:
     asked = cases(tmp_path, PEACE.replace("[[2], [3], [4], [5]]", str(sizes)).replace("2, 3, 4]", f"{TROUBLE}]"))
     with Pool(Assignment("wrong_backends:DiesOfTrouble", None, None, "", together=4), 1, TIMEOUT) as pool:
         died = {line.case for line in pool.run(asked) if line.record.verdict.kind == "died"}
-        started = pool._started
+        started = pool._workers._started
     assert died == in_trouble(asked)
     assert started <= 2 * len(died) + 4
 

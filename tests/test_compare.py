@@ -16,7 +16,9 @@ from tconv.corpus import Corpus
 from tconv.errors import UsageError
 from tconv.gate.assessment import assess
 from tconv.records.cells import Cell
-from tconv.records.record_file import BackendHeader, Record, Run, header_line, record_line
+from tconv.records.headers import BackendHeader, header_line
+from tconv.records.record import Record, record_line
+from tconv.records.record_file import Run
 from tconv.reports.between_runs import FORMS, compared, paired, show
 from tconv.reports.between_runs.comparing import Transition
 from tconv.verdict import kinds as ver

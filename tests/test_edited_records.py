@@ -12,7 +12,8 @@ from small_corpus import CASES, written
 from tconv.corpus import Corpus
 from tconv.errors import FileError
 from tconv.gate.reading import read_of
-from tconv.records.record_file import Record, header_line, record_line
+from tconv.records.headers import header_line
+from tconv.records.record import Record, record_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

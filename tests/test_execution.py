@@ -399,7 +399,7 @@ def test_a_worker_has_one_thread_and_a_runtime_the_number_that_the_user_wants(
     context = get_context(method)
     if method == "forkserver":
         context.set_forkserver_preload(["tconv.execution.server"])
-    monkeypatch.setattr("tconv.execution.pool.start_method", lambda: context)
+    monkeypatch.setattr("tconv.execution.workers.start_method", lambda: context)
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     with pool_of("TellsThreads") as pool:
         told = pool.backend.environment

@@ -24,7 +24,9 @@ from tconv.expectation.owed import Inexpressible, expectation
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.records.cells import Cell, cell_of, digest_of, plain_pass
-from tconv.records.record_file import Record, header_line, read, record_line
+from tconv.records.headers import header_line
+from tconv.records.record import Record, record_line
+from tconv.records.record_file import read
 from tconv.reports import html, junit, terminal
 from tconv.verdict import kinds as ver
 from wrong_backends import LOG

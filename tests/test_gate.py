@@ -24,7 +24,8 @@ from small_corpus import written
 from tconv.corpus import Corpus
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Status
-from tconv.records.record_file import Record, header_line, record_line
+from tconv.records.headers import header_line
+from tconv.records.record import Record, record_line
 from tconv.reports import terminal
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS

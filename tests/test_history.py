@@ -45,7 +45,8 @@ from tconv.investigation.history.strips import Mark, Span, spans, strips
 from tconv.learning.formulas import Formula
 from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.situations import Situation
-from tconv.records.record_file import Record, read
+from tconv.records.record import Record
+from tconv.records.record_file import read
 from tconv.reports.history import histories, markdown
 from tconv.reports.history.wording import evidence, what
 from tconv.verdict import kinds as ver

@@ -22,7 +22,9 @@ from tconv.corpus import Corpus
 from tconv.errors import FileError
 from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
-from tconv.records.record_file import BackendHeader, CallSummary, Record, Run, RunHeader
+from tconv.records.headers import BackendHeader, RunHeader
+from tconv.records.record import CallSummary, Record
+from tconv.records.record_file import Run
 from tconv.reports import html
 from tconv.reports.page import arrays as page_arrays
 from tconv.reports.page.array_blocks import MOST

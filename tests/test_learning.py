@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.diagnosis.misreadings import Misreading
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 ONNX = dialect_named("onnx/ConvTranspose-22")

@@ -18,7 +18,8 @@ from tconv.execution.run import record_name
 from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
-from tconv.records.record_file import BackendHeader, Run, read
+from tconv.records.headers import BackendHeader
+from tconv.records.record_file import Run, read
 from tconv.records.shards import merged
 from tconv.reports.junit import write
 from tconv.reports.page.overview import overviews

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from made_records import EVERY_VERDICT
-from tconv.records.record_file import Record
+from tconv.records.record import Record
 from tconv.reports.phrases import headline, phrase, reproduce, summary
 from tconv.verdict import kinds as ver
 

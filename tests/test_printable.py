@@ -16,7 +16,9 @@ from rich.text import Text
 from made_records import DIALECT, header
 from tconv.cli.streams import PrintableStream
 from tconv.errors import FileError, one_line, printable
-from tconv.records.record_file import BackendHeader, Record, header_line, read, record_line
+from tconv.records.headers import BackendHeader, header_line
+from tconv.records.record import Record, record_line
+from tconv.records.record_file import read
 from tconv.reports.listing import PrintableConsole
 from tconv.reports.markdown import code, escaped
 from tconv.verdict import kinds as ver

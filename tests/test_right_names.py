@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 ROW = DIALECTS["onnx/ConvTranspose-22"]

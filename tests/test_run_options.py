@@ -14,7 +14,8 @@ from made_records import AGREED, DIALECT, DIFFERED, EVERY_VERDICT, facts, run_of
 from small_corpus import environment, written
 from tconv.gate.assessment import assess
 from tconv.records.failure import failure
-from tconv.records.record_file import Record, read
+from tconv.records.record import Record
+from tconv.records.record_file import read
 from tconv.reports import plain
 from tconv.reports.remedies import _REMEDIES, remedy
 from tconv.verdict import kinds as ver

@@ -16,7 +16,8 @@ from tconv import schemas
 from tconv.corpus.building import DEFAULTS
 from tconv.datafiles import data_folder
 from tconv.documents import document as yaml_file
-from tconv.records.record_file import BackendHeader, CallSummary, Record, RunHeader, header_line, record_line
+from tconv.records.headers import BackendHeader, RunHeader, header_line
+from tconv.records.record import CallSummary, Record, record_line
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from small_corpus import HEAD, records, written
 from tconv.corpus import Corpus
 from tconv.errors import FileError, UsageError
 from tconv.gate.assessment import assess, assessed
-from tconv.records.record_file import Record, Run, read
+from tconv.records.record import Record
+from tconv.records.record_file import Run, read
 from tconv.records.shards import Shards, merged
 from tconv.verdict import kinds as ver
 

@@ -17,7 +17,7 @@ from tconv.corpus.writing import settings
 from tconv.dialects import dialect_named
 from tconv.investigation.shrinking import shrunk, simpler
 from tconv.records.failure import Failure, failure, without_numbers
-from tconv.records.record_file import Record
+from tconv.records.record import Record
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType, Signature
 

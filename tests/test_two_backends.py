@@ -11,7 +11,7 @@ from made_records import named
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
 from tconv.investigation.two_backends import differ
-from tconv.records.record_file import Record
+from tconv.records.record import Record
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

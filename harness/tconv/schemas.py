@@ -21,7 +21,8 @@ from tconv.corpus.building import DEFAULTS
 from tconv.corpus.case_file import CaseFile
 from tconv.gate.waivers import WaiverFile
 from tconv.records.cells import Cell
-from tconv.records.record_file import HeaderLine, Record
+from tconv.records.headers import HeaderLine
+from tconv.records.record import Record
 from tconv.verdict.kinds import Verdict
 
 if TYPE_CHECKING:

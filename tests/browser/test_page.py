@@ -16,7 +16,9 @@ from tconv.comparison.answers import Answers, Given
 from tconv.corpus import Corpus
 from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
-from tconv.records.record_file import BackendHeader, CallSummary, Record, Run, RunHeader
+from tconv.records.headers import BackendHeader, RunHeader
+from tconv.records.record import CallSummary, Record
+from tconv.records.record_file import Run
 from tconv.reports import html
 from tconv.reports.phrases import reproduce
 from tconv.verdict import kinds as ver

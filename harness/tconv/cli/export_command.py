@@ -26,7 +26,8 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.records.record_file import BackendHeader, Record
+    from tconv.records.headers import BackendHeader
+    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 _DEFAULT_DIALECT = "onnx/ConvTranspose-22"

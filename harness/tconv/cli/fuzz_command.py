@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tconv.gate.waivers import WaiverFile
     from tconv.investigation.fuzzing import Deviation, Finding
     from tconv.records.failure import Failure
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _SECONDS = 60.0
 _SECONDS_BETWEEN_LINES = 5.0

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tconv.corpus import Tier
     from tconv.investigation.history.interpreters import Interpreter
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _LATEST = "latest"
 _DIALECT = "onnx/ConvTranspose-11"

@@ -14,7 +14,7 @@ from tconv.reports.listing import PrintableConsole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tconv.records.record_file import Line
+    from tconv.records.record import Line
 
 _SECONDS_BETWEEN_LINES = 5.0
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tconv.gate.waivers import WaiverFile
-    from tconv.records.record_file import BackendHeader, Line
+    from tconv.records.headers import BackendHeader
+    from tconv.records.record import Line
 
 _ALL = "all"
 

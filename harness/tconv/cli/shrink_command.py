@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.records.failure import Failure
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _NAME = "minimal"
 _CASES_BETWEEN_LINES = 100

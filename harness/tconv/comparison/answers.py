@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.expectation.truth import Truth
-    from tconv.records.record_file import Record, Run
+    from tconv.records.record import Record
+    from tconv.records.record_file import Run
     from tconv.vocabulary import Array, Ints
 
 

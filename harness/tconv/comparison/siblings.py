@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tconv.comparison.answers import Answers
     from tconv.dialects import Dialect
     from tconv.expectation.owed import Refusal
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 
 def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[Answers, ...]]:

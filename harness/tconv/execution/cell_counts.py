@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tconv.cases.case import Case
-    from tconv.records.record_file import Line
+    from tconv.records.record import Line
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ from tconv.execution import dask_worker
 from tconv.execution.cluster_messages import CASES, Introduction, Reply, checked, differences, joined, order_of
 from tconv.execution.versions import versions
 from tconv.records import artifacts
-from tconv.records.record_file import Line, Record
+from tconv.records.record import Line, Record
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

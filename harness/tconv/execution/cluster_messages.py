@@ -14,7 +14,7 @@ from tconv.cases.case import Case
 from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing, ClusterError, DialectError, OptionError, UsageError
 from tconv.records import machine_facts
-from tconv.records.record_file import BackendHeader  # noqa: TC001 - pydantic reads the annotation
+from tconv.records.headers import BackendHeader  # noqa: TC001 - pydantic reads the annotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tconv.execution.answer import Answer
     from tconv.execution.evaluation import Evaluator
     from tconv.execution.position import Position
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _BELIEVED = ver.Agreed | ver.Disputed | ver.Mistrusted
 _FAILURES = 8

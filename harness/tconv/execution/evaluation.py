@@ -16,7 +16,7 @@ from tconv.expectation.bound import bound, derivation
 from tconv.expectation.owed import Inexpressible
 from tconv.expectation.problem import Problem
 from tconv.records import artifacts
-from tconv.records.record_file import CallSummary, Record
+from tconv.records.record import CallSummary, Record
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 

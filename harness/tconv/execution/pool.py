@@ -3,47 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
-from multiprocessing.connection import wait
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from tconv.backends.process_end import ending, last_words
-from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing, FileError, TconvError
-from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
-from tconv.execution.company import likeness
-from tconv.execution.position import Position
-from tconv.execution.process import START_SECONDS, Chunk, EndedWhileLoading, Introduced, WorkerProcess
-from tconv.execution.signals import start_method, undisturbed
+from tconv.execution.process import START_SECONDS, Chunk, EndedWhileLoading, WorkerProcess
 from tconv.execution.spares import Spares
-from tconv.execution.threads import limited
 from tconv.execution.waiting import CHUNK, DeadlyCompany, Waiting, ended
-from tconv.execution.work_folder import WorkFolder
-from tconv.execution.worker import Assignment, results_file, serve
-from tconv.records.record_file import Line, Record
+from tconv.execution.workers import STARTS, Workers
+from tconv.records.record import Line, Record
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tconv.cases.case import Case
-    from tconv.dialects import Dialect
-    from tconv.records.record_file import BackendHeader
+    from tconv.execution.worker import Assignment
 
 _GRACE_SECONDS = 5.0
 _COMPANIES = 4
-_DEADLY = 2
-"""So many cases that end a worker, and those that are alike are not asked in company any more: its end costs more."""
 _SERVER_ENDED = 255
 _UNASKED = 3
 """So many copies of a worker that end in turn before they are asked anything, and the next would end too."""
-_TRIES = 3
-"""So many workers that end in turn while they load, and the backend does not start."""
-_PROBE_SECONDS = 10.0
 
 
 class Pool:
@@ -65,22 +48,19 @@ class Pool:
     """
 
     def __init__(self, assignment: Assignment, jobs: int, timeout: float) -> None:
-        self._assignment = replace(assignment, timeout=timeout)
+        self._workers = Workers(replace(assignment, timeout=timeout))
+        self._spec = assignment.backend
+        self._together = assignment.together
         self._timeout = timeout
         self._jobs = jobs
-        self._context = start_method()
-        self._logs = WorkFolder()
-        self._started = 0
-        self._workers: list[WorkerProcess] = []
         # How a worker died at a case of which it is not known yet whether it is the cause, by the case's id.
         self._suspected: dict[str, str] = {}
         # The company of which a worker died, by the ids of its cases, which are asked alone.
         self._companies: dict[str, DeadlyCompany] = {}
-        self._spares = Spares(self._workers, self._start, jobs)
-        self._deaths: Counter[object] = Counter()
+        self._spares = Spares(self._workers.processes, self._workers.start, jobs)
         self._failed_starts = 0
         try:
-            self.dialect, self.backend = self._start_first()
+            self.dialect, self.backend, self.options = self._workers.start_first()
         except BaseException:
             self.close()
             raise
@@ -93,10 +73,7 @@ class Pool:
 
     def close(self) -> None:
         """End all workers."""
-        for worker in self._workers:
-            worker.kill()
-        self._workers.clear()
-        self._logs.cleanup()
+        self._workers.close()
 
     def run(self, cases: Iterable[Case]) -> Iterator[Line]:
         """Yield a line for every case, in the order in which they are done.
@@ -108,7 +85,7 @@ class Pool:
             BackendLost: a worker died, and the backend does not start again.
         """
         # Cases of a type, and those of them that are alike, make a company: of a few companies few cases are left over.
-        waiting = Waiting(cases, max(CHUNK, _COMPANIES * self._assignment.together))
+        waiting = Waiting(cases, max(CHUNK, _COMPANIES * self._together))
         for worker in self._workers:
             if worker.introduced and not worker.spare:
                 self._feed(worker, waiting)
@@ -127,77 +104,26 @@ class Pool:
 
     def _lines(self, waiting: Waiting) -> Iterator[Line]:
         """Wait for messages, deaths and deadlines, and yield the lines that come of them."""
-        for worker in self._ready():
+        for worker in self._workers.ready():
             yield from self._receive(worker, waiting)
-        # A message that arrived in time is not late because the reader of our lines was slow.
-        for worker in [w for w in self._workers if w.busy and self._is_late(w) and not w.connection.poll()]:
+        for worker in self._workers.late():
             if not worker.introduced:
                 seconds = START_SECONDS + self._timeout
-                raise BackendLost(f"backend {self._assignment.backend!r} must start again within {seconds:g} s")
+                raise BackendLost(f"backend {self._spec!r} must start again within {seconds:g} s")
             # It goes on until it is killed: only then is it certain at which case it is.
             worker.kill()
-            late = self._is_late(worker)
+            late = self._workers.is_late(worker)
             yield from self._confirmed(worker.lines())
             if late and (asked := worker.take_asked()):
                 yield from self._without_answer(worker, asked, ver.TimedOut(worker.seconds(self._timeout)), waiting)
             else:
                 self._replace(worker, waiting)
 
-    def _is_late(self, worker: WorkerProcess) -> bool:
-        return monotonic() > worker.deadline(self._timeout)
-
-    def _start_first(self) -> tuple[Dialect, BackendHeader]:
-        """Start the first worker, and return the dialect and the header, with the types that sums are kept in.
-
-        The first worker probes these types, and later ones are given the result: all cases of a run are judged by the
-        same bound. A backend that dies or hangs in a probe is started again and that type is not probed; its cases
-        will show the death.
-        """
-        worker, (dialect_name, backend, self.options) = self._introduced()
-        accumulates = dict(self._assignment.accumulates)
-        for dtype in (dtype for dtype in PROBED if dtype not in self._assignment.accumulates):
-            message = worker.receive(max(_PROBE_SECONDS, CASES_PER_TYPE * self._timeout))
-            accumulates[dtype] = message[1] if message else None
-            if message is None:
-                worker.kill()
-                self._workers.remove(worker)
-                self._assignment = replace(self._assignment, accumulates=dict(accumulates))
-                worker, _ = self._introduced()
-        self._assignment = replace(self._assignment, accumulates=accumulates)
-        known = {dtype: accumulator for dtype, accumulator in accumulates.items() if accumulator}
-        dialect = self._assignment.dialect or dialect_named(dialect_name)
-        return dialect, backend.model_copy(update={"accumulates": known})
-
-    def _introduced(self) -> tuple[WorkerProcess, Introduced]:
-        """Start a worker that has loaded its backend, in several tries where it ends before."""
-        for _ in range(_TRIES - 1):
-            worker = self._start()
-            with suppress(EndedWhileLoading):
-                return worker, worker.introduction(self._assignment.backend, self._timeout)
-            self._remove(worker)
-        worker = self._start()
-        return worker, worker.introduction(self._assignment.backend, self._timeout)
-
-    def _start(self, chunk: Chunk | None = None) -> WorkerProcess:
-        log = Path(self._logs.name) / f"worker-{self._started}.log"
-        self._started += 1
-        ours, theirs = self._context.Pipe()
-        position = Position()
-        deadly = frozenset(like for like, deaths in self._deaths.items() if deaths >= _DEADLY)
-        assignment = replace(self._assignment, log=str(log), deadly=deadly)
-        process = self._context.Process(target=serve, args=(theirs, position, assignment), daemon=True)
-        worker = WorkerProcess(process, ours, position, log, chunk)
-        with undisturbed(), limited():
-            process.start()
-            self._workers.append(worker)
-        theirs.close()
-        return worker
-
     def _employ(self, chunk: Chunk) -> None:
         """Give cases to a spare worker, or start a worker for them."""
         worker = self._spares.take()
         if worker is None:
-            self._start(chunk)
+            self._workers.start(chunk)
         elif worker.introduced:
             worker.feed(chunk)
         else:
@@ -208,20 +134,11 @@ class Pool:
         if chunk := worker.chunk or waiting.next():
             worker.feed(chunk)
 
-    def _ready(self) -> list[WorkerProcess]:
-        """Wait until workers send a message, end, or are late; return those that sent a message or ended."""
-        busy = [worker for worker in self._workers if worker.busy]
-        due = min(worker.deadline(self._timeout) for worker in busy)
-        # A call that begins while we wait is not due before its whole time has passed.
-        seconds = min(max(0.0, due - monotonic()), self._timeout)
-        ready = set(wait([end for worker in busy for end in worker.ends], timeout=seconds + 0.001))
-        return [worker for worker in busy if not ready.isdisjoint(worker.ends)]
-
     def _receive(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
         """Receive the messages that a worker has sent so far, and yield the lines that come of them."""
         if not worker.introduced:
             try:
-                worker.introduction(self._assignment.backend, self._timeout)
+                worker.introduction(self._spec, self._timeout)
             except EndedWhileLoading as error:
                 self._start_again(worker, waiting, error)
                 return
@@ -243,9 +160,9 @@ class Pool:
     def _start_again(self, worker: WorkerProcess, waiting: Waiting, error: EndedWhileLoading) -> None:
         """Start another worker for one that ended while it loaded; after several in turn the backend is lost."""
         self._failed_starts += 1
-        if self._failed_starts == _TRIES:
-            raise BackendLost(f"{error}; so it did {_TRIES} times in turn") from None
-        self._remove(worker)
+        if self._failed_starts == STARTS:
+            raise BackendLost(f"{error}; so it did {STARTS} times in turn") from None
+        self._workers.remove(worker)
         if worker.chunk is not None:
             waiting.put_back(worker.chunk)
         if not worker.spare and (chunk := waiting.next()):
@@ -274,7 +191,7 @@ class Pool:
                 worker.unasked += 1
                 if worker.unasked == _UNASKED:
                     raise BackendLost(
-                        f"a fork of the loaded backend {self._assignment.backend!r} must wait for calls (got"
+                        f"a fork of the loaded backend {self._spec!r} must wait for calls (got"
                         f" {_UNASKED} in turn that ended before any: {ending(code)}); look at what it does at a fork"
                     )
             case ["unwritable", folder, reason]:
@@ -321,8 +238,7 @@ class Pool:
         """
         if not worker.in_company:
             self._suspected.pop(asked[0].id, None)
-            # Whoever ends a worker has another one started, which is told.
-            self._deaths[likeness(asked[0])] += 1
+            self._workers.count_end(asked[0])
             self._replace(worker, waiting)
             yield from self._confirmed([Line.of(Record(asked[0].id, self.backend.name, self.dialect.name, outcome))])
             return
@@ -341,7 +257,7 @@ class Pool:
         """Start another worker for the cases that a worker has not run; where given, for others before them."""
         was_apart = worker.chunk is not None and worker.chunk.apart
         rest = Chunk(list(worker.pending.values()), was_apart)
-        if self._assignment.together == 1:
+        if self._together == 1:
             waiting.spread(rest)
         else:
             waiting.put_back(rest)
@@ -350,20 +266,14 @@ class Pool:
             worker.chunk, worker.pending, worker.company, worker.succeeded = None, {}, [], False
             self._feed(worker, waiting)
             return
-        self._remove(worker)
-        self._assignment = replace(self._assignment, succeeded=True)
+        self._workers.remove(worker)
+        self._workers.leave_copies()
         self._spares.miss()
         if chunk := waiting.next():
             self._employ(chunk)
         for idle in [w for w in self._workers if not w.busy and not w.spare]:
             self._feed(idle, waiting)
         self._spares.start()
-
-    def _remove(self, worker: WorkerProcess) -> None:
-        worker.kill()
-        self._workers.remove(worker)
-        for file in (worker.log, results_file(str(worker.log))):
-            file.unlink(missing_ok=True)
 
     def _confirmed(self, lines: Iterable[Line]) -> Iterator[Line]:
         """Yield lines: with the cause where a worker died at the case after others and not when it ran alone.

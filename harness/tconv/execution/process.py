@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from tconv.backends.process_end import last_words, own_file
 from tconv.errors import BackendMissing, DialectError, OptionError, TconvError, one_line
 from tconv.execution.worker import results_file
-from tconv.records.record_file import BackendHeader, Line
+from tconv.records.headers import BackendHeader
+from tconv.records.record import Line
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -112,6 +113,11 @@ class WorkerProcess:
     def ended(self) -> bool:
         """Whether the process has ended."""
         return not self.process.is_alive()
+
+    @property
+    def has_message(self) -> bool:
+        """Whether a message, or the end of the connection, can be read."""
+        return self.connection.poll()
 
     @property
     def asked(self) -> list[int]:

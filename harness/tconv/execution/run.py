@@ -18,7 +18,8 @@ from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
 from tconv.records.cells import START
-from tconv.records.record_file import RunHeader, header_line, read
+from tconv.records.headers import RunHeader, header_line
+from tconv.records.record_file import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
-    from tconv.records.record_file import BackendHeader, Line, Run
+    from tconv.records.headers import BackendHeader
+    from tconv.records.record import Line
+    from tconv.records.record_file import Run
 
 
 LAST_FAILED = "--last-failed"

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tconv.execution.process import Chunk
-from tconv.records.record_file import Line
+from tconv.records.record import Line
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.signals import lead_own_group
 from tconv.execution.succession import shared, succeed
-from tconv.records.record_file import record_line
+from tconv.records.record import record_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tconv.backends import BackendInfo
     from tconv.dialects import Dialect
     from tconv.execution.position import Position
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _SECONDS_BETWEEN_MESSAGES = 0.05
 """So seldom that messages cost little, and so often that progress is seen."""

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.expectation.problem import Problem
-    from tconv.records.record_file import BackendHeader, Record
+    from tconv.records.headers import BackendHeader
+    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 _SHOWN = 256

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.learning import Lesson
-    from tconv.records.record_file import Record, Run
+    from tconv.records.record import Record
+    from tconv.records.record_file import Run
 
     FactsOf = Callable[[str], Mapping[str, str] | None]
 

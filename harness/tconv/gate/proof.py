@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.gate.waivers import Waiver, WaiverFile
-    from tconv.records.record_file import BackendHeader, Record
+    from tconv.records.headers import BackendHeader
+    from tconv.records.record import Record
 
 
 class Standing(StrEnum):

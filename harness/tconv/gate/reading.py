@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.corpus import Corpus
-    from tconv.records.record_file import Run, RunHeader
+    from tconv.records.headers import RunHeader
+    from tconv.records.record_file import Run
 
 _MOST_CASES = 200_000
 """Cases of which the ids are compared; what has more are runs of the exhaustive tier."""

@@ -16,7 +16,7 @@ from tconv.vocabulary import ATTRIBUTES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.records.record_file import BackendHeader
+    from tconv.records.headers import BackendHeader
 
 Scalar = str | int | bool | None
 Options = dict[str, Scalar | Values[Scalar]]

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.gate.waivers import Waiver, WaiverFile
-    from tconv.records.record_file import BackendHeader, Record
+    from tconv.records.headers import BackendHeader
+    from tconv.records.record import Record
 
 
 class Status(StrEnum):

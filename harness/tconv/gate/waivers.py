@@ -24,7 +24,8 @@ from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.records.record_file import BackendHeader, Record
+    from tconv.records.headers import BackendHeader
+    from tconv.records.record import Record
 
 NonEmpty = Annotated[str, Field(min_length=1)]
 OPEN = "TODO"

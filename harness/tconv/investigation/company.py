@@ -12,7 +12,7 @@ from tconv.execution.evaluation import Evaluator
 from tconv.execution.position import Position
 from tconv.expectation.truth import Truth
 from tconv.investigation.mutants import in_call, output
-from tconv.records.record_file import Record
+from tconv.records.record import Record
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.execution.pool import Pool
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 BATCH = 64
 """Cases that are run before the clock is read again."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.execution.worker import Assignment
     from tconv.learning import Lesson
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _LARGEST = 2**14
 """Elements of data times those of the filter: a small case shows a size and a place as well as a large one."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 REPEAT = 3
 """How often each case is run: an output that changes has no explanation."""

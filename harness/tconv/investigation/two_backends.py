@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.execution.pool import Pool
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 Known = Callable[["Case", "Record"], bool]
 _FIELDS = tuple(field.name for field in fields(Geometry))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tconv.expectation.owed import Values
     from tconv.learning.formulas import Formula
     from tconv.learning.situations import Situation
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
     from tconv.vocabulary import Ints, Signature
 
 QUANTITIES = ("stride", "dilation", "size", "pads_begin")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Together
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _SIBLINGS = 40
 """Cases that agree with the text and are looked at for each name."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tconv.learning.answers import Answer
     from tconv.learning.lesson import Lesson, Rule
     from tconv.learning.situations import Situation
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 
 def lessons(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tconv.learning.formulas import Formula
     from tconv.learning.learner import Learner
     from tconv.learning.situations import Situation
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from tconv.errors import TconvError
 from tconv.gate.status import Status
 from tconv.pytest_plugin import explanation
 from tconv.pytest_plugin.settings import folder_of
-from tconv.records.record_file import record_line
+from tconv.records.record import record_line
 from tconv.reports.phrases import phrase
 
 if TYPE_CHECKING:

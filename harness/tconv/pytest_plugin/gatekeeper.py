@@ -15,7 +15,9 @@ from tconv.gate.status import Status
 from tconv.pytest_plugin import settings as ini
 from tconv.pytest_plugin.collection import RECORD, SESSION, VERSION, CaseFile, CaseItem, Elsewhere
 from tconv.pytest_plugin.session import Session
-from tconv.records.record_file import BackendHeader, Run, RunHeader, record_of
+from tconv.records.headers import BackendHeader, RunHeader
+from tconv.records.record import record_of
+from tconv.records.record_file import Run
 from tconv.reports.phrases import headline
 from tconv.verdict import kinds as ver
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.pytest_plugin.settings import Settings
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _GATE = "tconv::gate"
 """The report that fails where the gate is red for a reason that is not a case's."""

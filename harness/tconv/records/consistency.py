@@ -13,7 +13,8 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from tconv.records.record_file import Record, RunHeader
+    from tconv.records.headers import RunHeader
+    from tconv.records.record import Record
 
 
 def inconsistency(record: Record, header: RunHeader, cases: Container[str] | None) -> str | None:

@@ -11,7 +11,7 @@ from tconv.dialects.readings import Together
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _COUNTER = re.compile(r"(?<=\w_)\d+\b")
 """What a runtime appends to the names of its nodes."""

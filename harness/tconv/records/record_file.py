@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from tconv.backends.options import written
-from tconv.backends.outcome import Recorded
-from tconv.diagnosis.placement import Placement
 from tconv.dialects import dialect_named
-from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary reads the annotations
-    MisreadingNames,
-    RecordedDialect,
-)
-from tconv.dialects.readings import Together
-from tconv.errors import FileError, printable, shortened
+from tconv.errors import FileError
 from tconv.records.cells import START, Cell, cell_of
 from tconv.records.consistency import inconsistency
-from tconv.records.texts import Name, Text, printable_line
-from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
+from tconv.records.headers import FORMAT, HeaderLine, RunHeader
+from tconv.records.record import Record, record_of
+from tconv.records.texts import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -32,185 +22,6 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
 
 T = TypeVar("T")
-FORMAT = 1
-"""The version of the format; a reader refuses others."""
-
-
-class BackendHeader(BaseModel):
-    """The backend that was judged.
-
-    Attributes:
-        name: its name.
-        spec: how it was named on the command line; empty where that is its name.
-        version: its version.
-        accumulates: the type in which it adds products, by element type, for 16-bit types.
-        environment: what it says of itself, with the environment variables that change its kernels.
-        machine: the facts of the machine that it was on, see `backends.machine`.
-        supplied: the questions of `rules` that it answers itself.
-        options: those of its options that are not at their defaults: with others it is another backend in every report.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: Name
-    spec: Text = ""
-    version: Name
-    accumulates: dict[str, str] = {}
-    environment: dict[Text, Text] = {}
-    machine: dict[Text, Text] = {}
-    supplied: tuple[str, ...] = ()
-    options: dict[Text, Text] = {}
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """The options that are not at their defaults, as `name=value`."""
-        return written(self.options)
-
-    @property
-    def title(self) -> str:
-        """How reports name it: name, version and chosen options."""
-        return " ".join((self.name, self.version, *self.chosen))
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """What names it on the command line."""
-        return ("--backend", self.spec or self.name, *(word for text in self.chosen for word in ("--option", text)))
-
-
-class RunHeader(BaseModel):
-    """What a run was. `resume` continues a file whose header is equal in all fields but `started` and `path`.
-
-    Attributes:
-        tconv: the version of tconv.
-        backend: who was judged.
-        dialect: in whose words the cases were asked.
-        tier: how much of the corpus was run.
-        patterns: the patterns of the command line; none for the whole tier.
-        seed: the seed of drawn cases; 0 for those of a corpus.
-        corpus: a digest of all case files.
-        path: the value of --cases as it was typed; empty for tconv's own corpus.
-        cases: how many cases there are, of the shard where there is one.
-        shard: the part of the run that is here, as 2/4; empty for the whole.
-        timeout: seconds that a case may take.
-        repeat: how often each case was asked.
-        together: how many cases may be asked in one model.
-        platform: versions of what computed: Python, numpy, the system.
-        started: when it started, as ISO 8601 writes it.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    tconv: str
-    backend: BackendHeader
-    dialect: RecordedDialect
-    tier: Literal["smoke", "gate", "full", "exhaustive"]
-    patterns: tuple[Text, ...] = ()
-    seed: int = 0
-    corpus: str
-    path: Text = ""
-    cases: int
-    shard: Annotated[str, Field(pattern=r"^(\d+(,\d+)*/\d+)?$")] = ""
-    timeout: float
-    repeat: int = 1
-    together: int = 1
-    platform: dict[str, str] = {}
-    started: str
-
-    def continues(self, other: RunHeader) -> bool:
-        """Return whether this run and `other` are the same but for their start and path."""
-        ignored = {"started": "", "path": ""}
-        return self.model_copy(update=ignored) == other.model_copy(update=ignored)
-
-
-class HeaderLine(BaseModel):
-    """The first line of a record file.
-
-    Attributes:
-        format: the version of the format.
-        run: what the run was.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    format: Literal[1]
-    run: RunHeader
-
-
-@dataclass(frozen=True, slots=True)
-class CallSummary(Recorded):
-    """The call, in the dialect's words.
-
-    Attributes:
-        attributes: the attributes that are written.
-        inputs: each input as its name, its shape in the call's layout, and its element type.
-        data_format: the layout of data and output.
-        filter_format: the layout of the filter.
-    """
-
-    attributes: dict[str, str | int | list[int]]
-    inputs: list[tuple[str, list[int], str]]
-    data_format: str
-    filter_format: str
-
-
-@dataclass(frozen=True, slots=True)
-class Record(Recorded):
-    """One case's line.
-
-    Attributes:
-        case: the case's id.
-        backend: the backend's name.
-        dialect: the dialect in which it was expressed.
-        verdict: the verdict.
-        seconds: how long the backend took, without the harness.
-        artifact: the file with operands, expected and actual values, relative to the record file; None for a pass.
-        call: the call, where it is not a plain pass.
-        tolerance: how the allowed distance is derived, where values were compared and differ.
-        diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
-        described: where and how the output is wrong, where no misreading gives it.
-        placement: where the values of a wrong output lie, as far as they tell.
-        harmed: how a process died at this case, which does not die alone: an earlier case has harmed the process.
-    """
-
-    case: str
-    backend: str
-    dialect: RecordedDialect
-    verdict: Annotated[Verdict, Field(discriminator="kind")]
-    seconds: float = 0.0
-    artifact: str | None = None
-    call: CallSummary | None = None
-    tolerance: str | None = None
-    diagnosis: tuple[MisreadingNames, ...] = ()
-    described: str | None = None
-    placement: Placement | None = None
-    harmed: str | None = None
-
-
-_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
-_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-_NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
-_LONGEST_TEXT = 20_000
-"""Characters of a runtime's message: hundreds of them are on one page."""
-_SHAPES = ("expected", "actual")
-"""Keys that are written even where they are empty, which is the shape of a scalar."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A record as its line in a record file, without the newline; it is parsed when the record is first used."""
-
-    case: str
-    text: str
-
-    @classmethod
-    def of(cls, record: Record) -> Line:
-        """Return a record's line."""
-        return cls(record.case, record_line(record))
-
-    @cached_property
-    def record(self) -> Record:
-        """The record."""
-        return record_of(self.text)
 
 
 @dataclass(slots=True)
@@ -231,50 +42,6 @@ class Run:
     def cases(self) -> int:
         """How many cases it has, those that are only counted included."""
         return len(self.records) + sum(cell.cases for cell in self.cells)
-
-
-def header_line(header: RunHeader) -> str:
-    """Return the first line of a record file, without its newline."""
-    return json.dumps({"format": FORMAT, "run": header.model_dump(mode="json")}, separators=(",", ":"))
-
-
-def record_line(record: Record) -> str:
-    """Return a record's line, without its newline. Keys with None or an empty tuple are left out."""
-    line = _plain(record)
-    line["verdict"] = {"kind": record.verdict.kind} | _plain(record.verdict)
-    line["seconds"] = round(record.seconds, 6)
-    return _ENCODER.encode(line)
-
-
-def record_of(line: str | bytes) -> Record:
-    """Return the record of a line.
-
-    Raises:
-        ValidationError: the line is no record.
-    """
-    return _RECORD.validate_json(line)
-
-
-def _plain(part: Record | Verdict | CallSummary | Placement) -> dict[str, Any]:
-    """Return a part of a record as JSON values by key, without the keys that are left out."""
-    plain = {}
-    for name in part.__slots__:
-        value = getattr(part, name)
-        if value is not None and (value != () or name in _SHAPES):
-            plain[name] = _value(value)
-    return plain
-
-
-def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
-    if isinstance(value, str):
-        return shortened(printable(value), _LONGEST_TEXT)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else _NON_FINITE.get(value, "NaN")
-    if isinstance(value, CallSummary | Placement):
-        return _plain(value)
-    if isinstance(value, tuple):
-        return [str(item) if isinstance(item, Together) else item for item in value]
-    return value
 
 
 def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = lambda _: None) -> Run:

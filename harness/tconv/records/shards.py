@@ -17,7 +17,8 @@ from tconv.records.record_file import Run
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tconv.records.record_file import Record, RunHeader
+    from tconv.records.headers import RunHeader
+    from tconv.records.record import Record
 
 _FORM = re.compile(r"(\d{1,6}(?:,\d{1,6})*)/(\d{1,6})")
 _IN_NAME = re.compile(r"-shard-[\d-]+(?=-of-\d+)")

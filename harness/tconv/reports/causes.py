@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
     from tconv.learning import Lesson, Shared
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _LONGEST = 160
 """Characters of a phrase in a cause; a longer one is cut."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
     from tconv.records.cells import Cell
-    from tconv.records.record_file import RunHeader
+    from tconv.records.headers import RunHeader
 
 # XML 1.0 allows no control characters but these, not even escaped; a runtime's message may have any.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

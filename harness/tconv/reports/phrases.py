@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.comparison.answers import Answers
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 
 def phrase(verdict: ver.Verdict) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.learning import Lesson
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 
 def remedy(record: Record, left: Sequence[str], says: Mapping[str, str], lesson: Lesson | None) -> str:

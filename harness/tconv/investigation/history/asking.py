@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from tconv.investigation.history.environments import Environments
     from tconv.investigation.history.interpreters import Interpreter
     from tconv.investigation.history.runtimes import Runtime
-    from tconv.records.record_file import BackendHeader, Line, Record
+    from tconv.records.headers import BackendHeader
+    from tconv.records.record import Line, Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 
 @dataclass(frozen=True, slots=True)

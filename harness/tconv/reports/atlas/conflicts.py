@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Together
     from tconv.gate.waivers import Waiver
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
     from tconv.reports.atlas.runs import AtlasRun
 
 

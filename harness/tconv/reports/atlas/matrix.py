@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Reading
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
     from tconv.reports.atlas.runs import AtlasRun
     from tconv.vocabulary import Array
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.dialects import Dialect
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
     from tconv.reports.atlas.runs import AtlasRun
 
     Sides = tuple[list[AtlasRun], list[AtlasRun]]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
-    from tconv.records.record_file import Record, RunHeader
+    from tconv.records.headers import RunHeader
+    from tconv.records.record import Record
 
 _LEVELS = (
     {Status.PASSED, Status.DISPUTED, Status.INEXPRESSIBLE},

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from tconv.gate.waivers import WaiverFile
     from tconv.investigation.history.proposals import Proposal
     from tconv.investigation.history.strips import Strip
-    from tconv.records.record_file import Run, RunHeader
+    from tconv.records.headers import RunHeader
+    from tconv.records.record_file import Run
 
 
 @dataclass(frozen=True)

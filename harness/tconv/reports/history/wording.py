@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tconv.investigation.history.bisecting import Change
     from tconv.investigation.history.proposals import Proposal
     from tconv.investigation.history.strips import Span, Strip
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
 
 _BEGINNING, _END = 60, 120
 

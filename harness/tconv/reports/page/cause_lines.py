@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.learning import Lesson
-    from tconv.records.record_file import Record
+    from tconv.records.record import Record
     from tconv.reports.causes import Cause
 
 EXPLAINED = (Status.FAILED, Status.REPORTED, Status.DISPUTED, Status.MISTRUSTED, Status.WAIVED)

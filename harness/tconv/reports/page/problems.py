@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.records.record_file import CallSummary, Record
+    from tconv.records.record import CallSummary, Record
     from tconv.vocabulary import Ints
 
 _GEOMETRY = ("spatial", "kernel", "strides", "dilations", "pads_begin", "pads_end", "output", "full", "groups")

@@ -1,0 +1,156 @@
+"""The worker processes of a pool: how they are started, what the first finds out, when they are late, how they end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import wait
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from tconv.dialects import dialect_named
+from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
+from tconv.execution.company import likeness
+from tconv.execution.position import Position
+from tconv.execution.process import Chunk, EndedWhileLoading, Introduced, WorkerProcess
+from tconv.execution.signals import start_method, undisturbed
+from tconv.execution.threads import limited
+from tconv.execution.work_folder import WorkFolder
+from tconv.execution.worker import Assignment, results_file, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+    from tconv.records.headers import BackendHeader
+
+STARTS = 3
+"""So many workers that end in turn while they load, and the backend does not start."""
+_DEADLY = 2
+"""So many cases that end a worker, and those that are alike are not asked in company any more: its end costs more."""
+_PROBE_SECONDS = 10.0
+
+
+class Workers:
+    """The worker processes of a pool.
+
+    Args:
+        assignment: what each is started for; its log is replaced by a file of the worker's own.
+
+    Attributes:
+        assignment: the same, with what the first worker found out.
+        processes: those that are there, spare ones included.
+    """
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self.processes: list[WorkerProcess] = []
+        self._timeout = assignment.timeout
+        self._context = start_method()
+        self._logs = WorkFolder()
+        self._started = 0
+        self._deaths: Counter[object] = Counter()
+
+    def __iter__(self) -> Iterator[WorkerProcess]:
+        return iter(self.processes)
+
+    def close(self) -> None:
+        """End all of them."""
+        for worker in self.processes:
+            worker.kill()
+        self.processes.clear()
+        self._logs.cleanup()
+
+    def start(self, chunk: Chunk | None = None) -> WorkerProcess:
+        """Start a worker.
+
+        Args:
+            chunk: the cases that it is to be sent when it has introduced itself.
+        """
+        log = Path(self._logs.name) / f"worker-{self._started}.log"
+        self._started += 1
+        ours, theirs = self._context.Pipe()
+        position = Position()
+        deadly = frozenset(like for like, deaths in self._deaths.items() if deaths >= _DEADLY)
+        assignment = replace(self.assignment, log=str(log), deadly=deadly)
+        process = self._context.Process(target=serve, args=(theirs, position, assignment), daemon=True)
+        worker = WorkerProcess(process, ours, position, log, chunk)
+        with undisturbed(), limited():
+            process.start()
+            self.processes.append(worker)
+        theirs.close()
+        return worker
+
+    def start_first(self) -> tuple[Dialect, BackendHeader, list[tuple[str, str, str, str]]]:
+        """Start the first worker, and return the dialect, the header with the types of its sums, and the options.
+
+        The first worker probes these types, and later ones are given the result: all cases of a run are judged by the
+        same bound. A backend that dies or hangs in a probe is started again and that type is not probed; its cases
+        will show the death.
+
+        Raises:
+            BackendMissing: the backend is not there or does not start.
+            OptionError: it does not have an option that it was given, or not with that value.
+        """
+        worker, (dialect_name, backend, options) = self._introduced()
+        accumulates = dict(self.assignment.accumulates)
+        for dtype in (dtype for dtype in PROBED if dtype not in self.assignment.accumulates):
+            message = worker.receive(max(_PROBE_SECONDS, CASES_PER_TYPE * self._timeout))
+            accumulates[dtype] = message[1] if message else None
+            if message is None:
+                worker.kill()
+                self.processes.remove(worker)
+                self.assignment = replace(self.assignment, accumulates=dict(accumulates))
+                worker, _ = self._introduced()
+        self.assignment = replace(self.assignment, accumulates=accumulates)
+        known = {dtype: accumulator for dtype, accumulator in accumulates.items() if accumulator}
+        dialect = self.assignment.dialect or dialect_named(dialect_name)
+        return dialect, backend.model_copy(update={"accumulates": known}), options
+
+    def _introduced(self) -> tuple[WorkerProcess, Introduced]:
+        """Start a worker that has loaded its backend, in several tries where it ends before."""
+        for _ in range(STARTS - 1):
+            worker = self.start()
+            with suppress(EndedWhileLoading):
+                return worker, worker.introduction(self.assignment.backend, self._timeout)
+            self.remove(worker)
+        worker = self.start()
+        return worker, worker.introduction(self.assignment.backend, self._timeout)
+
+    def remove(self, worker: WorkerProcess) -> None:
+        """End a worker, and remove its files."""
+        worker.kill()
+        self.processes.remove(worker)
+        for file in (worker.log, results_file(str(worker.log))):
+            file.unlink(missing_ok=True)
+
+    def leave_copies(self) -> None:
+        """Let those that are started from now on leave copies of themselves for the time after their deaths."""
+        self.assignment = replace(self.assignment, succeeded=True)
+
+    def count_end(self, case: Case) -> None:
+        """Count a case that ends a worker: those that are started from now on do not ask its like in company."""
+        self._deaths[likeness(case)] += 1
+
+    def ready(self) -> list[WorkerProcess]:
+        """Wait until workers send a message, end, or are late; return those that sent a message or ended."""
+        busy = [worker for worker in self.processes if worker.busy]
+        due = min(worker.deadline(self._timeout) for worker in busy)
+        # A call that begins while we wait is not due before its whole time has passed.
+        seconds = min(max(0.0, due - monotonic()), self._timeout)
+        ready = set(wait([end for worker in busy for end in worker.ends], timeout=seconds + 0.001))
+        return [worker for worker in busy if not ready.isdisjoint(worker.ends)]
+
+    def late(self) -> list[WorkerProcess]:
+        """Return those whose time is over, and which have sent nothing.
+
+        A message that arrived in time is not late because the reader of our lines was slow.
+        """
+        return [worker for worker in self.processes if worker.busy and self.is_late(worker) and not worker.has_message]
+
+    def is_late(self, worker: WorkerProcess) -> bool:
+        """Return whether a worker's time is over."""
+        return monotonic() > worker.deadline(self._timeout)

@@ -1,0 +1,120 @@
+"""The header of a record file, in JSON: what a run was, and who was judged in it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tconv.backends.options import written
+from tconv.dialects.known_names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
+from tconv.records.texts import Name, Text  # noqa: TC001 - as above
+
+FORMAT = 1
+"""The version of the format; a reader refuses others."""
+
+
+class BackendHeader(BaseModel):
+    """The backend that was judged.
+
+    Attributes:
+        name: its name.
+        spec: how it was named on the command line; empty where that is its name.
+        version: its version.
+        accumulates: the type in which it adds products, by element type, for 16-bit types.
+        environment: what it says of itself, with the environment variables that change its kernels.
+        machine: the facts of the machine that it was on, see `backends.machine`.
+        supplied: the questions of `rules` that it answers itself.
+        options: those of its options that are not at their defaults: with others it is another backend in every report.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name
+    spec: Text = ""
+    version: Name
+    accumulates: dict[str, str] = {}
+    environment: dict[Text, Text] = {}
+    machine: dict[Text, Text] = {}
+    supplied: tuple[str, ...] = ()
+    options: dict[Text, Text] = {}
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The options that are not at their defaults, as `name=value`."""
+        return written(self.options)
+
+    @property
+    def title(self) -> str:
+        """How reports name it: name, version and chosen options."""
+        return " ".join((self.name, self.version, *self.chosen))
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What names it on the command line."""
+        return ("--backend", self.spec or self.name, *(word for text in self.chosen for word in ("--option", text)))
+
+
+class RunHeader(BaseModel):
+    """What a run was. `resume` continues a file whose header is equal in all fields but `started` and `path`.
+
+    Attributes:
+        tconv: the version of tconv.
+        backend: who was judged.
+        dialect: in whose words the cases were asked.
+        tier: how much of the corpus was run.
+        patterns: the patterns of the command line; none for the whole tier.
+        seed: the seed of drawn cases; 0 for those of a corpus.
+        corpus: a digest of all case files.
+        path: the value of --cases as it was typed; empty for tconv's own corpus.
+        cases: how many cases there are, of the shard where there is one.
+        shard: the part of the run that is here, as 2/4; empty for the whole.
+        timeout: seconds that a case may take.
+        repeat: how often each case was asked.
+        together: how many cases may be asked in one model.
+        platform: versions of what computed: Python, numpy, the system.
+        started: when it started, as ISO 8601 writes it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tconv: str
+    backend: BackendHeader
+    dialect: RecordedDialect
+    tier: Literal["smoke", "gate", "full", "exhaustive"]
+    patterns: tuple[Text, ...] = ()
+    seed: int = 0
+    corpus: str
+    path: Text = ""
+    cases: int
+    shard: Annotated[str, Field(pattern=r"^(\d+(,\d+)*/\d+)?$")] = ""
+    timeout: float
+    repeat: int = 1
+    together: int = 1
+    platform: dict[str, str] = {}
+    started: str
+
+    def continues(self, other: RunHeader) -> bool:
+        """Return whether this run and `other` are the same but for their start and path."""
+        ignored = {"started": "", "path": ""}
+        return self.model_copy(update=ignored) == other.model_copy(update=ignored)
+
+
+class HeaderLine(BaseModel):
+    """The first line of a record file.
+
+    Attributes:
+        format: the version of the format.
+        run: what the run was.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1]
+    run: RunHeader
+
+
+def header_line(header: RunHeader) -> str:
+    """Return the first line of a record file, without its newline."""
+    return json.dumps({"format": FORMAT, "run": header.model_dump(mode="json")}, separators=(",", ":"))

@@ -1,0 +1,137 @@
+"""One case's record: who was asked what, the verdict, and where the output is wrong; and its line in a record file."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+
+from tconv.backends.outcome import Recorded
+from tconv.diagnosis.placement import Placement
+from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary reads the annotations
+    MisreadingNames,
+    RecordedDialect,
+)
+from tconv.dialects.readings import Together
+from tconv.errors import printable, shortened
+from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
+
+
+@dataclass(frozen=True, slots=True)
+class CallSummary(Recorded):
+    """The call, in the dialect's words.
+
+    Attributes:
+        attributes: the attributes that are written.
+        inputs: each input as its name, its shape in the call's layout, and its element type.
+        data_format: the layout of data and output.
+        filter_format: the layout of the filter.
+    """
+
+    attributes: dict[str, str | int | list[int]]
+    inputs: list[tuple[str, list[int], str]]
+    data_format: str
+    filter_format: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Recorded):
+    """One case's line.
+
+    Attributes:
+        case: the case's id.
+        backend: the backend's name.
+        dialect: the dialect in which it was expressed.
+        verdict: the verdict.
+        seconds: how long the backend took, without the harness.
+        artifact: the file with operands, expected and actual values, relative to the record file; None for a pass.
+        call: the call, where it is not a plain pass.
+        tolerance: how the allowed distance is derived, where values were compared and differ.
+        diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
+        described: where and how the output is wrong, where no misreading gives it.
+        placement: where the values of a wrong output lie, as far as they tell.
+        harmed: how a process died at this case, which does not die alone: an earlier case has harmed the process.
+    """
+
+    case: str
+    backend: str
+    dialect: RecordedDialect
+    verdict: Annotated[Verdict, Field(discriminator="kind")]
+    seconds: float = 0.0
+    artifact: str | None = None
+    call: CallSummary | None = None
+    tolerance: str | None = None
+    diagnosis: tuple[MisreadingNames, ...] = ()
+    described: str | None = None
+    placement: Placement | None = None
+    harmed: str | None = None
+
+
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
+_LONGEST_TEXT = 20_000
+"""Characters of a runtime's message: hundreds of them are on one page."""
+_SHAPES = ("expected", "actual")
+"""Keys that are written even where they are empty, which is the shape of a scalar."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A record as its line in a record file, without the newline; it is parsed when the record is first used."""
+
+    case: str
+    text: str
+
+    @classmethod
+    def of(cls, record: Record) -> Line:
+        """Return a record's line."""
+        return cls(record.case, record_line(record))
+
+    @cached_property
+    def record(self) -> Record:
+        """The record."""
+        return record_of(self.text)
+
+
+def record_line(record: Record) -> str:
+    """Return a record's line, without its newline. Keys with None or an empty tuple are left out."""
+    line = _plain(record)
+    line["verdict"] = {"kind": record.verdict.kind} | _plain(record.verdict)
+    line["seconds"] = round(record.seconds, 6)
+    return _ENCODER.encode(line)
+
+
+def record_of(line: str | bytes) -> Record:
+    """Return the record of a line.
+
+    Raises:
+        ValidationError: the line is no record.
+    """
+    return _RECORD.validate_json(line)
+
+
+def _plain(part: Record | Verdict | CallSummary | Placement) -> dict[str, Any]:
+    """Return a part of a record as JSON values by key, without the keys that are left out."""
+    plain = {}
+    for name in part.__slots__:
+        value = getattr(part, name)
+        if value is not None and (value != () or name in _SHAPES):
+            plain[name] = _value(value)
+    return plain
+
+
+def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
+    if isinstance(value, str):
+        return shortened(printable(value), _LONGEST_TEXT)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _NON_FINITE.get(value, "NaN")
+    if isinstance(value, CallSummary | Placement):
+        return _plain(value)
+    if isinstance(value, tuple):
+        return [str(item) if isinstance(item, Together) else item for item in value]
+    return value
