@@ -179,9 +179,9 @@ def _known(what: str, sizes: Dimensions, axes: range) -> Ints:
     wanted = [sizes[axis] for axis in axes]
     missing = [size for size in wanted if isinstance(size, str)]
     if missing:
-        told = ", ".join(str(size) or "?" for size in sizes)
+        printed = ", ".join(str(size) or "?" for size in sizes)
         advice = f"give --size {missing[0]}=N" if missing[0] else "declare sizes in the model"
-        raise _Unknown(f"{what} must have sizes that are known (got [{told}]); {advice}")
+        raise _Unknown(f"{what} must have sizes that are known (got [{printed}]); {advice}")
     return tuple(size for size in wanted if isinstance(size, int))
 
 

@@ -175,16 +175,16 @@ def _in_f32(case: Case) -> Case:
 def _in_layouts(attributes: Attributes, source: Dialect, target: Dialect) -> tuple[Attributes, list[str]]:
     """Return the attributes with the source's layouts where the target has words for them, and what else to do."""
     besides: list[str] = []
-    kept: dict[str, Any] = {}
+    formats: dict[str, Any] = {}
     for name, what, default, there, words in (
         ("data_format", "data and output", source.data_format, target.data_format, target.spelling.data_formats),
         ("filter_format", "filter", source.filter_format, target.filter_format, target.spelling.filter_formats),
     ):
         layout = getattr(attributes, name) or default
-        kept[name] = layout if layout != there and layout in words else None
-        if kept[name] is None and layout != there:
+        formats[name] = layout if layout != there and layout in words else None
+        if formats[name] is None and layout != there:
             besides.append(f"{what}: {AXES[layout]} becomes {AXES[there]}; {_rearranged(layout, there)}")
-    return replace(attributes, **kept), besides
+    return replace(attributes, **formats), besides
 
 
 def _rearranged(layout: DataFormat | FilterFormat, there: DataFormat | FilterFormat) -> str:

@@ -121,8 +121,8 @@ def wrong(actual, expected):
     infinite = np.isinf(got) & limits["overflows"] & (np.sign(got) == np.sign(owed))
     infinite |= (np.isposinf(got) & limits["rises"]) | (np.isneginf(got) & limits["falls"])
     inserted = np.isnan(got) & (limits["poisoned"] | (limits["rises"] & limits["falls"]))
-    kept = ((got != 0) & (np.abs(got) < SMALLEST_NORMAL)).any()
-    flushed = (got == 0) & limits["subnormal"] & ~kept
+    preserved = ((got != 0) & (np.abs(got) < SMALLEST_NORMAL)).any()
+    flushed = (got == 0) & limits["subnormal"] & ~preserved
     return unequal & ~near & ~infinite & ~inserted & ~flushed
 
 
