@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING
 
 from campaign import Surroundings, Tally
 from processes import verdicts
+from tconv.execution.selection import name_of_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _NOT_WRITTEN, _NO_READER = 2, 141
 RUN = ("run", "--cases", "cases.yaml", "--waivers", "none", "-j", "1", "--backend", "wrong_backends:Right")
-RECORDS = "Right-1.0-onnx-ConvTranspose-22.jsonl"
 WRONG = frozenset({2})
+
+
+def _records(folder: Path) -> str:
+    """Return the name of the record file of a run in a folder."""
+    return f"Right-1.0-onnx-ConvTranspose-22-{name_of_cases(folder / 'cases.yaml')}.jsonl"
 
 
 def campaigns(count: int, seed: int) -> Iterator[Tally]:
@@ -43,13 +48,16 @@ def outputs() -> Tally:
         "cases at a path that is too long": (lambda _: None, ("check", "c" * 300)),
         "records at a path that is too long": (lambda _: None, ("gate", "r" * 300)),
         "waivers at a path that is too long": (lambda _: None, (*RUN[:3], "--waivers", "w" * 300)),
-        "a full disk": (lambda folder: _linked(folder / "out" / RECORDS, "/dev/full"), (*RUN, "--output", "out")),
+        "a full disk": (
+            lambda folder: _linked(folder / "out" / _records(folder), "/dev/full"),
+            (*RUN, "--output", "out"),
+        ),
         "a folder for the records": (
-            lambda folder: (folder / "out" / RECORDS).mkdir(parents=True),
+            lambda folder: (folder / "out" / _records(folder)).mkdir(parents=True),
             (*RUN, "--output", "out"),
         ),
         "a folder for the page": (
-            lambda folder: (folder / "out/index.html").mkdir(parents=True),
+            lambda folder: (folder / f"out/{name_of_cases(folder / 'cases.yaml')}.html").mkdir(parents=True),
             (*RUN, "--output", "out"),
         ),
         "a folder for JUnit": (lambda folder: (folder / "j.xml").mkdir(), (*RUN, "--junit", "j.xml")),
@@ -59,7 +67,7 @@ def outputs() -> Tally:
         ),
         "a full disk for JUnit": (lambda folder: _linked(folder / "j.xml", "/dev/full"), (*RUN, "--junit", "j.xml")),
         "a link for the lock": (
-            lambda folder: _linked(folder / "out" / f".{RECORDS}.lock", str(folder / "outside")),
+            lambda folder: _linked(folder / "out" / f".{_records(folder)}.lock", str(folder / "outside")),
             (*RUN, "--output", "out"),
         ),
     }

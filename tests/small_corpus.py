@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tconv.corpus import Corpus
 from tconv.execution.run import RunSettings, run
-from tconv.execution.selection import Selection
+from tconv.execution.selection import Selection, name_of_cases
 from tconv.gate.assessment import assess
 from tconv.records.record_file import read
 
@@ -69,6 +69,12 @@ def assessed(
     """Run a backend on a corpus and return what it comes to."""
     path = records(backend, folder, text)
     return assess(read(path), waivers, Corpus.load(folder / "small.yaml").facts, strict=strict)
+
+
+def record_file(folder: Path, backend: str = "Right", output: str = "out", part: str = "") -> Path:
+    """Return where `tconv run --cases small.yaml` writes the records of one of `wrong_backends`."""
+    cases = name_of_cases(folder / "small.yaml")
+    return folder / output / f"{backend}-1.0-onnx-ConvTranspose-22-{cases}{part}.jsonl"
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -58,6 +58,12 @@ def test_a_first_file_is_right_as_it_is(topic: str, stem: str, command: Command,
     )
 
 
+def test_a_first_file_has_the_suffix_that_is_asked_for(command: Command, tmp_path: Path) -> None:
+    """A topic may be given as the name of its file."""
+    assert command("new", "mine.yml").stdout.startswith("mine.yml is written; check it:  tconv check mine.yml\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.yml"]
+
+
 @pytest.mark.parametrize("topic", ["../mine", "/mine", "a b", "a[b]", ""])
 def test_a_topic_is_a_path_of_words(topic: str, command: Command) -> None:
     """What no pattern could match, or what lies elsewhere, is refused."""

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from made_records import DIALECT, waiver
-from small_corpus import CASES, HEAD, environment, tconv, written
+from small_corpus import CASES, HEAD, environment, record_file, tconv, written
 from tconv import __version__
 from tconv.cli import COMMANDS
+from tconv.execution.selection import name_of_cases
+from tconv.records.record_file import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -392,7 +394,21 @@ def test_a_run_leaves_records_a_page_and_junit(command: Command, tmp_path: Path)
     assert done.stderr.splitlines()[-1] == "tconv: wrong_backends:Right: 6 of 6 cases"
     assert "\x1b" not in done.stdout + done.stderr
     files = {path.name for path in (tmp_path / "out").iterdir()}
-    assert files == {"Right-1.0-onnx-ConvTranspose-22.jsonl", "index.html", "junit.xml"}
+    path = record_file(tmp_path)
+    assert files == {path.name, f"{name_of_cases(tmp_path / 'small.yaml')}.html", "junit.xml"}
+
+
+def test_records_of_other_cases_are_beside_those_of_tconvs_own(command: Command, tmp_path: Path) -> None:
+    """No run replaces what a run of another corpus wrote: neither of tconv's own, nor of a file of the same name."""
+    assert command("run", "examples/**", "--tier", "smoke", *RIGHT, "--output", "out", "-j", "1", "-q").returncode == 0
+    for folder in (tmp_path, tmp_path / "other"):
+        folder.mkdir(exist_ok=True)
+        assert command("run", "--cases", str(written(folder)), *RIGHT, "--output", "out", "-q").returncode == 0
+    headers = [read(path).header for path in (tmp_path / "out").glob("*.jsonl")]
+    assert sorted(header.path for header in headers) == sorted(
+        ["", str(tmp_path / "small.yaml"), str(tmp_path / "other" / "small.yaml")]
+    )
+    assert len(list((tmp_path / "out").glob("*.html"))) == 3
 
 
 def test_waivers_of_a_backend_of_one_s_own_turn_red_green(command: Command, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 import made_cluster
 from made_cluster import Client, agreed, answered, are_there, introduction, none_is_left, pools_below, processes
-from small_corpus import HEAD, TIMEOUT, environment, records, tconv, written
+from small_corpus import HEAD, TIMEOUT, environment, record_file, records, tconv, written
 from tconv import __version__
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
@@ -360,7 +360,7 @@ def started_on(address: str, folder: Path, backend: str, lines: int) -> tuple[su
         stderr=subprocess.PIPE,
         encoding="utf-8",
     )
-    path = folder / "there" / f"{backend}-1.0-onnx-ConvTranspose-22.jsonl"
+    path = record_file(folder, backend, "there")
     while process.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < lines):
         sleep(0.02)
     return process, path

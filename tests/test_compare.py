@@ -195,7 +195,7 @@ def test_the_command_ends_with_1_where_a_case_became_worse(command: Command, two
     """A case that fails before and after is no reason."""
     done = command("compare", *two_runs, *SMALL)
     assert done.returncode == 1
-    assert "        tconv show small/after" in done.stdout.splitlines()
+    assert "        tconv show small/after --cases small.yaml" in done.stdout.splitlines()
     assert "(1 new, 0 changed, 1 fixed, 0 gone, 4 as before)" in done.stdout
     assert command("compare", two_runs[0], two_runs[0], *SMALL).returncode == 0
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from small_corpus import BARE_HEAD, HEAD, TIMEOUT, environment, records, settings, tconv, written
+from small_corpus import BARE_HEAD, HEAD, TIMEOUT, environment, record_file, records, settings, tconv, written
 from tconv.backends import outcome as out
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
@@ -334,7 +334,7 @@ def test_resuming_another_run_is_exit_2_and_one_line(command: Command, tmp_path:
     done = command("run", *where, "--resume", "--timeout", "9")
     expected = "must be of the same run to be resumed (got another header); run without --resume"
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == f"out/Right-1.0-onnx-ConvTranspose-22.jsonl: {expected}"
+    assert done.stderr.splitlines()[-1] == f"{record_file(tmp_path).relative_to(tmp_path)}: {expected}"
 
 
 def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:
@@ -483,7 +483,7 @@ def started(
         encoding="utf-8",
         start_new_session=True,
     )
-    path = folder / "out" / f"{backend}-1.0-onnx-ConvTranspose-22.jsonl"
+    path = record_file(folder, backend)
     while process.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < lines):
         sleep(0.02)
     return process, path

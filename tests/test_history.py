@@ -551,7 +551,8 @@ def test_the_command_prints_a_strip_for_each_cause(command: Command, acme: Seque
     assert "acme 99 is left out: it has no wheel for a Python of this machine" in done.stderr
     assert "acme 5 is left out: the disk is full" in done.stderr
     shown = re.findall(r"^([x.]{4})  .*\n(?:  .*\n)*?  tconv show (small/.+)", done.stdout, re.MULTILINE)
-    assert sorted(shown) == [("...x", "small/after"), (".xx.", "small/trouble"), ("xx..", "small/padded")]
+    names = [("...x", "after"), (".xx.", "trouble"), ("xx..", "padded")]
+    assert sorted(shown) == [(signs, f"small/{name} --cases small.yaml") for signs, name in names]
     assert len(list(Path("out").glob("acme-*.jsonl"))) == 4
 
 
@@ -640,7 +641,7 @@ def test_hostile_words_make_nothing(words: str, command: Command, acme: Sequence
         ),
         ("history onnxruntime 1.15.x", "a release must be a version such as 1.15.1"),
         ("history onnxruntime 1.15.1 --bisect no/such/case", "no/such/case"),
-        ("history --records .", "there must be record files"),
+        ("history --records .", "must be a folder with record files, *.jsonl (got none)"),
     ],
 )
 def test_what_is_wrong_with_the_command_is_told(words: str, must: str, command: Command) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from made_records import AGREED, DIALECT, DIFFERED, EVERY_VERDICT, facts, run_of
-from small_corpus import environment, written
+from small_corpus import HEAD, environment, written
 from tconv.gate.assessment import assess
 from tconv.records.failure import failure
 from tconv.records.record import Record
@@ -122,7 +122,7 @@ def test_report_has_many_forms(run: Command, command: Command, tmp_path: Path) -
     assert "<testsuite " in command("report", "out", *cases, "--format", "junit").stdout
     assert command("report", "out", *cases, "--format", "junit", "--output", "j/x.xml").stdout == ""
     assert "<testsuite " in (tmp_path / "j" / "x.xml").read_text(encoding="utf-8")
-    (tmp_path / "out" / "index.html").unlink()
+    assert not (tmp_path / "out" / "index.html").exists()
     assert command("report", "out", *cases).returncode == 0
     assert (tmp_path / "out" / "index.html").is_file()
 
@@ -152,14 +152,21 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_run(command: Command
         ("run --backend wrong_backends:Right", 0),
         ("run --backend wrong_backends:PadsSwapped", 1),
         ("compare base.jsonl base.jsonl", 0),
+        ("coverage", 141),
     ],
 )
-def test_a_reader_that_leaves_changes_no_exit_code(words: str, code: int, run: Command, tmp_path: Path) -> None:
-    """As in `tconv run | head -1`: standard output and standard error are closed pipes from the start."""
+@pytest.mark.parametrize("columns", [{}, {"COLUMNS": "60"}], ids=["", "narrow"])
+def test_a_reader_that_leaves_changes_no_exit_code(
+    words: str, code: int, columns: dict[str, str], run: Command, tmp_path: Path
+) -> None:
+    """As in `tconv run | head -1`: standard output and standard error are closed pipes from the start.
+
+    What judges nothing ends with 141. With COLUMNS a console writes to the pipe itself.
+    """
     run("Right")
     next((tmp_path / "out").glob("*.jsonl")).rename(tmp_path / "base.jsonl")
     script = f"{shlex.quote(sys.executable)} -m tconv {words} --cases small.yaml; echo $? > code"
-    subprocess.run(["/bin/sh", "-c", f"( {script} ) 2>&1 | true"], cwd=tmp_path, env=environment(), check=True)
+    subprocess.run(["/bin/sh", "-c", f"( {script} ) 2>&1 | true"], cwd=tmp_path, env=environment(**columns), check=True)
     assert (tmp_path / "code").read_text() == f"{code}\n"
 
 
@@ -201,3 +208,82 @@ def test_a_diagnosis_ends_in_what_to_change(kind: str) -> None:
             assert told == _REMEDIES.get(kind, told)
     named = remedy(Record("a/b", "acme", DIALECT, DIFFERED), ["pads-exchanged"], {"pads-exchanged": "they are"}, None)
     assert named == "change this, which the text does not say: they are"
+
+
+CONTRADICTED = f"""{HEAD}
+cases:
+  - name: by-hand
+    with: {{channels: 1, out_channels: 1, groups: 1, bias: false, spatial: [2], kernel: [1], x: {{values: [1, 2]}},
+           w: {{values: [3]}}}}
+    expected: [{{dialects: [{DIALECT}], spatial: [2], values: [3, 7]}}]
+"""
+
+
+def test_a_literal_output_that_the_reference_contradicts_is_refused(command: Command, tmp_path: Path) -> None:
+    """Before anything is run, at its place: a backend is judged by the reference, and not by what was written."""
+    written(tmp_path, CONTRADICTED)
+    done = command("run", "--backend", "wrong_backends:Right", "--cases", "small.yaml", "--output", "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    must = f"small/by-hand: value 1 must be what the reference gives for {DIALECT}, 6 (got 7)"
+    assert done.stderr == f"small.yaml:10:78: {must}\n"
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.jsonl"))
+
+
+WAIVERS = """\
+format: 1
+backend: PadsSwapped
+waivers:
+  - {name: swapped, dialects: [onnx/ConvTranspose-22], cases: small/padded, verdict: {kind: differed}, versions: "",
+     clause: pads, because: they are exchanged, example: small/padded, date: "2026-11-22"}
+"""
+
+
+def test_records_say_which_waivers_judged_the_run(run: Command, command: Command, tmp_path: Path) -> None:
+    """The file and a digest of what it says; who reads the records with others is told, on page and terminal."""
+    (tmp_path / "w.yaml").write_text(WAIVERS)
+    assert run(TROUBLED, "--waivers", "w.yaml").returncode == 0
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    waivers = read(path).header.waivers
+    assert waivers is not None
+    assert (waivers.file, len(waivers.digest)) == ("w.yaml", len("sha256:") + 16)
+    cases = ("--cases", "small.yaml")
+    assert "the run was judged with" not in command("gate", "out", *cases, "--waivers", "w.yaml").stdout
+    other = command("report", "out", *cases, "--waivers", "none", "--page", "page.html")
+    note = f"the run was judged with the waivers w.yaml {waivers.digest}; here they are none"
+    assert note in " ".join(other.stdout.split())
+    assert note in (tmp_path / "page.html").read_text(encoding="utf-8")
+    (tmp_path / "w.yaml").write_text(f"# The same.\n{WAIVERS}")
+    assert "the run was judged with" not in command("gate", "out", *cases, "--waivers", "w.yaml").stdout
+
+
+def test_advice_names_the_cases_where_the_reader_has_them(run: Command, command: Command, tmp_path: Path) -> None:
+    """And not where they were as the run ended; a proposal has them too."""
+    assert run(TROUBLED).returncode == 1
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "small.yaml").rename(tmp_path / "elsewhere" / "small.yaml")
+    done = command("gate", "out", "--cases", "elsewhere/small.yaml", "--propose-waivers", "w.yaml")
+    backend = f"--backend {TROUBLED} --dialect {DIALECT} --cases elsewhere/small.yaml"
+    assert f"tconv diagnose small/padded {backend}" in done.stdout
+    assert f"tconv shrink small/padded {backend}\n" in (tmp_path / "w.yaml").read_text(encoding="utf-8")
+    assert "name its cases with --cases small.yaml, or run it again" in " ".join(
+        command("report", "out").stdout.split()
+    )
+
+
+def test_learn_reads_a_folder(run: Command, command: Command) -> None:
+    """As report, gate and compare do."""
+    run("Right")
+    done = command("learn", "out", "--cases", "small.yaml")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"Right 1.0  {DIALECT}  6 records\n")
+
+
+def test_resume_holds_the_records_against_the_corpus(run: Command, tmp_path: Path) -> None:
+    """A record of a case that the run does not have is refused, with its line."""
+    run("Right")
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("small/after", "small/unknown"), encoding="utf-8")
+    done = run("Right", "--resume")
+    assert done.returncode == 2
+    assert "a record must be of a case that the header selects from the corpus (got 'small/unknown')" in done.stderr

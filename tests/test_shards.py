@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from made_records import AGREED, facts, header, waiver_file
 from made_records import waiver as waiver_of
-from small_corpus import HEAD, records, written
+from small_corpus import HEAD, record_file, records, written
 from tconv.corpus import Corpus
 from tconv.errors import FileError, UsageError
 from tconv.gate.assessment import assess, assessed
@@ -145,7 +145,8 @@ def run_shards(command: Command, count: int, *more: str) -> list[str]:
     for number in range(1, count + 1):
         where = ("--cases", "small.yaml", "--backend", "wrong_backends:Right", "-j", "1", "--output", "out")
         command("run", *where, "--shard", f"{number}/{count}", *more)
-    return [f"out/Right-1.0-onnx-ConvTranspose-22-shard-{n}-of-{count}.jsonl" for n in range(1, count + 1)]
+    paths = [record_file(Path.cwd(), part=f"-shard-{n}-of-{count}") for n in range(1, count + 1)]
+    return [str(path.relative_to(Path.cwd())) for path in paths]
 
 
 def test_the_command_parts_a_run_and_joins_it(command: Command, tmp_path: Path) -> None:

@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from tconv.cli import options
+from tconv.cli.record_files import argument, record_files
 from tconv.errors import writing
 from tconv.gate.assessment import assessed_files
 from tconv.reports import atlas, atomic_write
 
 
 @click.command(name="atlas")
-@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@argument
 @options.cases
 @options.waivers
 @click.option(
@@ -33,7 +34,7 @@ from tconv.reports import atlas, atomic_write
 )
 def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, markdown: Path, page: Path) -> None:
     """Write the atlas of RECORDS: which answer each backend gives where the texts differ, and how to port a call."""
-    assessments, corpus = assessed_files(records, cases, waivers)
+    assessments, corpus = assessed_files(record_files(records), cases, waivers)
     contents = atlas.atlas(assessments, corpus)
     for source in contents.red:
         click.echo(f"note: {source.name}, {source.dialect} is red: {'; '.join(source.assessment.red)}", err=True)

@@ -11,6 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from tconv.cli import options
 from tconv.cli.progress import showing
+from tconv.cli.record_files import record_files
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, UsageError, nearest
@@ -107,8 +108,7 @@ def command(
     """
     corpus = Corpus.load(cases)
     if records is not None:
-        files = sorted(records.rglob("*.jsonl")) if records.is_dir() else [records]
-        return _print(files, corpus, waivers, form, propose=propose)
+        return _print(record_files([records]), corpus, waivers, form, propose=propose)
     if backend is None:
         raise UsageError("BACKEND must be given, or --records with records to read")
     versions, patterns = _parsed(arguments)

@@ -11,6 +11,7 @@ import click
 
 from tconv.cli import options
 from tconv.cli.progress import showing
+from tconv.cli.record_files import record_files
 from tconv.corpus import Corpus
 from tconv.errors import UsageError
 from tconv.execution.run import RunSettings, run
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="learn")
-@click.argument("records", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("records", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--backend", "backends", multiple=True, help="Instead of RECORDS: whom to ask.")
 @options.backend_options()
 @click.option("--dialect", "dialect_name", default=None, help="With --backend: the dialect to speak.")
@@ -50,6 +51,8 @@ def command(
 ) -> None:
     """Print the rule sheet of a runtime, learnt from RECORDS or from a run of the tier.
 
+    RECORDS are files, folders, or - for standard input.
+
     For each padding mode, with output_shape and without: the simplest formula for the size of an axis, and for where
     the output begins in all that the taps reach, that gives the runtime's answers; the text's own formula; how many of
     the answers fit. A star marks what is not the text's.
@@ -60,7 +63,7 @@ def command(
         raise UsageError("--option, --dialect and --jobs must be beside --backend: records have theirs")
     corpus = Corpus.load(cases)
     runs = (
-        merged([read_of(path, corpus) for path in records])
+        merged([read_of(path, corpus) for path in record_files(records)])
         if records
         else _asked(backends, option, options.dialect(dialect_name), Selection(corpus, tier), jobs)
     )

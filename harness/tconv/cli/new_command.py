@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from tconv import schemas
+from tconv.corpus.file_reading import SUFFIXES
 from tconv.errors import FileError, UsageError, writing
 
 _TOPIC = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*(?:/[A-Za-z0-9][A-Za-z0-9_.+-]*)*")
@@ -64,8 +65,9 @@ def command(topic: str) -> None:
         raise UsageError(
             f"TOPIC must be words of letters, digits, '_', '.', '+' and '-', with '/' between (got {topic!r})"
         )
-    topic = topic.removesuffix(".yaml")
-    path = Path(f"{topic}.yaml")
+    suffix = next(filter(topic.endswith, SUFFIXES), SUFFIXES[0])
+    topic = topic.removesuffix(suffix)
+    path = Path(f"{topic}{suffix}")
     if path.exists():
         raise FileError(path, "must not be there yet (got a file); choose another TOPIC, or remove it")
     file = shlex.quote(str(path))

@@ -19,6 +19,7 @@ from tconv.cli.record_files import record_files
 from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
+from tconv.corpus.lint import refuse_contradicted
 from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, run
@@ -26,7 +27,7 @@ from tconv.execution.selection import Selection
 from tconv.gate.assessment import assessed, assessed_files
 from tconv.gate.reading import read_of
 from tconv.gate.status import Status, judged
-from tconv.gate.waivers import chosen
+from tconv.gate.waivers import chosen, header_of
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
 
@@ -139,6 +140,8 @@ def command(
     # Read before the run, which may write over the records.
     before = assessed_files(record_files(baseline), cases, waivers, strict=strict)[0] if baseline else []
     corpus = Corpus.load(cases)
+    if cases is not None:
+        refuse_contradicted(corpus)
     patterns = (*patterns, *(EXCLUDING + text for text in exclude))
     whole = Selection(corpus, tier, patterns, str(cases or ""), Shards.parse(shard) if shard else None)
     # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
@@ -163,6 +166,7 @@ def command(
             together,
             dask,
             option,
+            lambda name: header_of(chosen(waivers, name), waivers),
             enough,
         )
         try:

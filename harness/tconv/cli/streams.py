@@ -45,7 +45,7 @@ class PrintableStream(TextIOWrapper):
         try:
             return super().write(printable(text))
         except OSError as error:
-            self._lost(error)
+            self.lost(error)
             return len(text)
 
     def flush(self) -> None:
@@ -53,10 +53,13 @@ class PrintableStream(TextIOWrapper):
         try:
             super().flush()
         except OSError as error:
-            self._lost(error)
+            self.lost(error)
 
-    def _lost(self, error: OSError) -> None:
-        """Go on to nowhere, or raise what ends the command. A full disk loses an output, but no errors that matter."""
+    def lost(self, error: OSError) -> None:
+        """Go on to nowhere, or raise what ends the command. A full disk loses an output, but no errors that matter.
+
+        A console that writes to the stream below calls this too.
+        """
         if not (self.goes_on and (isinstance(error, BrokenPipeError) or self.fileno() == _ERRORS)):
             raise NoReader if isinstance(error, BrokenPipeError) else error
         to_nowhere(self)

@@ -10,7 +10,7 @@ import numpy as np
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.corpus.tiers import FILE_NAME, advice, missing_tuples
 from tconv.dialects import DIALECTS, Absent
-from tconv.errors import FileError
+from tconv.errors import FileError, together
 from tconv.expectation.owed import Inexpressible, Values, expectation, finds_broken
 from tconv.expectation.problem import Problem
 
@@ -73,6 +73,21 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
         if (first := seen.setdefault(case.content, case.id)) != case.id:
             message = f"must say something new (got the same as {first}); remove one"
             yield LintFinding(case.id, message, corpus.place(case.id))
+
+
+def refuse_contradicted(corpus: Corpus) -> None:
+    """Refuse literal outputs that the reference contradicts: a backend is judged by the reference alone.
+
+    Raises:
+        FileError: there are such; all of them together.
+    """
+    errors = []
+    for case in corpus.singles.values():
+        for message, inside in _outputs(case):
+            if place := corpus.place(case.id, *inside):
+                errors.append(FileError(place[0], f"{case.id}: {message}", *place[1:]))
+    if errors:
+        raise together(errors)
 
 
 def _cases(corpus: Corpus) -> Iterator[Case | LintFinding]:
@@ -190,6 +205,10 @@ def _literals(case: Case) -> Iterator[_Found]:
         if operand is not None and operand.data == "values":
             for index, message in _unheld(operand.values, operand.dtype):
                 yield message, ("with", role, "values", index)
+    yield from _outputs(case)
+
+
+def _outputs(case: Case) -> Iterator[_Found]:
     for number, literal in enumerate(case.expected):
         place = ("expected", number)
         for index, message in _unheld(literal.values, case.x.dtype):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
-    from tconv.records.headers import BackendHeader
+    from tconv.records.headers import BackendHeader, WaiversHeader
     from tconv.records.record import Line
     from tconv.records.record_file import Run
 
@@ -53,6 +53,7 @@ class RunSettings:
         together: how many cases are asked in company at most.
         dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
         options: values of the backend's options, by name.
+        waivers: returns what the header says of the waivers for a backend of this name.
         enough: returns whether the run ends after this line of the backend; it can be resumed then.
     """
 
@@ -66,6 +67,7 @@ class RunSettings:
     together: int = 1
     dask: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
     enough: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
 
 
@@ -113,7 +115,7 @@ def _write(
     progress: Callable[[int, int, Line | None], None],
 ) -> None:
     """Write the record file, or what it does not have yet."""
-    recorded = _recorded(path, header) if settings.resume else None
+    recorded = _recorded(path, header, selection) if settings.resume else None
     done, total = recorded.cases if recorded else 0, header.cases
     progress(done, total, None)
     with writing(path):
@@ -202,12 +204,17 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         repeat=settings.repeat,
         together=settings.together,
         platform=versions(),
+        waivers=settings.waivers(pool.backend.name),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
-def _recorded(path: Path, header: RunHeader) -> Run | None:
-    """Return what a record file has already, after its end was cut off where it is not whole; None without a header."""
+def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None:
+    """Return what a record file has already, after its end was cut off where it is not whole; None without a header.
+
+    Raises:
+        FileError: it is of another run, or a record in it is of no case of the selection.
+    """
     if not path.exists():
         return None
     data = path.read_bytes()
@@ -218,7 +225,7 @@ def _recorded(path: Path, header: RunHeader) -> Run | None:
         raise FileError(path, "must be of the same run to be resumed (got another header); run without --resume")
     with path.open("r+b") as file:
         file.truncate(_whole(data))
-    return read(path)
+    return read(path, lambda _: selection.known_ids)
 
 
 def _whole(data: bytes) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tconv.corpus.corpus import EXCLUDING
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from tconv.records.shards import Shards
 
 
+_LONGEST_NAME = 40
+_MOST_COMPARED = 200_000
+"""Cases of which the ids are compared; what has more are runs of the exhaustive tier."""
 _REMEMBERED = 2**16
 """So many cases are remembered, which what follows a run asks for: the tier full, and of a larger one its beginning."""
 
@@ -46,10 +51,18 @@ class Selection:
 
     @property
     def name(self) -> str:
-        """A part of the file names of a run with patterns, so that it does not replace the files of the whole."""
+        """A part of the file names of a run that is not of all of tconv's own corpus, so that none replaces another's.
+
+        It tells apart folders of cases by where they are, and not by what is in them: who changes a case and runs again
+        wants the new records in the place of the old ones.
+        """
         words = "|".join((*self.patterns, *sorted(self.only or ())))
-        name = f"selection-{blake2b(words.encode(), digest_size=4).hexdigest()}" if words else ""
-        return "-".join(filter(None, (name, self.shard.name if self.shard else "")))
+        parts = (
+            name_of_cases(self.path) if self.path else "",
+            f"selection-{_digest(words)}" if words else "",
+            self.shard.name if self.shard else "",
+        )
+        return "-".join(filter(None, parts))
 
     @cached_property
     def count(self) -> int:
@@ -102,6 +115,11 @@ class Selection:
         ids = all_ids if self.only is None else self._chosen()
         return iter(ids if self.shard is None else self.shard.of(ids))
 
+    @property
+    def known_ids(self) -> frozenset[str] | None:
+        """The ids of the cases, which their records are held against; None where they are too many to be compared."""
+        return frozenset(self.ids()) if self.count <= _MOST_COMPARED else None
+
     def cases(self) -> list[Case]:
         """Return the cases of a selection that is not large.
 
@@ -132,3 +150,13 @@ class Selection:
         if remaining:
             raise self.corpus.unmatched(remaining[0])
         return parts
+
+
+def name_of_cases(path: str | Path) -> str:
+    """Return the part of file names that is for a folder or file of cases: its name, and a digest of where it is."""
+    place = Path(path).resolve()
+    return f"cases-{re.sub('[^A-Za-z0-9._+-]', '_', place.stem)[:_LONGEST_NAME]}-{_digest(str(place))}"
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(errors="surrogateescape"), digest_size=4).hexdigest()

@@ -63,6 +63,7 @@ class Assessment:
         learnt: the rules that the failures follow, learnt from all answers.
         denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
         relative: the backend that the waivers were written for, where it is another.
+        waivers: the digest of the waivers; empty for none.
     """
 
     run: Run
@@ -76,6 +77,13 @@ class Assessment:
     learnt: tuple[Lesson, ...] = ()
     denied: Mapping[Together, int] = field(default_factory=dict)
     relative: str = ""
+    waivers: str = ""
+
+    @property
+    def waived_before_by(self) -> str:
+        """The waivers by which the run was judged as it ended, in words, where these are others; else empty."""
+        before = self.run.header.waivers
+        return "" if before is None or before.digest == self.waivers else str(before)
 
     @property
     def stale(self) -> list[Waiver]:
@@ -204,6 +212,7 @@ def assess(
         learnt,
         denied,
         relative,
+        waivers.digest if waivers else "",
     )
 
 
@@ -263,12 +272,19 @@ def assessed_files(
     own = cases is None or waivers is not None
     assessments = [
         assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
-        for run in merged([read_of(path, corpus) for path in records])
+        for run in merged([_found_at(cases, read_of(path, corpus), corpus) for path in records])
     ]
     return [
         replace(assessment, incomplete=(*assessment.incomplete, *_missing(assessment.run)))
         for assessment in assessments
     ], corpus
+
+
+def _found_at(cases: Path | None, run: Run, corpus: Corpus) -> Run:
+    """Return a run whose header says where its cases are for whoever reads it, and not where they were as it ran."""
+    if cases is None or run.header.corpus != corpus.digest:
+        return run
+    return replace(run, header=run.header.model_copy(update={"path": str(cases)}))
 
 
 def _waived(members: Sequence[Judged]) -> frozenset[str]:
@@ -290,7 +306,8 @@ def _incomplete(run: Run, digest: str | None) -> Iterator[str]:
     if run.cases != run.header.cases:
         yield f"{run.header.cases} cases must have a record (got {run.cases}); resume the run"
     if digest is not None and run.header.corpus != digest:
-        yield f"the records must be of this corpus, {digest} (got {run.header.corpus}); run it again"
+        named = f"name its cases with --cases {run.header.path}, or " if run.header.path else ""
+        yield f"the records must be of this corpus, {digest} (got {run.header.corpus}); {named}run it again"
 
 
 def _missing(run: Run) -> Iterator[str]:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from tconv.records.headers import RunHeader
     from tconv.records.record_file import Run
 
-_MOST_CASES = 200_000
-"""Cases of which the ids are compared; what has more are runs of the exhaustive tier."""
-
 
 def read_of(path: Path, corpus: Corpus) -> Run:
     """Return the run of a record file. The records of another corpus are not held against this one.
@@ -34,8 +31,7 @@ def read_of(path: Path, corpus: Corpus) -> Run:
             return None
         try:
             shard = Shards.parse(header.shard) if header.shard else None
-            selection = Selection(corpus, header.tier, header.patterns, "", shard)
-            return frozenset(selection.ids()) if selection.count <= _MOST_CASES else None
+            return Selection(corpus, header.tier, header.patterns, "", shard).known_ids
         except UsageError as error:
             raise FileError(path, str(error), 1) from None
 

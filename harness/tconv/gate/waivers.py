@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -19,6 +20,7 @@ from tconv.documents import document as yaml_file
 from tconv.documents.models import Mappings, Part, Texts
 from tconv.errors import nearest, together
 from tconv.gate.scope import Options, Scope
+from tconv.records.headers import WaiversHeader
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 
 if TYPE_CHECKING:
@@ -171,6 +173,11 @@ class WaiverFile(Part):
     unsupported: Mappings[Unsupported] = Field(default=[])
     waivers: Mappings[Waiver] = Field(default=[])
 
+    @property
+    def digest(self) -> str:
+        """A digest of what the file says, comments and the order of keys aside."""
+        return f"sha256:{sha256(self.model_dump_json(exclude_defaults=True, warnings=False).encode()).hexdigest()[:16]}"
+
     def of_relative(self, backend: str) -> WaiverFile:
         """Return the waivers as another backend may use them: for any version, as theirs are those of this one."""
         if backend == self.backend:
@@ -239,6 +246,18 @@ def chosen(option: str | None, backend: str) -> WaiverFile | None:
     # Looked up, and not made of the name: a name in a record is no path.
     shipped = {path.stem: path for path in data_folder("waivers").glob("*.yaml")}
     return load(shipped[backend]) if backend in shipped else None
+
+
+def header_of(file: WaiverFile | None, name: str | None) -> WaiversHeader:
+    """Return what the header of a run says of its waivers.
+
+    Args:
+        file: the waivers; None for none.
+        name: the value of --waivers; None for those that ship.
+    """
+    if file is None:
+        return WaiversHeader(file="none")
+    return WaiversHeader(file=name or f"{file.backend}.yaml", digest=file.digest)
 
 
 def _same(expected: object, actual: object) -> bool:

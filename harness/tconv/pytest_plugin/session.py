@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tconv.corpus import Corpus
 from tconv.corpus.file_reading import SUFFIXES
+from tconv.corpus.lint import refuse_contradicted
 from tconv.errors import FileError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
@@ -69,7 +70,9 @@ class Session:
             stem = file.relative_to(folder).with_suffix("").as_posix()
             if (other := self._stems.setdefault(stem, file)) != file:
                 raise FileError(file, f"a case file must have a name of its own in tconv_cases (got that of {other})")
-            self._corpora[file] = Corpus.load(file, folder)
+            corpus = Corpus.load(file, folder)
+            refuse_contradicted(corpus)
+            self._corpora[file] = corpus
         return self._corpora[file]
 
     def judged(self, case: Case) -> Judged:

@@ -32,7 +32,8 @@ def inconsistency(record: Record, header: RunHeader, cases: Container[str] | Non
     if record.backend != header.backend.name:
         return f"a record must be of the header's backend, {header.backend.name} (got {shown(record.backend)})"
     if cases is not None and record.case not in cases:
-        return f"a record must be of a case that the header selects from the corpus (got {shown(record.case, 200)})"
+        must = f"a record must be of a case that the header selects from the corpus (got {shown(record.case, 200)})"
+        return f"{must}; run it again, where the tiers were chosen anew since"
     return _of_readings(record)
 
 

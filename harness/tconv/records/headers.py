@@ -56,8 +56,25 @@ class BackendHeader(BaseModel):
         return ("--backend", self.spec or self.name, *(word for text in self.chosen for word in ("--option", text)))
 
 
+class WaiversHeader(BaseModel):
+    """The waivers by which a run was judged as it ended; who reads the records may hold them against others.
+
+    Attributes:
+        file: the name of the file, or none.
+        digest: a digest of what it says; empty for none.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: Text
+    digest: Text = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.file, self.digest)))
+
+
 class RunHeader(BaseModel):
-    """What a run was. `resume` continues a file whose header is equal in all fields but `started` and `path`.
+    """What a run was. `resume` continues a file whose header is equal in all but `started`, `path` and `waivers`.
 
     Attributes:
         tconv: the version of tconv.
@@ -74,6 +91,7 @@ class RunHeader(BaseModel):
         repeat: how often each case was asked.
         together: how many cases may be asked in one model.
         platform: versions of what computed: Python, numpy, the system.
+        waivers: by which it was judged; None in records of older releases, which do not say it.
         started: when it started, as ISO 8601 writes it.
     """
 
@@ -93,11 +111,12 @@ class RunHeader(BaseModel):
     repeat: int = 1
     together: int = 1
     platform: dict[str, str] = {}
+    waivers: WaiversHeader | None = None
     started: str
 
     def continues(self, other: RunHeader) -> bool:
-        """Return whether this run and `other` are the same but for their start and path."""
-        ignored = {"started": "", "path": ""}
+        """Return whether this run and `other` are the same but for their start, path and waivers."""
+        ignored = {"started": "", "path": "", "waivers": None}
         return self.model_copy(update=ignored) == other.model_copy(update=ignored)
 
 

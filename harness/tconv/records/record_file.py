@@ -60,7 +60,9 @@ def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = l
     header = _header(path, next(lines, (1, b"")))
     cases = cases_of(header)
     if cases is not None and len(cases) != header.cases:
-        raise FileError(path, f"cases must be {len(cases)}, as many as the header selects (got {header.cases})", 1)
+        # The digest of a corpus is of its case files alone: the rows of a tier are chosen again without a new question.
+        must = f"cases must be {len(cases)}, as many as the header selects (got {header.cases})"
+        raise FileError(path, f"{must}; run it again, where the tiers were chosen anew since", 1)
     records: list[Record] = []
     cells: list[Cell] = []
     seen: set[object] = set()

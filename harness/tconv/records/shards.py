@@ -72,7 +72,7 @@ def merged(runs: Sequence[Run]) -> list[Run]:
     """Return runs with the shards of one run joined to one; what is no shard stays as it is.
 
     Two shards are of one run where their headers say the same of all but the shard, the number of cases, the start, the
-    path and the machine, whose facts are joined as `machine_facts` says.
+    path, the waivers and the machine, whose facts are joined as `machine_facts` says.
     Where shards are missing, the joined header names those that are there.
 
     Raises:
@@ -87,7 +87,8 @@ def merged(runs: Sequence[Run]) -> list[Run]:
 
 def _identity(header: RunHeader) -> str:
     backend = header.backend.model_copy(update={"machine": {}})
-    own = {"cases": 0, "started": "", "path": "", "backend": backend, "shard": f"/{Shards.parse(header.shard).count}"}
+    shard = f"/{Shards.parse(header.shard).count}"
+    own = {"cases": 0, "started": "", "path": "", "waivers": None, "backend": backend, "shard": shard}
     return header.model_copy(update=own).model_dump_json()
 
 

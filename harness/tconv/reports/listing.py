@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from errno import EPIPE
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -49,8 +50,12 @@ class PrintableConsole(Console):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
-        """Tell that the reader has left: rich would end the process with 1, which is the code of a red run."""
-        raise BrokenPipeError
+        """Do as the stream of the command does: rich would end the process with 1, which is the code of a red run."""
+        error = BrokenPipeError(EPIPE, os.strerror(EPIPE))
+        lost = getattr(sys.stdout, "lost", None)
+        if lost is None:
+            raise error
+        lost(error)
 
 
 def say(out: Console, line: str, style: str = "") -> None:

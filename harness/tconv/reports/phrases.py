@@ -107,6 +107,16 @@ def inconsistency(answers: Answers) -> str:
     return f"inconsistent: the question {answers.question} is answered by {given}"
 
 
+def other_waivers(before: str, now: str) -> str:
+    """Return that a run was judged by other waivers as it ended.
+
+    Args:
+        before: their file and its digest.
+        now: the digest of those by which it is judged now; empty for none.
+    """
+    return f"the run was judged with the waivers {before}; here they are {now or 'none'}"
+
+
 def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> str:
     """Return the command that runs a record's case again.
 

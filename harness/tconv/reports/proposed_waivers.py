@@ -147,6 +147,7 @@ def _comments(cause: Cause, waiver: Mapping[str, Any], assessment: Assessment) -
     yield f"  # {count}. {_words_of(cause.what)}"
     header = assessment.run.header
     command = ["tconv", "shrink", waiver["example"], *header.backend.arguments, "--dialect", header.dialect]
+    command += ["--cases", header.path] if header.path else []
     yield f"  # Smaller still: {_words_of(shlex.join(command))}"
 
 

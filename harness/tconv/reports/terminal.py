@@ -9,7 +9,7 @@ from tconv.backends.machine import VARIABLES
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, say
-from tconv.reports.phrases import inconsistency
+from tconv.reports.phrases import inconsistency, other_waivers
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -156,6 +156,8 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
             f"the waivers are those of {assessment.relative!r}, for whatever version: "
             f"{len(assessment.waived)} cases are waived, and {len(assessment.unneeded)} waivers are not needed here"
         )
+    if before := assessment.waived_before_by:
+        yield other_waivers(before, assessment.waivers)
     for waiver in assessment.elsewhere:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     wide = assessment.wide

@@ -33,18 +33,20 @@ def show(history: History, *, propose: bool) -> None:
         if of_status := [strip for strip in history.strips if strip.status is status]:
             say(out, f"\n{heading(status)}", "bold")
             for strip in of_status:
-                say(out, "\n".join(_strip(strip, history.versions, out.width)))
+                lines = _strip(strip, history.versions, history.header.path, out.width)
+                say(out, "\n".join(lines))
     if propose:
         rows = [_proposal(proposal) for proposal in history.proposals]
         show_rows(out, _PROPOSALS, rows, title="\nversions of the waivers, by their examples")
 
 
-def _strip(strip: Strip, versions: Sequence[str], width: int) -> list[str]:
+def _strip(strip: Strip, versions: Sequence[str], cases: str, width: int) -> list[str]:
     """Return the lines of a cause: its signs, how many cases and since when, what it is, and its smallest case."""
     when = [(since(span, versions), mended(span, versions)) for span in strip.spans]
     spans = "; ".join(f"since {first}{f', mended in {last}' if last != '-' else ''}" for first, last in when)
     signs = f"{''.join(strip.marks)}  {max(strip.counts):,} {'case' if max(strip.counts) == 1 else 'cases'}, {spans}"
-    return [signs, *folded(what(strip), width, "  "), f"  tconv show {shlex.quote(strip.example.record.case)}"]
+    command = ["tconv", "show", strip.example.record.case, *(["--cases", cases] if cases else [])]
+    return [signs, *folded(what(strip), width, "  "), f"  {shlex.join(command)}"]
 
 
 def _proposal(proposal: Proposal) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from tconv.gate.status import OF_CELLS, Status
+from tconv.reports import phrases
 from tconv.reports.page import figures
 from tconv.reports.statuses import STATUSES
 
@@ -182,6 +183,9 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
         yield "Environment", _pairs(header.backend.environment, " ")
     if header.backend.machine:
         yield "Machine", _pairs(header.backend.machine, " ")
+    if header.waivers:
+        before = assessment.waived_before_by
+        yield "Waivers", phrases.other_waivers(before, assessment.waivers) if before else str(header.waivers)
     if header.platform:
         yield "Platform", _pairs(header.platform, " ")
 
