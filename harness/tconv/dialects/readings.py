@@ -11,7 +11,7 @@ from tconv.dialects.geometry import resolution
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tconv.dialects.geometry import Geometry
+    from tconv.dialects.geometry import Geometry, Resolution
     from tconv.dialects.rules import Answer, Rules
     from tconv.errors import Violation
     from tconv.vocabulary import Signature
@@ -115,6 +115,7 @@ def branches(
     readings: Sequence[Reading],
     chosen: tuple[Reading, ...] = (),
     answers: Mapping[str, Answer] = _NO_ANSWERS,
+    known: Resolution | None = None,
 ) -> Iterator[Branch]:
     """Yield the result of every combination of answers to the questions that the resolver asks.
 
@@ -124,15 +125,16 @@ def branches(
         readings: other answers to some questions, of one text or of all.
         chosen: the readings that are already chosen.
         answers: the answers that are already given.
+        known: the resolution under the chosen readings, where it is at hand.
     """
-    resolved = resolution(signature, applied(rules, chosen))
+    resolved = known or resolution(signature, applied(rules, chosen))
     disputed = {reading.change.question for reading in readings}
     question = next((question for question in resolved.questions if question in disputed), None)
     if question is None:
         yield Branch(tuple(reading.name for reading in chosen), answers, resolved.result)
         return
     others = tuple(reading for reading in readings if reading.change.question != question)
-    yield from branches(signature, rules, others, chosen, {**answers, question: getattr(rules, question)})
+    yield from branches(signature, rules, others, chosen, {**answers, question: getattr(rules, question)}, resolved)
     for reading in readings:
         if reading.change.question == question:
             answered = {**answers, question: reading.change.answer}

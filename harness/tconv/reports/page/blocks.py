@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,29 +22,28 @@ _ALIGNED = 8
 _LEVEL = 6
 
 
-class Distinct(Generic[T]):
-    """Values, each with a number: the place where it was seen first."""
+class Distinct(dict[T, int]):
+    """Values, each with a number: the place where it was seen first. A new value gets the next."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[T, int] = {}
+    def __missing__(self, value: T) -> int:
+        self[value] = number = len(self)
+        return number
 
-    def __len__(self) -> int:
-        return len(self._numbers)
 
-    def number(self, value: T) -> int:
-        """Return the number of a value; a new one gets the next."""
-        return self._numbers.setdefault(value, len(self._numbers))
+@dataclass(slots=True)
+class _Column:
+    """The distinct values of a column, and which rows have one: of each its number, from 1."""
 
-    def values(self) -> list[T]:
-        """Return the values in the order of their numbers."""
-        return list(self._numbers)
+    distinct: Distinct[Any] = field(default_factory=Distinct)
+    rows: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
 
 
 class Table:
     """Rows of named values. A column has each of its values once, and for each row a number: 0 where there is none."""
 
     def __init__(self) -> None:
-        self._columns: dict[str, tuple[Distinct[Any], list[int], list[int]]] = {}
+        self._columns: defaultdict[str, _Column] = defaultdict(_Column)
         self._length = 0
 
     def __len__(self) -> int:
@@ -51,22 +52,22 @@ class Table:
     def append(self, row: Mapping[str, Any]) -> int:
         """Add a row of hashable values that JSON has, and return its number."""
         for name, value in row.items():
-            distinct, rows, numbers = self._columns.setdefault(name, (Distinct(), [], []))
-            rows.append(self._length)
-            numbers.append(distinct.number(value) + 1)
+            column = self._columns[name]
+            column.rows.append(self._length)
+            column.numbers.append(column.distinct[value] + 1)
         self._length += 1
         return self._length - 1
 
     def values(self) -> dict[str, list[Any]]:
         """Return each column's values."""
-        return {name: distinct.values() for name, (distinct, _, _) in self._columns.items()}
+        return {name: list(column.distinct) for name, column in self._columns.items()}
 
     def numbers(self) -> dict[str, Array]:
         """Return, for each column, a number for each row: n for the n-th value, 0 for none."""
         columns = {}
-        for name, (_, rows, numbers) in self._columns.items():
+        for name, column in self._columns.items():
             columns[name] = np.zeros(self._length, dtype=np.uint32)
-            columns[name][rows] = numbers
+            columns[name][column.rows] = column.numbers
         return columns
 
 

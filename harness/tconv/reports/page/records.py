@@ -70,7 +70,7 @@ def record_blocks(
         "causes": [{"words": line.words, "clause": line.clause} for line in lines],
         "ids": records.ids,
         "facts": records.facts.values(),
-        "phrases": records.phrases.values(),
+        "phrases": list(records.phrases),
     }
     facts = {f"fact {name}": numbers for name, numbers in records.facts.numbers().items()}
     data = block(values, {name: np.array(column) for name, column in records.columns.items()} | facts)
@@ -111,7 +111,7 @@ class _Records:
             "case": self._cases[record.case],
             "status": _STATUSES.index(judged.status),
             "kind": _KINDS.index(record.verdict.kind),
-            "phrase": self.phrases.number(text if judged.waiver is None else f"{judged.waiver.name}: {text}"),
+            "phrase": self.phrases[text if judged.waiver is None else f"{judged.waiver.name}: {text}"],
             "cause": self._causes.get((run, record.case), 0),
             "detail": self.details.append(detail) + 1 if detail else 0,
             "problem": self.problems.number(record, dialect) if dialect else 0,
