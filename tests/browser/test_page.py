@@ -50,6 +50,8 @@ SHAPE = "padding/auto-pad/same[auto_pad=same_lower]"
 WAIVED = "groups/plain[groups=2]"
 HOSTILE = "invalid/inputs[</script><img src=x onerror=document.title='broken'>]"
 
+SCROLL = "async frames => { while (frames--) { scrollBy(0, 700); await new Promise(requestAnimationFrame); } }"
+
 
 def _case(number: int) -> str:
     return f"geometry/strides[strides={number % 3 + 1},data_format={'NXC' if number % 2 else 'NCX'},n={number}]"
@@ -208,6 +210,17 @@ def test_the_smallest_case_of_a_cause_opens(opened: Callable[..., Page]) -> None
     page = opened()
     page.locator(".cause", has_text="groups-swapped").locator(".smallest a").click()
     expect(page.locator("#detail-head")).to_contain_text("groups/plain")
+
+
+def test_causes_have_pictures(opened: Callable[..., Page]) -> None:
+    """A cause whose smallest case has arrays on the page shows its error; a death has none to show."""
+    page = opened()
+    picture = page.locator(".cause", has_text="groups-swapped").locator(".thumbnail")
+    picture.scroll_into_view_if_needed()
+    expect(picture).to_be_visible()
+    colours = "canvas => new Set(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, 64, 64).data.buffer)).size"
+    assert int(picture.evaluate(colours)) > 1
+    expect(page.locator(".cause", has_text="signal 11").locator(".thumbnail")).to_be_hidden()
 
 
 def test_a_count_filters(opened: Callable[..., Page]) -> None:
@@ -585,7 +598,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_hundred_thousand_records_cost_little(browser: BrowserContext, large: str) -> None:
-    """The first rows, a filter with all counts and the memory stay in their budgets, in processor time.
+    """The first rows, a filter with all counts, scrolling and the memory stay in their budgets, in processor time.
 
     The budgets are those of an idle machine; neighbours that share a core's caches may double what is counted.
     """
@@ -605,6 +618,14 @@ def test_a_hundred_thousand_records_cost_little(browser: BrowserContext, large: 
         page.locator("#query").fill(query)
         expect(page.locator("#found")).to_have_text(found)
         assert metric("TaskDuration") - before < 2 * 0.1
+    page.locator("#query").fill("")
+    page.get_by_role("button", name="records", exact=True).click()
+    expect(page.locator("#found")).to_have_text("100,000")
+    for _ in range(3):
+        before, frames = metric("TaskDuration"), 40
+        page.evaluate(SCROLL, frames)
+        # What a row costs must not grow with the rows that were made before.
+        assert (metric("TaskDuration") - before) / frames < 2 * 0.016
     session.send("HeapProfiler.collectGarbage")
     assert metric("JSHeapUsedSize") < 60e6
     page.close()

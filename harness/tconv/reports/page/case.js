@@ -9,8 +9,9 @@ import {
 } from "./case_sections.js";
 import { el, note } from "./elements.js";
 import { overlaid } from "./fields.js";
-import { offsetWords, placedGeometry, sameSpacing, shiftOf } from "./geometry.js";
+import { offsetWords, sameSpacing, shiftOf } from "./geometry.js";
 import { GeometryView } from "./geometry_view.js";
+import { givenOutput, movedBy, shapesDiffer } from "./given_output.js";
 import { productWords, sumWords } from "./sums.js";
 import { formatShape } from "./text.js";
 import { TileView } from "./tiles.js";
@@ -22,7 +23,6 @@ import { TileView } from "./tiles.js";
 /** @import { Grid } from "./arrays.js" */
 /** @import { CaseView } from "./case_view.js" */
 /** @import { FieldName, Fields } from "./fields.js" */
-/** @import { DrawnOutput } from "./geometry_view.js" */
 
 const VALUE_NAMES = ["batch", "channel"];
 /** @type {FieldName[]} */
@@ -168,22 +168,17 @@ class ShownCase {
   /** Expected, actual and error, laid over each other. */
   outputs() {
     const place = el("div", {});
-    const { geometry } = this.view;
     const { expected, actual } = this.values?.arrays ?? {};
     if ([expected, actual].some((grid) => grid?.shape.includes(0)))
       return note("An array without elements is not drawn.");
     if (expected && actual && expected.shape.length !== actual.shape.length) return this.apart(expected, actual);
-    const { given } = this;
-    const moved =
-      geometry && given?.known && sameSpacing(geometry, given.geometry) ? shiftOf(geometry, given.geometry) : [];
-    const shift = moved.some((by) => by !== 0) ? [0, 0, ...moved] : [];
-    const differ = String(expected?.shape) !== String(actual?.shape);
-    const align = el("input", { type: "checkbox", checked: differ });
+    const shift = movedBy(this.view);
+    const align = el("input", { type: "checkbox", checked: shapesDiffer(this.view) });
     const show = () => this.showOutputs(place, align.checked ? shift : []);
     align.addEventListener("change", show);
     show();
     if (shift.length === 0) return place;
-    const words = `lay what came over its place: its first element over the owed ${formatShape(moved)}`;
+    const words = `lay what came over its place: its first element over the owed ${formatShape(shift.slice(2))}`;
     return el("div", {}, el("label", { class: "align" }, align, words), place);
   }
 
@@ -228,25 +223,6 @@ class ShownCase {
     this.channel = channel;
     if (spatial.length === this.view.geometry?.output.length) this.drawing?.choose(spatial, false);
   }
-}
-
-/**
- * The output that came, for the drawing; null where there is none, or it is where it is owed.
- *
- * @param {CaseView} view
- * @returns {DrawnOutput | null}
- */
-function givenOutput({ geometry, placement, backend }) {
-  if (!(geometry && placement) || placement.output.length !== geometry.output.length) return null;
-  const found = placedGeometry(geometry, placement);
-  if (found) return { name: backend, role: "given", geometry: found, known: true };
-  if (String(placement.output) === String(geometry.output)) return null;
-  return {
-    name: backend,
-    role: "given",
-    geometry: { ...geometry, output: placement.output, added: undefined },
-    known: false,
-  };
 }
 
 /**

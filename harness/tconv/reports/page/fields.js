@@ -153,3 +153,13 @@ export function tileStarts(shape, { chosen, tiled }, indices) {
  */
 export const marksIn = (marks, start, { rows, columns }) =>
   marks.subarray(start, start + rows * columns).reduce((sum, mark) => sum + mark, 0);
+
+/**
+ * The element to look at first: the first wrong one that came, else the first wrong one, else the first.
+ *
+ * @param {Fields} shown
+ */
+export function firstToShow({ wrong, fields }) {
+  const came = wrong.findIndex((mark, element) => mark === 1 && fields.error.present[element] === 1);
+  return Math.max(came >= 0 ? came : wrong.indexOf(1), 0);
+}

@@ -7,6 +7,7 @@ import { listenForKeys } from "./keyboard.js";
 import { PageData } from "./page_data.js";
 import { toggled } from "./query.js";
 import { followTheme } from "./theme.js";
+import { followThumbnails } from "./thumbnails.js";
 
 /*
  * The page's behaviour: the explorer, and a panel for the record that is open. The address's fragment is the state.
@@ -40,7 +41,6 @@ const panel = new CasePanel(data, {
   goTo: (record) => go(stateAt(record)),
   close: () => go({ case: "", run: "" }),
 });
-draw = () => panel.draw();
 
 // The state.
 
@@ -168,3 +168,8 @@ new ResizeObserver(() => {
 }).observe(form);
 follow();
 performance.mark("tconv-rows");
+const drawThumbnails = followThumbnails(data);
+draw = () => {
+  panel.draw();
+  drawThumbnails();
+};

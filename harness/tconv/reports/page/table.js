@@ -73,28 +73,48 @@ export class LongTable {
   }
 
   /**
-   * Make the rows in view, a few more, and the row with the focus; every row has its place by its number.
+   * Make the rows in view, a few more, and the row with the focus, which is left behind in its place.
    *
    * @param {boolean} [everything] whether to make as many as go on paper
    */
   render(everything = false) {
     const height = this.#rowHeight();
+    const [first, last] = everything ? [0, PRINTED] : this.#inView(height);
     this.body.style.height = `${height * this.items.length}px`;
-    const top = this.body.getBoundingClientRect().top;
-    const first = everything ? 0 : Math.max(0, Math.floor(-top / height) - MARGIN);
-    const last = everything ? PRINTED : Math.max(FIRST, Math.ceil((innerHeight - top) / height) + MARGIN);
+    // A place of each row's own would be a style of its own, which the browser finds ever more slowly.
+    this.body.style.paddingTop = `${first * height}px`;
     this.table.classList.toggle("cut", everything && this.items.length > PRINTED);
     for (const row of [...this.body.rows]) {
       const index = Number(row.dataset.index);
-      if ((index < first || index >= last) && !row.contains(document.activeElement)) row.remove();
+      const apart = index < first || index >= last;
+      if (apart && !row.contains(document.activeElement)) row.remove();
+      else if (apart || row.classList.contains("left-behind")) leaveBehind(row, apart ? index * height : null);
     }
+    this.#fill(first, Math.min(last, this.items.length));
+  }
+
+  /**
+   * The first row in view or near it, and the one after the last.
+   *
+   * @param {number} height of a row
+   */
+  #inView(height) {
+    const { top } = this.body.getBoundingClientRect();
+    const first = Math.max(0, Math.floor(-top / height) - MARGIN);
+    return [first, Math.max(FIRST, Math.ceil((innerHeight - top) / height) + MARGIN)];
+  }
+
+  /**
+   * Make the rows of a range that are not there.
+   *
+   * @param {number} first
+   * @param {number} last the one after it
+   */
+  #fill(first, last) {
     let next = this.body.rows.item(0);
-    for (let index = first; index < Math.min(last, this.items.length); index++) {
+    for (let index = first; index < last; index++) {
       while (next && Number(next.dataset.index) < index) next = this.body.rows.item(next.sectionRowIndex + 1);
-      if (Number(next?.dataset.index) === index) continue;
-      const row = this.#makeRow(index);
-      row.style.transform = `translateY(${index * height}px)`;
-      this.body.insertBefore(row, next);
+      if (Number(next?.dataset.index) !== index) this.body.insertBefore(this.#makeRow(index), next);
     }
   }
 
@@ -189,4 +209,15 @@ export class LongTable {
     event.preventDefault();
     this.step(step);
   }
+}
+
+/**
+ * Take a row out of the flow, or put it back.
+ *
+ * @param {HTMLTableRowElement} row
+ * @param {number | null} top its place; null for where the others are
+ */
+function leaveBehind(row, top) {
+  row.classList.toggle("left-behind", top !== null);
+  row.style.top = top === null ? "" : `${top}px`;
 }

@@ -2,7 +2,7 @@ import { countMarks, indexOf, marksAlong, moveCursor, nextMark, planeStart, stri
 import { drawMark, hatching, isDark, SWATCH, scaleOf, swatchOf } from "./canvas.js";
 import { css } from "./colours.js";
 import { button, el, enlargement } from "./elements.js";
-import { marksIn, tileStarts, tilingOf } from "./fields.js";
+import { firstToShow, marksIn, tileStarts, tilingOf } from "./fields.js";
 import { shadesOf } from "./shades.js";
 import { formatCount, formatFloat32, formatShape } from "./text.js";
 import { drawAbsent, drawTile, MARKED, SPECIAL } from "./tile_canvas.js";
@@ -397,16 +397,6 @@ export class TileView {
     }
     this.legend.replaceChildren(...entries);
   }
-}
-
-/**
- * The element that the cursor begins at: the first wrong one that came, else the first wrong one, else the first.
- *
- * @param {Fields} shown
- */
-function firstToShow({ wrong, fields }) {
-  const came = wrong.findIndex((mark, element) => mark === 1 && fields.error.present[element] === 1);
-  return Math.max(came >= 0 ? came : wrong.indexOf(1), 0);
 }
 
 /** @param {string} words @param {(context: CanvasRenderingContext2D) => void} draw */
