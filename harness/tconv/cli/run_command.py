@@ -61,6 +61,7 @@ _ALL = "all"
     "--dask", default=None, metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
 )
 @options.timeout()
+@options.isolate
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
@@ -101,6 +102,7 @@ def command(
     jobs: int | None,
     dask: str | None,
     timeout: float,
+    isolate: bool | None,  # noqa: FBT001 - click passes it by name
     repeat: int,
     together: int | None,
     shard: str | None,
@@ -162,6 +164,7 @@ def command(
             together,
             dask,
             option,
+            isolate,
             enough,
         )
         try:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from tconv import __version__
 from tconv.errors import ClusterError, FileError, writing
 from tconv.execution.cell_counts import CellCounts
+from tconv.execution.isolation import wanted
 from tconv.execution.lock import alone
 from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
@@ -50,6 +51,7 @@ class RunSettings:
         together: how many cases are asked in company at most.
         dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
         options: values of the backend's options, by name.
+        isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
         enough: returns whether the run ends after this line of the backend; it can be resumed then.
     """
 
@@ -63,6 +65,7 @@ class RunSettings:
     together: int = 1
     dask: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    isolate: bool | None = field(default_factory=wanted)
     enough: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
 
 
@@ -92,6 +95,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
         settings.repeat,
         together=settings.together,
         options=settings.options,
+        isolate=settings.isolate,
     )
     with _pool(assignment, settings) as pool:
         header = _header(selection, settings, pool, total)
