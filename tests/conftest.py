@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from left_behind import having
 from tconv.cli import main
 from tconv.corpus import Corpus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from small_corpus import Command
@@ -23,6 +27,15 @@ settings.register_profile("thorough", deadline=None, suppress_health_check=[Heal
 # A fifth of hypothesis' own 100 examples. Tests that say how many they want take a fifth too: `strategies.examples`.
 settings.register_profile("quick", settings.get_profile("thorough"), max_examples=20)
 settings.load_profile("thorough")
+
+
+@pytest.fixture
+def mark() -> Iterator[str]:
+    """Return a word for the environment of a command, and end whatever still has it afterwards."""
+    word = uuid4().hex
+    yield word
+    for process in having(word):
+        os.kill(process, signal.SIGKILL)
 
 
 @pytest.fixture(autouse=True)

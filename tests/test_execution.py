@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import uuid
 from collections import Counter
 from dataclasses import replace
 from multiprocessing import active_children, get_context
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from left_behind import gone, having
 from small_corpus import BARE_HEAD, HEAD, TIMEOUT, environment, record_file, records, settings, tconv, written
 from tconv.backends import outcome as out
 from tconv.corpus import Corpus
@@ -37,7 +37,7 @@ from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN, TROUBLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from small_corpus import Command
     from tconv.cases.case import Case
@@ -437,38 +437,6 @@ def test_the_record_file_that_cannot_be_written_is_named(tmp_path: Path) -> None
         records("Right", tmp_path, FEW)
 
 
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """Return a word for the environment of a child, and end whatever still has it afterwards."""
-    word = uuid.uuid4().hex
-    yield word
-    for process in having(word):
-        os.kill(process, signal.SIGKILL)
-
-
-def having(word: str) -> list[int]:
-    """Return the processes in whose environment the word is, zombies aside."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                if word.encode() in (folder / "environ").read_bytes():
-                    found.append(int(folder.name))
-            except OSError:
-                # It has ended since, or is another user's.
-                continue
-    return found
-
-
-def gone(mark: str) -> bool:
-    """Return whether no process has the mark; who only has to notice that its parent has ended may take its time."""
-    for _ in range(500):
-        if not having(mark):
-            return True
-        sleep(0.02)
-    return False
-
-
 def started(
     folder: Path, mark: str, backend: str = "Slow", text: str = MANY, lines: int = 10
 ) -> tuple[subprocess.Popen[str], Path]:
@@ -538,4 +506,21 @@ def test_what_a_worker_started_ends_with_it(tmp_path: Path, mark: str) -> None:
     """A child that outlives a dead worker is not left behind."""
     where = ("--cases", str(written(tmp_path)), "--backend", "wrong_backends:LeavesChild", "--timeout", "1")
     assert tconv(tmp_path, "run", *where, TCONV_TEST_MARK=mark).returncode == 1
+    assert gone(mark)
+
+
+def test_what_leaves_its_session_ends_with_the_run(tmp_path: Path, mark: str) -> None:
+    """A process that a runtime forks, in a session of its own and without another program, is ended too."""
+    where = ("--cases", str(written(tmp_path)), "--backend", "wrong_backends:LeavesSession", "--timeout", "1")
+    assert tconv(tmp_path, "run", *where, TCONV_TEST_MARK=mark).returncode == 1
+    assert gone(mark)
+
+
+def test_a_run_that_is_killed_leaves_nothing_behind_though_a_runtime_hangs(tmp_path: Path, mark: str) -> None:
+    """Not the worker that hears no signal, not the process it was forked from, not what it has started."""
+    process, _ = started(tmp_path, mark, "HangsWithSession", lines=2)
+    while not (tmp_path / "hangs").exists():
+        sleep(0.02)
+    process.kill()
+    process.communicate()
     assert gone(mark)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -589,6 +590,45 @@ class LeavesChild(_Troubled):
         if os.fork() == 0:
             time.sleep(FOREVER)
         os.abort()
+
+
+class LeavesSession(_Troubled):
+    """A child in a session of its own, which no signal to its group reaches."""
+
+    def end(self) -> None:
+        """Fork, and die."""
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(FOREVER)
+        os.abort()
+
+
+class HangsWithSession(Hangs):
+    """It leaves a child in a session of its own, and hears nothing itself."""
+
+    def end(self) -> None:
+        """Fork, say that it hangs, and sleep on."""
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(FOREVER)
+        Path("hangs").touch()
+        super().end()
+
+
+class Reaches(_Troubled):
+    """Where it is not confined: a file of others and the network. It tells in a refusal what came of it."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or try both."""
+        if not troubled(call):
+            return super().run(call, arrays)
+        came = []
+        for what in (lambda: Path("outside").touch(), lambda: socket.create_connection(("127.0.0.1", 9), 5)):
+            try:
+                what()
+            except OSError as error:
+                came.append(error.strerror)
+        return Refused(", ".join(map(str, came)))
 
 
 class DiesAndHangs(_Troubled):

@@ -110,13 +110,19 @@ def names() -> list[str]:
     return sorted(entry.name for entry in entry_points(group=GROUP))
 
 
-def create(spec: str, options: Mapping[str, str] = MappingProxyType({}), timeout: float = 60.0) -> Backend:
+def create(
+    spec: str,
+    options: Mapping[str, str] = MappingProxyType({}),
+    timeout: float = 60.0,
+    isolate: bool | None = None,  # noqa: FBT001 - a value that is passed on
+) -> Backend:
     """Return the backend of an installed name, of `package.module:attribute`, or of `exec:COMMAND LINE`.
 
     Args:
         spec: how the user names it.
         options: values of its options by their names; the others have their defaults.
         timeout: seconds that a child process may take for its hello.
+        isolate: whether a child process must be confined; None for where that is possible.
 
     Raises:
         BackendMissing: there is no such backend, or its runtime is not installed.
@@ -125,7 +131,7 @@ def create(spec: str, options: Mapping[str, str] = MappingProxyType({}), timeout
     if spec.startswith("exec:"):
         from tconv.backends.exec import Exec  # noqa: PLC0415 - a backend is loaded where it is used
 
-        return Exec(spec.removeprefix("exec:"), options, timeout)
+        return Exec(spec.removeprefix("exec:"), options, timeout, isolate)
     try:
         factory = _factory(spec)
         backend: Backend = factory(**checked(options_of(factory), options, spec))

@@ -23,9 +23,10 @@ import ml_dtypes
 import numpy as np
 
 from tconv.backends import BackendInfo
+from tconv.backends.isolated_child import ChildStarter
 from tconv.backends.onnx_model import serialized
+from tconv.backends.orphans import end_children
 from tconv.backends.outcome import Broke, Died, Produced, Refused, Unsupported
-from tconv.backends.parent_death import end_with_parent
 from tconv.backends.process_end import ending, last_words, own_file
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError, one_line
@@ -65,6 +66,8 @@ class Exec:
     Args:
         command: a command line, split as a POSIX shell splits it and never given to one.
         options: what the hello asks for, by name; the child has to confirm it.
+        timeout: seconds that its hello may take.
+        isolate: whether the child must be confined; None for where that is possible.
 
     Raises:
         BackendMissing: the command cannot be started, or does not say hello.
@@ -72,7 +75,11 @@ class Exec:
     """
 
     def __init__(
-        self, command: str, options: Mapping[str, str] = MappingProxyType({}), timeout: float = HELLO_SECONDS
+        self,
+        command: str,
+        options: Mapping[str, str] = MappingProxyType({}),
+        timeout: float = HELLO_SECONDS,
+        isolate: bool | None = None,  # noqa: FBT001 - a value that is passed on
     ) -> None:
         self._options = dict(options)
         self._hello_seconds = max(timeout, SHORTEST_HELLO)
@@ -82,6 +89,7 @@ class Exec:
             raise BackendMissing(f"backend 'exec:' must be a command line (got {command!r}: {error})") from None
         if not self._command:
             raise BackendMissing("backend 'exec:' must name a command, as in exec:'python runner.py'")
+        self._starter = ChildStarter(self._command, isolate)
         # Below a folder of the pool's, which outlives a worker that is killed. The folder is a new one for each case,
         # and the file for standard error has no path: what a child puts in their place harms no later case.
         self._files: Path | None = None
@@ -123,17 +131,7 @@ class Exec:
         self._close_errors()
         # Appended to: the child's place in it is not ours.
         self._errors = tempfile.TemporaryFile("a+b", buffering=0)  # noqa: SIM115 - as long as the child
-        try:
-            self._child = subprocess.Popen(  # noqa: S603 - the command is the user's own, and there is no shell
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                preexec_fn=end_with_parent,  # noqa: PLW1509 - it only asks the kernel something
-            )
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise BackendMissing(f"backend must start (got {self._command[0]!r}: {reason})") from None
+        self._child = self._starter.start(self._errors)
         self._buffer = b""
         try:
             asked = {"options": self._options} if self._options else {}
@@ -143,7 +141,7 @@ class Exec:
             reason = last_words(self._errors).rpartition("\n")[2] or str(error) or "it ended"
             killed = not isinstance(error, _Unusable) and self._code() < 0
             self._end()
-            message = f"backend {self._command[0]!r} must say hello (got: {one_line(reason)})"
+            message = f"backend {self._command[0]!r} must say hello (got: {one_line(reason)}){self._starter.hint}"
             raise (_Killed if killed else BackendMissing)(message) from None
         if self._options and hello.get("options") != self._options:
             self._end()
@@ -162,11 +160,12 @@ class Exec:
         if dialect_name not in DIALECTS:
             self._end()
             raise BackendMissing(f"a hello's dialect must be one of {', '.join(DIALECTS)} (got {dialect_name!r})")
-        return BackendInfo(name, version, (dialect_name,), {"command": shlex.join(self._command)})
+        environment = {"command": shlex.join(self._command), "isolated": self._starter.isolated}
+        return BackendInfo(name, version, (dialect_name,), environment)
 
     def _reply(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         self._clear()
-        self._files = Path(tempfile.mkdtemp(prefix="tconv-exec-"))
+        self._files = Path(tempfile.mkdtemp(prefix="tconv-exec-", dir=self._starter.folder))
         output = self._files / "output_0.npy"
         request = {"id": self._next_id(), "output": str(output)} | self._written(call, arrays)
         self._printed = os.fstat(self._errors.fileno()).st_size if self._errors else 0
@@ -288,6 +287,8 @@ class Exec:
             return
         child.kill()
         child.wait()
+        # What it has left behind in sessions of its own.
+        end_children()
         for pipe in (child.stdin, child.stdout):
             # Closing sends what is left in the buffer, which fails where the child has ended.
             with suppress(OSError):

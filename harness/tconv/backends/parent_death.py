@@ -17,7 +17,11 @@ def _libc() -> ctypes.CDLL | None:
 _LIBC = _libc()
 
 
+def control(what: int, value: int) -> bool:
+    """Ask the kernel something for this process, as prctl(2) has it; return whether it does so."""
+    return _LIBC is not None and _LIBC.prctl(what, value, 0, 0, 0) == 0
+
+
 def end_with_parent() -> None:
     """Let the kernel kill this process when the thread that started it ends, be it that its process is killed."""
-    if _LIBC is not None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    control(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -72,6 +72,7 @@ FILE = "findings.yaml"
 @options.waivers
 @options.jobs
 @options.timeout(10.0)
+@options.isolate
 @options.output
 def command(
     backend: str,
@@ -87,6 +88,7 @@ def command(
     waivers: str | None,
     jobs: int,
     timeout: float,
+    isolate: bool | None,  # noqa: FBT001 - click passes it by name
     output: Path,
 ) -> int:
     """Ask a backend what no case file asks: cases drawn at random over all attributes.
@@ -99,9 +101,9 @@ def command(
         seconds = _SECONDS
     if against is None and (against_dialect_name is not None or against_option):
         raise UsageError("--against-dialect and --against-option must be beside --against")
-    named = [(backend, dialect_name, option)]
+    named = [(backend, dialect_name, option, isolate)]
     if against is not None:
-        named.append((against, against_dialect_name, against_option))
+        named.append((against, against_dialect_name, against_option, isolate))
     if against is not None and waivers not in {None, "none"}:
         raise UsageError("--waivers must be 'none' beside --against, or left out: each backend has a file of its own")
     # An unusable folder is reported before the run, which may take an hour.
@@ -163,10 +165,17 @@ class _Target:
 
 @contextmanager
 def _target(
-    spec: str, dialect_name: str | None, given: dict[str, str], waiver_file: str | None, jobs: int, timeout: float
+    spec: str,
+    dialect_name: str | None,
+    given: dict[str, str],
+    isolate: bool | None,  # noqa: FBT001 - a value that is passed on
+    waiver_file: str | None,
+    jobs: int,
+    timeout: float,
 ) -> Iterator[_Target]:
     waivers, dialect = chosen(waiver_file, spec), options.dialect(dialect_name)
-    with Pool(Assignment(spec, dialect, None, "", together=WORTHWHILE, options=given), jobs, timeout) as pool:
+    assignment = Assignment(spec, dialect, None, "", together=WORTHWHILE, options=given, isolate=isolate)
+    with Pool(assignment, jobs, timeout) as pool:
         if ":" in spec:
             waivers = chosen(waiver_file, pool.backend.name)
         yield _Target(pool, pool.dialect, waivers)

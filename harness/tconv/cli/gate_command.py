@@ -55,6 +55,7 @@ _WIDTH = max(map(len, Standing))
 )
 @options.backend_options()
 @options.timeout(text="With --prove-waivers: seconds for one example.")
+@options.isolate
 def command(
     records: tuple[Path, ...],
     cases: Path | None,
@@ -63,6 +64,7 @@ def command(
     backends: tuple[str, ...],
     option: dict[str, str],
     timeout: float,
+    isolate: bool | None,  # noqa: FBT001 - click passes it by name
     *,
     strict: bool,
     proving: bool,
@@ -79,7 +81,7 @@ def command(
         if records or strict or proposal or any(reports.values()):
             must = "--prove-waivers must go without RECORDS, --strict, --propose-waivers and the options of reports"
             raise UsageError(f"{must}, which are for records")
-        return _prove(backends, option, cases, waivers, timeout)
+        return _prove(backends, option, cases, waivers, timeout, isolate)
     if not records or backends or option:
         raise UsageError(
             "RECORDS must be given, and no --backend or --option; or --prove-waivers, which runs the examples"
@@ -101,14 +103,19 @@ def _propose(assessment: Assessment, path: Path) -> None:
 
 
 def _prove(
-    backends: tuple[str, ...], option: dict[str, str], cases: Path | None, waivers: str | None, timeout: float
+    backends: tuple[str, ...],
+    option: dict[str, str],
+    cases: Path | None,
+    waivers: str | None,
+    timeout: float,
+    isolate: bool | None,  # noqa: FBT001 - a value that is passed on
 ) -> int:
     corpus, standings = Corpus.load(cases), Counter[Standing]()
     if not backends and waivers not in {None, "none"}:
         backends = (load(Path(waivers)).backend,)
     for spec in backends or names():
         try:
-            prover = Prover(spec, corpus, timeout, option)
+            prover = Prover(spec, corpus, timeout, option, isolate)
         except (BackendMissing, OptionError) as error:
             if backends or isinstance(error, BackendLost):
                 raise

@@ -12,6 +12,7 @@ import click
 from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
+from tconv.execution.isolation import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +67,14 @@ def timeout(seconds: float = 60.0, text: str = "Seconds for one case.") -> Calla
     """Return the option that limits how long a backend may take for a case, with its default and its help."""
     return click.option("--timeout", type=SECONDS, default=seconds, show_default=True, help=text)
 
+
+isolate = click.option(
+    "--isolate/--no-isolate",
+    default=None,
+    envvar=VARIABLE,
+    help="Confine runtimes: no network, nothing to write to but folders of their own (Linux); default: those of exec:,"
+    " where the system lets it.",
+)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 

@@ -63,6 +63,7 @@ _ALL = "all"
     "--dask", default=None, metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
 )
 @options.timeout()
+@options.isolate
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
@@ -103,6 +104,7 @@ def command(
     jobs: int | None,
     dask: str | None,
     timeout: float,
+    isolate: bool | None,  # noqa: FBT001 - click passes it by name
     repeat: int,
     together: int | None,
     shard: str | None,
@@ -167,6 +169,7 @@ def command(
             dask,
             option,
             lambda name: header_of(chosen(waivers, name), waivers),
+            isolate,
             enough,
         )
         try:

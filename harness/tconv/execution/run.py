@@ -13,6 +13,7 @@ from urllib.parse import quote
 from tconv import __version__
 from tconv.errors import ClusterError, FileError, writing
 from tconv.execution.cell_counts import CellCounts
+from tconv.execution.isolation import wanted
 from tconv.execution.lock import alone
 from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
@@ -54,6 +55,7 @@ class RunSettings:
         dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
         options: values of the backend's options, by name.
         waivers: returns what the header says of the waivers for a backend of this name.
+        isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
         enough: returns whether the run ends after this line of the backend; it can be resumed then.
     """
 
@@ -68,6 +70,7 @@ class RunSettings:
     dask: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
+    isolate: bool | None = field(default_factory=wanted)
     enough: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
 
 
@@ -97,6 +100,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
         settings.repeat,
         together=settings.together,
         options=settings.options,
+        isolate=settings.isolate,
     )
     with _pool(assignment, settings) as pool:
         header = _header(selection, settings, pool, total)

@@ -1,14 +1,27 @@
-"""What the process loads that workers are forked from, and no other: it leaves the terminal's process group."""
+"""What the process loads that workers are forked from, and no other: it leaves the terminal's process group.
+
+It adopts what a worker leaves behind that ends or is killed, and ends all of it when it ends itself, which is when the
+run has ended, be it that it was killed.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
+import warnings
 
 from tconv.execution import threads
 
 threads.limit()
 
 import tconv.execution.worker  # noqa: E402, F401 - loaded once, and not by each worker
+from tconv.backends import orphans  # noqa: E402 - as above
+
+orphans.adopt()
+# A worker is a fork that leaves by os._exit: this is of this process alone.
+atexit.register(orphans.end_children)
+# The process waits for every child, and says so of those that it has not started.
+warnings.filterwarnings("ignore", "forkserver: waitpid returned unexpected pid")
 
 if hasattr(os, "setsid"):
     # It leads no group yet: it was started by its parent, in its parent's group.

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import contextmanager
 from multiprocessing import get_all_start_methods, get_context, resource_tracker
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,3 +96,16 @@ def lead_own_group() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _BLOCKED)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def leave_server() -> None:
+    """Close this worker's end of the pipe by which the process that it was forked from learns that the run is gone.
+
+    With it open, a run that is killed while a runtime hangs would leave both processes behind.
+    """
+    # It is loaded where this worker was forked from that process.
+    module = sys.modules.get("multiprocessing.forkserver")
+    server: Any = getattr(module, "_forkserver", None)
+    if (descriptor := getattr(server, "_forkserver_alive_fd", None)) is not None:
+        os.close(descriptor)
+        server._forkserver_alive_fd = None  # noqa: SLF001 - there is no public way

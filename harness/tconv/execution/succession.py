@@ -12,14 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tconv.backends.orphans import children
 from tconv.backends.parent_death import end_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SHARED = ("socket:", "pipe:", "anon_inode:", "/dev/", "/memfd:")
-_PARENT = 1
-"""The place of the parent's number in /proc/PID/stat, behind the name."""
 
 
 def shared() -> Counter[str] | None:
@@ -27,20 +26,17 @@ def shared() -> Counter[str] | None:
 
     None too where the system does not tell. Each is counted: two event queues have the same name.
     """
-    targets, children = [], []
+    targets: list[str] = []
     try:
         if len([*Path("/proc/self/task").iterdir()]) != 1:
             return None
         for path in Path("/proc/self/fd").iterdir():
             with suppress(FileNotFoundError):
                 targets.append(str(path.readlink()))
-        for path in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(FileNotFoundError, ProcessLookupError):
-                if path.read_text().rpartition(")")[2].split()[_PARENT] == str(os.getpid()):
-                    children.append(path.parent.name)
+        own = map(str, children())
     except OSError:
         return None
-    return Counter([*children, *(target for target in targets if target.startswith(_SHARED))])
+    return Counter([*own, *(target for target in targets if target.startswith(_SHARED))])
 
 
 def succeed(tell: Callable[[int], None]) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tconv.backends import create, machine, options_of
+from tconv.backends import create, machine, options_of, orphans
 from tconv.backends.options import differing, written
 from tconv.backends.parent_death import end_with_parent
 from tconv.dialects import dialect_named
@@ -28,7 +28,8 @@ from tconv.errors import BackendMissing, OptionError, TconvError, one_line
 from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
-from tconv.execution.signals import lead_own_group
+from tconv.execution.isolation import isolated, wanted
+from tconv.execution.signals import lead_own_group, leave_server
 from tconv.execution.succession import shared, succeed
 from tconv.records.record import record_line
 
@@ -62,6 +63,7 @@ class Assignment:
         deadly: cases with such likenesses are asked alone, as several have ended workers.
         environment: the environment variables of the process that starts it.
         timeout: seconds that the hello of a child process may take.
+        isolate: whether the process of the runtime must be confined; None for a child process where that is possible.
         succeeded: whether it leaves a copy of itself behind for the case that it dies, where it can, see `succession`.
     """
 
@@ -77,6 +79,7 @@ class Assignment:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     succeeded: bool = False
     timeout: float = 60.0
+    isolate: bool | None = field(default_factory=wanted)
 
 
 def serve(connection: Connection, position: Position, assignment: Assignment) -> None:
@@ -154,7 +157,8 @@ def _write(file: BinaryIO, line: bytes) -> None:
 
 def _start_evaluator(connection: Connection, position: Position, assignment: Assignment) -> Evaluator:
     """Start the backend, send its introduction and the results of the probes, and return the evaluator."""
-    backend = create(assignment.backend, assignment.options, assignment.timeout)
+    environment = isolated(assignment)
+    backend = create(assignment.backend, assignment.options, assignment.timeout, assignment.isolate)
     info = backend.info()
     if not info.dialects:
         raise BackendMissing(f"backend {assignment.backend!r} must speak a dialect (got none)")
@@ -165,7 +169,7 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
     options = options_of(backend)
     chosen = differing(options, assignment.options)
     offered = [[option.name, option.meaning, option.default, option.allowed] for option in options]
-    _send(connection, ["info", dialect.name, _header(info) | {"options": chosen}, offered])
+    _send(connection, ["info", dialect.name, _header(info, environment) | {"options": chosen}, offered])
     accumulators = dict(assignment.accumulates)
     for dtype in PROBED:
         if dtype not in accumulators:
@@ -178,12 +182,12 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
     return Evaluator(backend, info.name, dialect, known, folder, assignment.repeat, position, written(chosen))
 
 
-def _header(info: BackendInfo) -> dict[str, Any]:
+def _header(info: BackendInfo, environment: Mapping[str, str]) -> dict[str, Any]:
     """Return what the record file's header says of the backend and of the machine that it is on."""
     return {
         "name": info.name,
         "version": info.version,
-        "environment": machine.variables() | dict(info.environment),
+        "environment": machine.variables() | dict(info.environment) | dict(environment),
         "machine": machine.facts(info.simd),
         "supplied": info.supplied,
     }
@@ -196,10 +200,12 @@ def _detach(assignment: Assignment) -> None:
     parent's, and not that of the process which this one was forked from.
     """
     lead_own_group()
+    leave_server()
     # A worker of the process that all are forked from ends with it, and that one ends with the run. A worker that was
     # started otherwise may have been started by a thread that is done, and ends when its connection does.
     if (parent := parent_process()) is not None and parent.pid != os.getppid():
         end_with_parent()
+    orphans.adopt()
     os.environ.clear()
     os.environ.update(assignment.environment)
     log = assignment.log

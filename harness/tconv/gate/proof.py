@@ -59,6 +59,7 @@ class Prover:
         corpus: where the examples are.
         timeout: seconds that an example may take.
         options: values of the backend's options, by name.
+        isolate: whether the process of the runtime must be confined; None for that of `exec:` where it is possible.
 
     Attributes:
         backend: what the backend says of itself.
@@ -68,9 +69,15 @@ class Prover:
     """
 
     def __init__(
-        self, spec: str, corpus: Corpus, timeout: float, options: Mapping[str, str] = MappingProxyType({})
+        self,
+        spec: str,
+        corpus: Corpus,
+        timeout: float,
+        options: Mapping[str, str] = MappingProxyType({}),
+        isolate: bool | None = None,  # noqa: FBT001 - a value that is passed on
     ) -> None:
         self._spec, self._corpus, self._timeout, self._options = spec, corpus, timeout, dict(options)
+        self._isolate = isolate
         self._unspoken: set[str] = set()
         with self._pool(None) as pool:
             self.backend: BackendHeader = pool.backend
@@ -114,7 +121,15 @@ class Prover:
 
     def _pool(self, dialect: str | None, accumulates: Mapping[str, str | None] = MappingProxyType({})) -> Pool:
         spoken = dialect_named(dialect) if dialect else None
-        assignment = Assignment(self._spec, spoken, None, "", accumulates=dict(accumulates), options=self._options)
+        assignment = Assignment(
+            self._spec,
+            spoken,
+            None,
+            "",
+            accumulates=dict(accumulates),
+            options=self._options,
+            isolate=self._isolate,
+        )
         return Pool(assignment, 1, self._timeout)
 
     def _probed(self, dialect: str) -> dict[str, str | None]:

@@ -1,0 +1,58 @@
+"""Processes whose parents have ended: whoever adopts them ends them, in whatever session they are (Linux)."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic, sleep
+
+from tconv.backends.parent_death import control
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PARENT = 1
+"""The place of the parent's number in /proc/PID/stat, behind the name."""
+_SECONDS = 5.0
+"""So long is tried, should processes start others faster than they are ended."""
+_adopting = 0
+"""The process that adopts, by its number: a fork of it does not."""
+
+
+def adopt() -> None:
+    """Let what a process below this one leaves behind come to this one, and not to the system's first."""
+    global _adopting  # noqa: PLW0603 - the kernel's state of this process, remembered
+    if control(_PR_SET_CHILD_SUBREAPER, 1):
+        _adopting = os.getpid()
+
+
+def end_children() -> None:
+    """Kill all children of this process, and theirs, which come to it as their parents end.
+
+    Nothing where this process does not adopt: then its children may be others' than ours.
+    """
+    if _adopting != os.getpid():
+        return
+    deadline = monotonic() + _SECONDS
+    while (running := children()) and monotonic() < deadline:
+        for child in running:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        for child in running:
+            with suppress(ChildProcessError):
+                os.waitpid(child, os.WNOHANG)
+        sleep(0.001)
+
+
+def children() -> list[int]:
+    """Return the children of this process; those that have ended and were not waited for are among them.
+
+    Raises:
+        OSError: the system does not tell.
+    """
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if path.read_text(errors="replace").rpartition(")")[2].split()[_PARENT] == str(os.getpid()):
+                found.append(int(path.parent.name))
+    return found
