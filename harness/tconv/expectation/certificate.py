@@ -29,10 +29,11 @@ from tconv.expectation.tiles import steps
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.stream import Sums
+    from tconv.expectation.tiles import Region
     from tconv.vocabulary import Array, Float64s, Mask
 
 _ROOM = 2**15
@@ -52,20 +53,6 @@ _ENOUGH = 0.99
 """Makes up for the roundings of a sum of squares in float32."""
 PROVABLE: dict[DType, np.dtype[Any]] = {DType.F32: np.dtype(np.float32), DType.F64: np.dtype(np.float64)}
 """The types that the proof is for, and what distances are compared in: half the time in float32."""
-
-
-class _Part(NamedTuple):
-    """A part of the spatial axes, with what distances there are measured in, each (Y...).
-
-    Attributes:
-        where: the part.
-        unit: s is so many times A.
-        multiple: a distance may be so many times s.
-    """
-
-    where: tuple[slice, ...]
-    unit: Array
-    multiple: Array
 
 
 class Composition(NamedTuple):
@@ -88,34 +75,117 @@ def conforms(actual: Array, made: Sums, of: Composition) -> Mask:
         of: what they are sums of.
     """
     count = len(actual)
-    near, tested, squares = np.ones(count, dtype=bool), np.zeros(count, dtype=bool), np.zeros(count)
     if made.magnitude is None or not actual.size or of.dtype not in PROVABLE:
-        return tested
+        return np.zeros(count, dtype=bool)
     if of.dtype is DType.F32 and made.magnitude.dtype == np.float64 and actual[0].size <= _SMALL:
         y, magnitude = made.y.reshape(count, -1), made.magnitude.reshape(count, -1)
         return _conforms_at_once(actual.reshape(count, -1), y, magnitude, _elements(of, prod(actual.shape[1:3])))
-    if _most(of) > _MOST:
-        return tested
-    if made.magnitude.dtype.itemsize < PROVABLE[of.dtype].itemsize or _most(of) * made.term > _LARGEST[of.dtype]:
-        return tested
-    shape = count, prod(actual.shape[1:3]), *of.geometry.output
-    arrays = [array.reshape(shape) for array in (actual, made.y, made.magnitude)]
-    step = tuple(steps(shape[1:], max(_ROOM // count, 1)))
-    # No bound is larger than this, so that zero is not within it.
-    least = 1.2 * UNIT_ROUNDOFF[of.dtype] * _most(of) ** 2 * made.term + _FLOOR[of.dtype]
-    with np.errstate(all="ignore"):
-        for part in (_kept_parts if step == shape[1:] else _parts)(of, step[1:]):
-            for first in range(0, shape[1], step[0]):
-                got, y, magnitude = (array[:, first : first + step[0], *part.where] for array in arrays)
-                if not tested.all():
-                    tested |= np.abs(y).reshape(count, -1).max(axis=1) > least
-                distance, nothing = _distance(got, y, magnitude, part.unit, of.dtype)
-                near &= nothing & (distance <= part.multiple).reshape(count, -1).all(axis=1)
-                if not near.any():
-                    return near
-                squares += np.vecdot(*[distance.reshape(count, -1)] * 2)
-    known: Mask = near & tested & (squares <= _ENOUGH * prod(shape[1:]))
-    return known
+    if made.magnitude.dtype.itemsize < PROVABLE[of.dtype].itemsize:
+        return np.zeros(count, dtype=bool)
+    return np.array([_conforms(*each, of, made.term) for each in zip(actual, made.y, made.magnitude, strict=True)])
+
+
+def _conforms(actual: Array, y: Float64s, magnitude: Array, of: Composition, term: float) -> bool:
+    proof = Proof(actual, of, term)
+    grouped = actual.shape[0], of.geometry.groups, -1, *of.geometry.output
+    proof.look(tuple(slice(0, size) for size in proof.shape), y.reshape(grouped), magnitude.reshape(grouped))
+    return proof.found
+
+
+class Proof:
+    """The proof for one output, from parts that are looked at while they are in the cache.
+
+    Args:
+        actual: the output, (N, O, Y...).
+        of: what it is a sum of.
+        term: no product, and no bias, is larger.
+
+    Attributes:
+        shape: the output's with its groups, (N, G, O/G, Y...).
+    """
+
+    def __init__(self, actual: Array, of: Composition, term: float) -> None:
+        self._dtype, most = of.dtype, _most(of)
+        self.shape = actual.shape[0], of.geometry.groups, actual.shape[1] // of.geometry.groups, *of.geometry.output
+        self._actual = actual.reshape(self.shape)
+        # No bound is larger than this, so that zero is not within it.
+        self._least = 1.2 * UNIT_ROUNDOFF[of.dtype] * most**2 * term + _FLOOR[of.dtype]
+        self._near = most <= _MOST and most * term <= _LARGEST[of.dtype]
+        self._tested, self._squares, self._looked = False, 0.0, 0
+        self._counts = [along(axis).astype(np.intp) for axis in axes(of.geometry)]
+        # Tables by the number of taps, of which there are few.
+        taps = prod(int(count.max(initial=0)) for count in self._counts)
+        unit, multiple = _lines(np.arange(taps + 1.0) * of.channels + of.bias, of.dtype)
+        smaller = (1 - 1.1 * (most + 8) * UNIT_ROUNDOFF[DType.F32]) * _NEARLY_ONE
+        self._units, self._multiples = unit * smaller, multiple.astype(PROVABLE[of.dtype])
+        self._units = self._units.astype(PROVABLE[of.dtype])
+        self._last: tuple[object, _Lines] | None = None
+
+    @property
+    def found(self) -> bool:
+        """Whether the output conforms, as all of it was looked at."""
+        seen = self._looked == self._actual.size
+        return seen and self._near and self._tested and self._squares <= _ENOUGH * self._looked
+
+    def look(self, region: Region, y: Float64s, magnitude: Array) -> None:
+        """Look at a part of the output.
+
+        Args:
+            region: where it lies.
+            y: the reference's values there, (N, G, O/G, Y...).
+            magnitude: no more than A there.
+        """
+        actual = self._actual[region]
+        self._looked += y.size
+        step = steps(y.shape, _ROOM)
+        with np.errstate(all="ignore"):
+            for corner in product(*(range(0, size, length) for size, length in zip(y.shape, step, strict=True))):
+                if not self._near:
+                    return
+                block = tuple(slice(at, at + length) for at, length in zip(corner, step, strict=True))
+                places = [slice(of.start + at.start, of.start + at.stop) for of, at in zip(region[3:], block[3:], strict=True)]
+                self._compare(actual[block], y[block], magnitude[block], self._lines(places))
+
+    def _compare(self, actual: Array, y: Float64s, magnitude: Array, lines: _Lines) -> None:
+        """Take the distances of a block into account, in units of s."""
+        working, floor = PROVABLE[self._dtype], _FLOOR[self._dtype]
+        self._tested = self._tested or bool(max(y.max(), -y.min()) > self._least)
+        exact = actual.astype(np.float64)
+        exact -= y
+        distance = exact.astype(working)
+        np.abs(distance, out=distance)
+        scale = magnitude * lines.unit
+        if magnitude.min() < floor:
+            low = magnitude < floor
+            self._near &= bool(((actual == 0) & (y == 0))[low].all())
+            scale[low] = 1
+        distance /= scale
+        flat = distance.reshape(-1)
+        self._near &= bool(flat.max() <= lines.least) or bool((distance <= self._multiples[lines.taps]).all())
+        self._squares += float(np.vecdot(flat, flat))
+
+    def _lines(self, places: Sequence[slice]) -> _Lines:
+        """Return what the distances of some places are measured in; those before are often the same."""
+        key = [(part.start, part.stop) for part in places]
+        if self._last is None or self._last[0] != key:
+            parts = (count[part] for count, part in zip(self._counts, places, strict=True))
+            taps: Array = reduce(np.multiply.outer, parts, np.ones((), dtype=np.intp))
+            self._last = key, _Lines(taps, self._units[taps], float(self._multiples[taps.min() : taps.max() + 1].min()))
+        return self._last[1]
+
+
+class _Lines(NamedTuple):
+    """What distances at some places are measured in.
+
+    Attributes:
+        taps: how many taps reach each place, (Y...).
+        unit: s is so many times A, (Y...).
+        least: a distance may be so many times s everywhere.
+    """
+
+    taps: Array
+    unit: Array
+    least: float
 
 
 class _Elements(NamedTuple):
@@ -160,48 +230,8 @@ def _conforms_at_once(actual: Array, y: Float64s, magnitude: Float64s, elements:
     return known
 
 
-def _distance(actual: Array, y: Float64s, magnitude: Array, unit: Array, dtype: DType) -> tuple[Array, Mask]:
-    """Return |actual - y| in units of s, and for each output whether zero stands where A is nearly nothing."""
-    working, floor = PROVABLE[dtype], _FLOOR[dtype]
-    distance: Array = np.empty(y.shape, working)
-    np.subtract(actual, y, out=distance, casting="same_kind")
-    np.abs(distance, out=distance)
-    scale: Array = np.multiply(magnitude, unit, dtype=working, casting="same_kind")
-    nothing = np.ones(len(y), dtype=bool)
-    if magnitude.min() < floor:
-        low = magnitude < floor
-        nothing = (~low | ((actual == 0) & (y == 0))).reshape(len(y), -1).all(axis=1)
-        scale[low] = 1
-    distance /= scale
-    return distance, nothing
-
-
 @lru_cache(maxsize=1024)
 def _most(of: Composition) -> float:
     """Return no less than the number of products of any element."""
     most = [along(axis).max(initial=0.0) for axis in axes(of.geometry)]
     return of.channels * float(prod(most)) + of.bias
-
-
-def _parts(of: Composition, step: tuple[int, ...]) -> Iterator[_Part]:
-    """Yield parts of the spatial axes: what is known of each element is never kept for a large output."""
-    counts = [along(axis).astype(np.intp) for axis in axes(of.geometry)]
-    working = PROVABLE[of.dtype]
-    smaller = (1 - 1.1 * (_most(of) + 8) * UNIT_ROUNDOFF[DType.F32]) * _NEARLY_ONE
-    # Tables by the number of taps, of which there are few.
-    n = np.arange(prod(count.max(initial=0) for count in counts) + 1.0) * of.channels + of.bias
-    unit, multiple = _lines(n, of.dtype)
-    units, multiples = (unit * smaller).astype(working), multiple.astype(working)
-    cuts = [
-        [slice(at, at + size) for at in range(0, len(count), size)] for count, size in zip(counts, step, strict=True)
-    ]
-    for where in product(*cuts):
-        parts = (count[cut] for count, cut in zip(counts, where, strict=True))
-        taps: Array = reduce(np.multiply.outer, parts, np.ones((), dtype=np.intp))
-        yield _Part(where, units[taps], multiples[taps])
-
-
-@lru_cache(maxsize=256)
-def _kept_parts(of: Composition, step: tuple[int, ...]) -> list[_Part]:
-    """Return the one part of an output that is small enough, kept for the next output of its geometry."""
-    return list(_parts(of, step))

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tconv.dialects.geometry import Geometry
+    from tconv.expectation.tiles import Seen
     from tconv.vocabulary import Array, Float64s
 
 _COLUMNS = 2**17
 """Up to so many products of filter and data, 1 MB, they are still in the cache when they are added up."""
+_BLOCK = 2**16
+"""So many numbers, half a MB, are looked at twice at once."""
 Limits = tuple[float, float, float]
 _OVERFLOWS = 2.0**1000
 """No partial sum overflows in whatever order, where all terms together are below it."""
@@ -61,6 +64,7 @@ def sums(
     geometry: Geometry,
     *,
     magnitude: bool = False,
+    seen: Seen | None = None,
     limits: Callable[[], Limits] | None = None,
 ) -> Sums:
     """Return the transposed convolution and, on request, the sums of absolute products.
@@ -71,6 +75,8 @@ def sums(
         b: bias, (O,), or None.
         geometry: plain integers.
         magnitude: whether the sums of |x||w| + |b| are wanted.
+        seen: wants to see them part by part, see `tiles.tiled`; not called where float32 cannot hold them, where the
+            shape is tiny and the sums come with the output, or where no product is in the output.
         limits: return the largest absolute values of x, w and b, NaN where there is one, if they are known.
     """
     if made := _tiny(x[None], w[None], None if b is None else b[None], geometry):
@@ -80,25 +86,21 @@ def sums(
         # Absent data is multiplied as zero below, and NaN or infinity would make NaN of that.
         return Sums(definition(x, w, b, geometry))
     shape = x.shape[0], w.shape[1] * geometry.groups, *geometry.output
-    y: Array
-    absolute: Array | None
+    bias = None if b is None else b.reshape(geometry.groups, -1, *(1,) * len(geometry.output))
+    # In float32's range, and what underflows is less than half the smallest number for each term.
+    held = max(bounds) * sqrt(x.shape[1] // geometry.groups * prod(geometry.kernel) + 1) < _WIDE
     if not (x.size and w.size and prod(shape) and all(map(meetings, axes(geometry)))):
-        y, absolute = np.zeros(shape), np.zeros(shape) if magnitude else None
-    else:
-        data = x.reshape(x.shape[0], geometry.groups, -1, *geometry.spatial)
-        taps = w.reshape(geometry.groups, -1, *w.shape[1:])
-        way = _way(data, taps)
-        # In float32's range, and what underflows is less than half the smallest number for each term.
-        held = max(bounds) * sqrt(data.shape[2] * prod(geometry.kernel) + 1) < _WIDE
-        y, absolute = way(data, taps, geometry, magnitude=magnitude and held)
-        y = y.reshape(shape)
-        absolute = None if absolute is None else absolute.reshape(shape)
-    if b is not None:
-        bias = b.reshape(-1, *(1,) * len(geometry.output))
-        y += bias
-        if absolute is not None:
-            absolute += np.abs(bias)
-    return Sums(y, absolute, max(bounds[0] * bounds[1], bounds[2]))
+        y = np.zeros(shape) if b is None else np.broadcast_to(b.reshape(1, -1, *(1,) * len(geometry.output)), shape).copy()
+        return Sums(y, np.abs(y) if magnitude else None, bounds[2])
+    data = x.reshape(x.shape[0], geometry.groups, -1, *geometry.spatial)
+    taps = w.reshape(geometry.groups, -1, *w.shape[1:])
+    absolute: Array | None = None
+    if magnitude and held:
+        kept = np.empty((*data.shape[:2], w.shape[1], *geometry.output), np.float32)
+        absolute, seen = kept.reshape(shape), lambda region, _, sums: kept.__setitem__(region, sums)
+    y = _way(data, taps)(data, taps, bias, geometry, seen if held else None)
+    term = max(bounds[0] * bounds[1], bounds[2])
+    return Sums(y.reshape(shape), absolute, term)
 
 
 def _tiny(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) -> Sums | None:
@@ -136,35 +138,48 @@ def stacked(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) ->
     return Sums(made.y.reshape(shape).swapaxes(0, 1), absolute, made.term)
 
 
-def _way(x: Float64s, w: Float64s) -> Callable[..., tuple[Float64s, Array | None]]:
+def _way(x: Float64s, w: Float64s) -> Callable[[Float64s, Float64s, Float64s | None, Geometry, Seen | None], Float64s]:
     """Return the fastest way for these sizes."""
     scattered = x.size // x.shape[2] * w[0, 0].size
     return _scattered if scattered <= max(_COLUMNS, w.size // 2) else tiled
 
 
-def _scattered(x: Float64s, w: Float64s, geometry: Geometry, *, magnitude: bool) -> tuple[Float64s, Array | None]:
-    """Return the sums without a bias, (N, G, O/G, Y...), by one matrix product of all taps and an addition for each.
+def _scattered(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen: Seen | None) -> Float64s:
+    """Return the same as `tiles.tiled`, by one matrix product of all taps and an addition for each.
 
     The filter, by far the largest operand here, is read once and not rearranged. Measured for 1x512x4x4 with
     512x256x4x4: a third of the time of `definition`, and of that of `tiled` a tenth.
     """
-    pairs: list[tuple[Array, Array]] = [(x, w)]
-    if magnitude:
+    y = _added(x, w, geometry)
+    if b is not None:
+        y += b
+    if seen:
         some = slice(some_channels(w.shape[1]))
-        pairs.append((np.abs(x[:, :, some].astype(np.float32)), np.abs(w[:, some].astype(np.float32))))
-    summed = []
+        sums = _added(np.abs(x[:, :, some].astype(np.float32)), np.abs(w[:, some].astype(np.float32)), geometry)
+        if b is not None:
+            sums += np.abs(b)
+        seen(tuple(map(slice, y.shape)), y, sums)
+    return y
+
+
+def _added(x: Array, w: Array, geometry: Geometry) -> Array:
+    """Return the sums without a bias, (N, G, O/G, Y...)."""
+    # Of so few points and so many weights this product is twice as fast as the one with the weights before the data.
+    made = x.reshape(*x.shape[:3], -1).swapaxes(2, 3) @ w.reshape(*w.shape[:2], -1)
+    columns = np.ascontiguousarray(made.swapaxes(2, 3)).reshape(*x.shape[:2], *w.shape[2:], *geometry.spatial)
+    total = np.zeros((*x.shape[:2], w.shape[2], *geometry.output), made.dtype)
     all_three = (slice(None),) * 3
-    for data, taps in pairs:
-        made = taps.reshape(*taps.shape[:2], -1).swapaxes(1, 2) @ data.reshape(*data.shape[:3], -1)
-        columns = made.reshape(*x.shape[:2], w.shape[2], *geometry.kernel, *geometry.spatial)
-        total = np.zeros((*columns.shape[:3], *geometry.output), columns.dtype)
-        for met in product(*([(m, outputs(m, axis)) for m in meetings(axis)] for axis in axes(geometry))):
-            at, reached = tuple(m.tap for m, _ in met), tuple(slice(m.first, m.last) for m, _ in met)
-            total[all_three + tuple(where for _, where in met)] += columns[all_three + at + reached]
-        summed.append(total)
-    return summed[0], summed[1] if magnitude else None
+    for met in product(*([(m, outputs(m, axis)) for m in meetings(axis)] for axis in axes(geometry))):
+        at, reached = tuple(m.tap for m, _ in met), tuple(slice(m.first, m.last) for m, _ in met)
+        total[all_three + tuple(where for _, where in met)] += columns[all_three + at + reached]
+    return total
 
 
 def largest(array: Array | None) -> float:
     """Return the largest absolute value, 0 where there is none, NaN where there is one."""
-    return 0.0 if array is None or not array.size else max(float(array.max()), -float(array.min()))
+    if array is None or not array.size:
+        return 0.0
+    # Block by block, so that the smallest is looked for in what is in the cache by then.
+    flat = array.reshape(-1)
+    blocks = (flat[at : at + _BLOCK] for at in range(0, flat.size, _BLOCK))
+    return float(np.max([max(float(block.max()), -float(block.min())) for block in blocks]))

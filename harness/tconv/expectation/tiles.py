@@ -3,55 +3,42 @@
 An output element o = q*s + r - pads_begin has the phase r, 0 <= r < s, and the place q. Tap k reaches one phase alone,
 r = k*d mod s, and brings it the element i = q - shift of the data, shift = k*d // s. So each phase is a small dense
 convolution: no product with an inserted zero is computed, and once the data is laid out in columns, one for each shift
-and channel, a matrix product does it. With many channels or large planes that takes a quarter to a half of the time of
-`definition`; with few data to each group as long.
+and channel, a matrix product does it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from math import prod, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tconv.expectation.meetings import axes, meetings
+from tconv.expectation.parts import parts_of, places_of, shift_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.meetings import Axis
+    from tconv.expectation.parts import Part
     from tconv.vocabulary import Array, Float64s, Ints
+
+    Region = tuple[slice, ...]
+    Seen = Callable[[Region, Float64s, Array], None]
 
 _ROOM = 3 * 2**15
 """So many numbers, 768 KB, the columns of a tile and their product have together."""
 _FEWEST = 16
 """A tile has at least so many places, if there are: a matrix product of fewer is slow."""
-
-_Copy = tuple[slice, slice]
-"""What is written, and from where."""
+_SMALL = 10**6
+"""Up to so many multiplications OpenBLAS takes the operands of a matrix product as they lie, and copies nothing."""
+_LOW = 48
+"""With fewer rows than this a matrix product takes as long to copy its operands as to multiply them."""
+_SHORT = 64
+"""A matrix product of fewer columns is slow in any case."""
 _ALL = (slice(None),)
-_Scratch = dict[tuple[str, str, tuple[int, ...]], Any]
-"""Arrays that are kept for all tiles, by name, type and shape."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The part of one axis that a tile has, with all that is known before its data is touched.
-
-    Attributes:
-        size: how many places.
-        reads: for each shift, which of the places get which elements of the data.
-        clipped: whether a place gets none under some shift.
-        writes: for each residue, which elements of the output are at which places.
-    """
-
-    size: int
-    reads: list[_Copy]
-    clipped: bool
-    writes: dict[int, _Copy]
 
 
 class _Residue(NamedTuple):
@@ -62,8 +49,7 @@ class _Residue(NamedTuple):
     taps: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Phases:
+class _Phases(NamedTuple):
     """Phases that need the same shifts of the data, so that one matrix product serves them all.
 
     Attributes:
@@ -74,53 +60,144 @@ class _Phases:
 
     residues: list[Ints]
     columns: slice
-    weights: Float64s
+    weights: Array
 
 
-def tiled(x: Float64s, w: Float64s, geometry: Geometry, *, magnitude: bool) -> tuple[Float64s, Array | None]:
-    """Return the transposed convolution without a bias, and on request sums of |x||w| in float32.
+class _Product(NamedTuple):
+    """A matrix product of a tile.
 
-    These are of some channels, and made of the columns while they are in the cache.
+    Attributes:
+        weights: those of some phases, (G, P*O/G, T*C/G).
+        factors: the columns, (N, G, T*C/G, Q), in pieces, and where the product with each is written.
+        writes: the elements of the output, and where they lie in the product.
+    """
+
+    weights: Array
+    factors: list[tuple[Array, Array]]
+    writes: list[tuple[tuple[slice, ...], Array]]
+
+
+class _Sheet(NamedTuple):
+    """What a tile is computed with: views of memory, made once for all tiles of its sizes.
+
+    Attributes:
+        data: what all shifts together bring to it, (N, G, C/G, X...).
+        columns: what each shift brings, (N, G, C/G, Q...), and where it lies in the former.
+        products: all matrix products.
+        whole: whether they give each element of the output.
+    """
+
+    data: Array
+    columns: list[tuple[Array, Array]]
+    products: list[_Product]
+    whole: bool
+
+
+class _Sheets:
+    """The sheets of all sizes of tiles, in the same memory: fresh memory costs as much as a tile's columns.
+
+    Args:
+        phases: all phases.
+        channels: of a group.
+        along: the axes.
+        dtype: of all numbers.
+    """
+
+    def __init__(self, phases: list[_Phases], channels: int, along: list[Axis], dtype: type) -> None:
+        self._phases, self._channels, self._along, self._dtype = phases, channels, along, dtype
+        self._memory: dict[str, Array] = {}
+        self._made: dict[object, _Sheet] = {}
+
+    def array(self, name: str, shape: Ints) -> Array:
+        """Return an array of this shape, whose numbers are any."""
+        size = prod(shape)
+        flat = self._memory.get(name)
+        if flat is None or flat.size < size:
+            flat = self._memory[name] = np.empty(size, self._dtype)
+        return flat[:size].reshape(shape)
+
+    def sheet(self, many: Ints, tile: Sequence[Part]) -> _Sheet:
+        """Return the sheet for a tile of so many samples and groups."""
+        key = many, *((part.size, part.writes) for part in tile)
+        if key not in self._made:
+            self._made[key] = self._new(many, tile)
+        return self._made[key]
+
+    def _new(self, many: Ints, tile: Sequence[Part]) -> _Sheet:
+        data = self.array("data", (*many, self._channels, *(part.width for part in tile)))
+        places = [part.size for part in tile]
+        shifts = list(product(*(part.starts for part in tile)))
+        columns = self.array("columns", (*many, len(shifts), self._channels, *places))
+        windows = ([slice(start, start + size) for start, size in zip(of, places, strict=True)] for of in shifts)
+        copies = [(columns[:, :, number], data[_ALL * 3 + tuple(window)]) for number, window in enumerate(windows)]
+        products = []
+        for residues, needed, weights in self._phases:
+            terms = columns[:, :, needed].reshape(*many, weights.shape[2], -1)
+            result = self.array("product", (*many, weights.shape[1], prod(places)))
+            by_phase = result.reshape(*many, len(residues), -1, *places)
+            writes = [
+                write for number, r in enumerate(residues) for write in self._writes(by_phase[:, :, number], r, tile)
+            ]
+            products.append(_Product(weights, _pieces(terms, result), writes))
+        return _Sheet(data, copies, products, all(part.whole for part in tile))
+
+    def _writes(self, phase: Array, residues: Ints, tile: Sequence[Part]) -> Iterator[tuple[tuple[slice, ...], Array]]:
+        """Yield where a phase's elements lie in the output and in its product, (N, G, O/G, Q...), if there are any."""
+        target, source = _ALL * 3, _ALL * 3
+        for axis, part, r in zip(self._along, tile, residues, strict=True):
+            found = [write for write in part.writes if write.residue == r]
+            if not found:
+                return
+            _, at, first, count = found[0]
+            target += (slice(at, at + (count - 1) * axis.stride + 1, axis.stride),)
+            source += (slice(first, first + count),)
+        yield target, phase[source]
+
+
+def tiled(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen: Seen | None = None) -> Float64s:
+    """Return the transposed convolution.
 
     Args:
         x: data, (N, G, C/G, X...), not empty.
         w: filter, (G, C/G, O/G, K...), not empty.
+        b: bias, (G, O/G, 1...), or None.
         geometry: plain integers, such that on each axis a tap meets data within the output.
-        magnitude: whether to compute the sums of |x||w|.
+        seen: called for each part of the output while it is in the cache: where it lies, its values, and the sums of
+            |x||w| + |b| of some channels in float32, both to be left as soon as it returns. The parts together are
+            the output.
 
     Returns:
-        (N, G, O/G, Y...), twice or with None.
+        (N, G, O/G, Y...).
     """
     along = list(axes(geometry))
-    shifts = [tuple(sorted({_shift(axis, m.tap) for m in meetings(axis)})) for axis in along]
+    shifts = [tuple(sorted({shift_of(axis, m.tap) for m in meetings(axis)})) for axis in along]
     phases = _phases(w, along, shifts)
-    some = some_channels(x.shape[2])
-    absolute = [_absolute(group.weights, x.shape[2], some) for group in phases if magnitude]
-    y = np.zeros((*x.shape[:2], w.shape[2], *geometry.output))
-    sums = np.zeros(y.shape, np.float32) if magnitude else None
+    y = np.empty((*x.shape[:2], w.shape[2], *geometry.output))
     high = prod(map(len, shifts)) * x.shape[2] + max(group.weights.shape[1] for group in phases)
-    places = [_places(axis) for axis in along]
+    places = [places_of(axis) for axis in along]
     step = steps((*x.shape[:2], *map(len, places)), max(_ROOM // high, _FEWEST))
-    parts = [
-        [_part(axis, known, span[at : at + length]) for at in range(0, len(span), length)]
-        for axis, known, span, length in zip(along, shifts, places, step[2:], strict=True)
-    ]
-    scratch: _Scratch = {}
-    for sample in range(0, len(x), step[0]):
-        for first in range(0, len(w), step[1]):
-            batch, groups = slice(sample, sample + step[0]), slice(first, first + step[1])
-            for tile in product(*parts):
-                columns = _columns(x[batch, groups], tile, scratch)
-                for group in phases:
-                    _write(group.weights[groups], columns, group, y[batch, groups], tile, scratch)
-                if sums is not None:
-                    part = columns[:, :, :, :some]
-                    positive = _kept(scratch, "positive", part.shape, np.float32)
-                    np.copyto(positive, part, casting="same_kind")
-                    np.abs(positive, out=positive)
-                    for group, weights in zip(phases, absolute, strict=True):
-                        _write(weights[groups], positive, group, sums[batch, groups], tile, scratch)
-    return y, sums
+    parts = [parts_of(*each) for each in zip(along, shifts, places, step[2:], strict=True)]
+    values = _Sheets(phases, x.shape[2], along, np.float64)
+    if seen:
+        some = some_channels(x.shape[2])
+        magnitudes = _Sheets([_absolute(group, x.shape[2], some) for group in phases], some, along, np.float32)
+        absolute_bias = None if b is None else np.abs(b).astype(np.float32)
+    for sample, first in product(range(0, len(x), step[0]), range(0, len(w), step[1])):
+        batch, groups = slice(sample, sample + step[0]), slice(first, first + step[1])
+        data = x[batch, groups]
+        for tile in product(*parts):
+            region = batch, groups, slice(None), *(part.region for part in tile)
+            sheet, made = values.sheet(data.shape[:2], tile), y[region]
+            _read(data, tile, sheet.data)
+            _sum(sheet, groups, made, b)
+            if seen:
+                absolute = magnitudes.sheet(data.shape[:2], tile)
+                np.copyto(absolute.data, sheet.data[:, :, :some], casting="same_kind")
+                np.abs(absolute.data, out=absolute.data)
+                sums = magnitudes.array("sums", made.shape)
+                _sum(absolute, groups, sums, absolute_bias)
+                seen(region, made, sums)
+    return y
 
 
 def some_channels(channels: int) -> int:
@@ -132,10 +209,11 @@ def some_channels(channels: int) -> int:
     return min(channels, max(16, round(4 * sqrt(channels))))
 
 
-def _absolute(weights: Float64s, channels: int, some: int) -> Array:
-    """Return the absolute weights of the first channels in float32, (G, P*O/G, T*some)."""
-    by_channel = weights.reshape(*weights.shape[:2], -1, channels)[..., :some]
-    return np.abs(by_channel.astype(np.float32)).reshape(*weights.shape[:2], -1)
+def _absolute(phases: _Phases, channels: int, some: int) -> _Phases:
+    """Return phases with the absolute weights of the first channels in float32, (G, P*O/G, T*some)."""
+    weights = phases.weights
+    by_channel = weights.reshape(*weights.shape[:2], -1, channels)[..., :some].astype(np.float32)
+    return phases._replace(weights=np.abs(by_channel).reshape(*weights.shape[:2], -1))
 
 
 def steps(sizes: Sequence[int], room: int) -> list[int]:
@@ -148,39 +226,12 @@ def steps(sizes: Sequence[int], room: int) -> list[int]:
     return found
 
 
-def _shift(axis: Axis, tap: int) -> int:
-    return tap * axis.dilation // axis.stride
-
-
-def _places(axis: Axis) -> range:
-    """Return the places q that some tap brings data to."""
-    ends = [(m.first + _shift(axis, m.tap), m.last + _shift(axis, m.tap)) for m in meetings(axis)]
-    return range(min(first for first, _ in ends), max(last for _, last in ends))
-
-
-def _part(axis: Axis, shifts: Ints, places: range) -> _Part:
-    reads, writes = [], {}
-    for shift in shifts:
-        first = min(max(places.start - shift, 0), axis.size)
-        last = max(min(places.stop - shift, axis.size), first)
-        reads.append((slice(first + shift - places.start, last + shift - places.start), slice(first, last)))
-    for r in dict.fromkeys(m.tap * axis.dilation % axis.stride for m in meetings(axis)):
-        # The places with 0 <= q*s + r - begin < output.
-        first = max(places.start, -((r - axis.begin) // axis.stride))
-        last = max(min(places.stop, (axis.output - 1 + axis.begin - r) // axis.stride + 1), first)
-        at = first * axis.stride + r - axis.begin
-        end = at + (last - first - 1) * axis.stride + 1 if last > first else at
-        writes[r] = slice(at, end, axis.stride), slice(first - places.start, last - places.start)
-    clipped = any(target.stop - target.start < len(places) for target, _ in reads)
-    return _Part(len(places), reads, clipped, writes)
-
-
 def _residues(axis: Axis) -> list[_Residue]:
     """Return each phase of an axis that a tap reaches, with the taps that reach it."""
     found: dict[int, list[int]] = {}
     for meeting in meetings(axis):
         found.setdefault(meeting.tap * axis.dilation % axis.stride, []).append(meeting.tap)
-    return [_Residue(r, [_shift(axis, tap) for tap in taps], taps) for r, taps in found.items()]
+    return [_Residue(r, [shift_of(axis, tap) for tap in taps], taps) for r, taps in found.items()]
 
 
 def _phases(w: Float64s, along: list[Axis], shifts: list[Ints]) -> list[_Phases]:
@@ -191,64 +242,60 @@ def _phases(w: Float64s, along: list[Axis], shifts: list[Ints]) -> list[_Phases]
     weights of zero: for k3 s2 in the plane 10 products for 9, and in return no column is copied once more.
     """
     columns = np.arange(prod(map(len, shifts))).reshape([len(known) for known in shifts])
-    flat = w.reshape(*w.shape[:3], -1)
-    numbers = np.arange(flat.shape[3]).reshape(w.shape[3:])
+    by_tap = np.ascontiguousarray(w.reshape(*w.shape[:3], -1).transpose(0, 2, 3, 1))
+    numbers = np.arange(by_tap.shape[2]).reshape(w.shape[3:])
     members: dict[Ints, list[tuple[Ints, Array]]] = {}
     for phase in product(*map(_residues, along)):
         reached = [np.searchsorted(known, part.shifts) for known, part in zip(shifts, phase, strict=True)]
         needed = tuple(columns[np.ix_(*reached)].ravel().tolist())
-        taps = flat[..., numbers[np.ix_(*(part.taps for part in phase))].ravel()]
+        taps = numbers[np.ix_(*(part.taps for part in phase))].ravel()
         members.setdefault(needed, []).append((tuple(part.residue for part in phase), taps))
     phases = []
     for needed, group in members.items():
         span = needed[-1] + 1 - needed[0]
-        weights = np.zeros((len(w), len(group), w.shape[2], span, w.shape[1]))  # its axes: group, phase, O, shift, C
+        weights = np.zeros((len(w), len(group), w.shape[2], span, w.shape[1]))
         for number, (_, taps) in enumerate(group):
-            weights[:, number, :, np.subtract(needed, needed[0])] = taps.transpose(3, 0, 2, 1)
+            weights[:, number][:, :, np.subtract(needed, needed[0])] = by_tap[:, :, taps]
         rows = weights.reshape(len(w), len(group) * w.shape[2], -1)
         phases.append(_Phases([residue for residue, _ in group], slice(needed[0], needed[-1] + 1), rows))
     return phases
 
 
-def _columns(data: Float64s, tile: Sequence[_Part], scratch: _Scratch) -> Float64s:
-    """Return the data that each shift brings to the places of a tile, (N, G, T, C/G, Q...), zeros beyond its ends."""
-    numbers = prod(len(part.reads) for part in tile)
-    shape = (*data.shape[:2], numbers, data.shape[2], *(part.size for part in tile))
-    columns = _kept(scratch, "columns", shape, np.float64)
+def _read(data: Float64s, tile: Sequence[Part], into: Float64s) -> None:
+    """Read the data that all shifts together bring to a tile, (N, G, C/G, X...), with zeros beyond its ends."""
     if any(part.clipped for part in tile):
-        columns.fill(0)
-    for number, copies in enumerate(product(*(part.reads for part in tile))):
-        target, source = _ALL * 3 + tuple(to for to, _ in copies), _ALL * 3 + tuple(of for _, of in copies)
-        columns[:, :, number][target] = data[source]
-    return columns
+        into.fill(0)
+    into[_ALL * 3 + tuple(part.read[0] for part in tile)] = data[_ALL * 3 + tuple(part.read[1] for part in tile)]
 
 
-def _write(weights: Array, columns: Array, phases: _Phases, y: Array, tile: Sequence[_Part], scratch: _Scratch) -> None:
-    """Write the phases of a tile, each element of the output once.
+def _sum(sheet: _Sheet, groups: slice, y: Array, b: Array | None) -> None:
+    """Compute the elements of a tile, and write each once.
 
     Args:
-        weights: those of the phases, or their absolute values, for the groups of the tile.
-        columns: the tile's, (N, G, T, C/G, Q...), of the same type.
-        phases: what the weights are for.
-        y: the output, (N, G, O/G, Y...).
-        tile: the parts of the axes.
-        scratch: arrays that are kept from tile to tile.
+        sheet: what the tile is computed with, its data read.
+        groups: those of the tile.
+        y: the elements, (N, G, O/G, Y...).
+        b: bias, (G, O/G, 1...), or None.
     """
-    chosen = columns[:, :, phases.columns]
-    batch, groups, places = columns.shape[0], columns.shape[1], columns.shape[4:]
-    result = _kept(scratch, "product", (batch, groups, weights.shape[1], prod(places)), y.dtype)
-    np.matmul(weights, chosen.reshape(batch, groups, weights.shape[2], -1), out=result)
-    by_phase = result.reshape(batch, groups, len(phases.residues), -1, *places)
-    for number, residues in enumerate(phases.residues):
-        copies = [part.writes[r] for part, r in zip(tile, residues, strict=True)]
-        target, source = _ALL * 3 + tuple(to for to, _ in copies), _ALL * 3 + tuple(of for _, of in copies)
-        y[target] = by_phase[:, :, number][source]
+    for column, data in sheet.columns:
+        np.copyto(column, data)
+    if not sheet.whole:
+        y.fill(0)
+    for weights, factors, writes in sheet.products:
+        for columns, result in factors:
+            np.matmul(weights[groups], columns, out=result)
+        for target, source in writes:
+            y[target] = source
+    if b is not None:
+        y += b[groups]
 
 
-def _kept(kept: _Scratch, name: str, shape: Ints, dtype: np.dtype[Any] | type) -> Array:
-    """Return an array that is kept for all tiles of its shape: fresh memory costs as much as a tile's columns."""
-    key = name, np.dtype(dtype).char, shape
-    if key not in kept:
-        kept[key] = np.empty(shape, dtype)
-    array: Array = kept[key]
-    return array
+def _pieces(columns: Array, result: Array) -> list[tuple[Array, Array]]:
+    """Return the columns of a matrix product in pieces: with 20 rows of 80 that is 1.35 times as fast as in one."""
+    rows, (terms, places) = result.shape[2], columns.shape[2:]
+    most = _SMALL // (rows * terms)
+    if rows >= _LOW or not _SHORT <= most < places:
+        return [(columns, result)]
+    size = -(-places // -(-places // most))
+    cuts = [slice(at, at + size) for at in range(0, places, size)]
+    return [(columns[..., cut], result[..., cut]) for cut in cuts]

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import isfinite
+from math import isfinite, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
 from tconv.expectation.bound import SMALLEST_NORMAL, Terms, is_subnormal
-from tconv.expectation.certificate import PROVABLE, Composition, conforms
+from tconv.expectation.certificate import PROVABLE, Composition, Proof, conforms
 from tconv.expectation.meetings import met, products
 from tconv.expectation.stream import Sums, largest, sums
 from tconv.expectation.underflow import subnormal_products
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.stream import Limits
-    from tconv.vocabulary import Array, DType, Float64s, Mask
+    from tconv.vocabulary import Array, Float64s, Mask
+
+_KEPT = 2**16
+"""Up to so many elements the sums of |x||w| are kept for the next output of the same operands and geometry."""
 
 
 class Truth:
@@ -105,9 +109,20 @@ class Truth:
         if self.dtype not in PROVABLE:
             return False
         of = Composition(geometry, self._x.shape[1] // geometry.groups, self._b is not None, self.dtype)
+        known = self._sums is not None and self._sums[0] == geometry
+        if self.dtype is DType.F32 and not known and prod(self.shape(geometry)) > _KEPT:
+            return self._conforms_in_one_pass(actual, of)
         made = self.sums(geometry)
         stack = Sums(made.y[None], None if made.magnitude is None else made.magnitude[None], made.term)
         return bool(conforms(actual[None], stack, of)[0])
+
+    def _conforms_in_one_pass(self, actual: Array, of: Composition) -> bool:
+        """Return the same for a large output: the sums of |x||w| + |b| are not kept."""
+        largest_term = max(self._largest[0] * self._largest[1], self._largest[2])
+        proof = Proof(actual, of, largest_term)
+        made = sums(self._x, self._w, self._b, of.geometry, seen=proof.look, limits=lambda: self._largest)
+        _keep(self._values, of.geometry, made.y, most=32)
+        return proof.found
 
     def exact(self, geometry: Geometry) -> bool:
         """Whether every order of summation gives the same bits: integers whose absolute terms stay within 2^p."""
