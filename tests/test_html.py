@@ -430,6 +430,7 @@ def test_details_and_phrases_are_there_once(page: Callable[..., _Page]) -> None:
     assert written.blocks["details"].values["prose"] == [[["Message", "the same long message"]]]
 
 
+@pytest.mark.thorough
 def test_a_hundred_thousand_records_are_less_than_three_megabytes() -> None:
     """The budget of the page, for cases of which each has labels and facts of its own."""
     records = [

@@ -265,10 +265,12 @@ def test_a_learnt_rule_fits_every_member_it_claims(valid: list[Case], corpus: Co
         with np.errstate(over="ignore", invalid="ignore"):
             return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
 
-    records = records_of(shifted, valid[::5])
+    # Each situation is searched for a formula, which takes seconds where there is none.
+    modes = [case for case in valid if case.attributes.auto_pad == "valid" and not case.attributes.output_shape]
+    records = records_of(shifted, modes)
     wanted = failed(records)
     explained = {case for lesson in lessons(records, corpus.find, ONNX, wanted) for case in lesson.cases}
-    assert len(wanted) > 40
+    assert len(wanted) > 20
     assert len(explained) < 0.4 * len(wanted)
 
 

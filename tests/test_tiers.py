@@ -65,8 +65,8 @@ def test_selections_cover_what_every_dialect_can_say(tmp_path: Path) -> None:
         assert len(numbers) < len(rows) / 2
     assert set(chosen.smoke) < set(chosen.gate)
     assert tiers.select(sweep) == chosen
-    assert tiers.missing_tuples(sweep, chosen) == {"gate": 0, "smoke": 0}
-    assert tiers.missing_tuples(sweep, chosen.model_copy(update={"gate": chosen.smoke}))["gate"] > 0
+    assert tiers.missing_tuples(sweep, chosen, masks) == {"gate": 0, "smoke": 0}
+    assert tiers.missing_tuples(sweep, chosen.model_copy(update={"gate": chosen.smoke}), masks)["gate"] > 0
 
 
 def sayable_is_what_expectations_say(sweep: Sweep) -> None:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseAttributes, parseSizes, portWords } from "../../harness/tconv/reports/atlas/port.js";
+import { parseAttributes, parseSizes, portCommand, portWords } from "../../harness/tconv/reports/atlas/port.js";
 import { exampleOf, objections, resolveAttributes, rewriteFor } from "../../harness/tconv/reports/atlas/resolver.js";
 
 const RULES = {
@@ -62,6 +62,16 @@ test("what is written for the other text gives the same output there", () => {
   const explicit = { ...written, auto_pad: "explicit", output_shape: null, pads_begin: [0, 1], pads_end: [1, 1] };
   assert.deepEqual(resolveAttributes(explicit, other.rules).geometry, before);
   assert.match(portWords(written, text({}), text({ name: "b" })).words.at(-1), /nothing changes/u);
+});
+
+test("the command that ports the same call has what is not at its neutral value", () => {
+  const written = parseAttributes({ ...FORM, output_shape: "10, 7", pads_begin: "0, 1" });
+  assert.equal(
+    portCommand(written, text({}), text({ name: "b" })),
+    "tconv port --from a --to b --spatial 5,4 --kernel 3,3 --strides 2,2 --pads-begin 0,1 --output-shape 10,7 --auto-pad same_upper",
+  );
+  const plain = parseAttributes({ ...FORM, strides: "1", auto_pad: "explicit" });
+  assert.equal(portCommand(plain, text({}), text({})), "tconv port --from a --to a --spatial 5,4 --kernel 3,3");
 });
 
 test("what a text cannot say, or cannot give, is told", () => {

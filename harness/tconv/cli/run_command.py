@@ -19,7 +19,7 @@ from tconv.cli.record_files import record_files
 from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
-from tconv.corpus.lint import refuse_contradicted
+from tconv.corpus.literals import refuse_contradicted
 from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, run

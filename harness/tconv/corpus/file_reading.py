@@ -68,8 +68,10 @@ def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
         model = yaml_file.validated(document, case_file.CaseFile)
     except FileError as error:
         raise together([error, *_further(document, name)]) from error
+    if not model.sweeps and not model.cases:
+        raise FileError(path, "a case file must have sweeps or cases (got neither)")
     makers = _makers(name, document, model.base, model.cites, enumerate(model.sweeps), enumerate(model.cases), budget)
-    parts: list[object] = made([partial(_refuse_duplicates, model, document), *makers])
+    parts: list[object] = made([partial(_refuse_duplicates, document), *makers])
     base = model.base.written()
     return CorpusFile(
         name,
@@ -101,15 +103,19 @@ def _makers(
 
 
 def _further(document: Document, name: str) -> list[FileError]:
-    """Return the errors in those sweeps and cases of a file that are valid by themselves, though the file is not."""
+    """Return the errors of a file that is not valid which do not follow from those that make it so.
+
+    They are those of names, of cases that are valid by themselves, and of sweeps without the keys that are wrong.
+    """
     whole = document.value if isinstance(document.value, dict) else {}
     base = _valid(case_file.Settings, whole.get("base", {}))
-    if base is None:
-        return []
     sweeps = _valid_parts(case_file.Sweep, whole.get("sweeps"))
-    singles = _valid_parts(case_file.Single, whole.get("cases"))
+    # Without the file's base, a case may lack what it needs.
+    singles = _valid_parts(case_file.Single, whole.get("cases")) if base is not None else []
+    makers: list[Maker] = [partial(_refuse_duplicates, document)]
+    makers += _makers(name, document, base or case_file.Settings(), (), sweeps, singles, Budget())
     try:
-        made(_makers(name, document, base, (), sweeps, singles, Budget()))
+        made(makers)
     except FileError as error:
         return [error]
     return []
@@ -121,10 +127,15 @@ def _valid_parts(model: type[P], parts: object) -> list[tuple[int, P]]:
 
 
 def _valid(model: type[P], part: object) -> P | None:
+    """Return a part of a file; a sweep without those of its keys that are wrong, where it is none with them."""
     try:
         return model.model_validate(part)
-    except ValidationError:
-        return None
+    except ValidationError as error:
+        wrong = {details["loc"][0] for details in error.errors() if details["loc"]}
+        # What is missing, and the axes, cannot be left out.
+        if model is not case_file.Sweep or not isinstance(part, dict) or not wrong < part.keys() - {"axes"}:
+            return None
+        return _valid(model, {key: value for key, value in part.items() if key not in wrong})
 
 
 def _sweep_is_sized(sweep: case_file.Sweep, base: Mapping[str, Any]) -> bool:
@@ -177,20 +188,26 @@ def _stem(file: Path, folder: Path) -> str:
     return name
 
 
-def _refuse_duplicates(model: case_file.CaseFile, document: Document) -> None:
+def _refuse_duplicates(document: Document) -> None:
+    """Refuse a file whose parts do not differ in their names; the rest of it may be wrong."""
     seen: set[str] = set()
     errors = []
-    names = [("sweeps", index, sweep.name) for index, sweep in enumerate(model.sweeps)]
-    names += [("cases", index, case.name) for index, case in enumerate(model.cases)]
-    for key, index, name in names:
+    for key, index, name in _names(document.value):
         if name in seen:
             message = f"a name must be unique in its file (got the id {name!r} again)"
             errors.append(yaml_file.error_at(document, (key, index, "name"), message))
         seen.add(name)
     if errors:
         raise together(errors)
-    if not seen:
-        raise FileError(document.path, "a case file must have sweeps or cases (got neither)")
+
+
+def _names(whole: object) -> Iterator[tuple[str, int, str]]:
+    """Yield the name of each sweep and of each case that has one, after its key and its number."""
+    for key in ("sweeps", "cases"):
+        parts = whole.get(key) if isinstance(whole, dict) else None
+        for index, part in enumerate(parts if isinstance(parts, list) else ()):
+            if isinstance(part, dict) and isinstance(part.get("name"), str):
+                yield key, index, part["name"]
 
 
 def _single(

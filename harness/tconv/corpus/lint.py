@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tconv.cases.operands import NUMPY_TYPES
+from tconv.corpus.literals import wrong_literals
 from tconv.corpus.tiers import FILE_NAME, advice, missing_tuples
+from tconv.corpus.tiers import expressible as expressible_rows
 from tconv.dialects import DIALECTS, Absent
-from tconv.errors import FileError, together
-from tconv.expectation.owed import Inexpressible, Values, expectation, finds_broken
-from tconv.expectation.problem import Problem
+from tconv.errors import FileError
+from tconv.expectation.owed import Inexpressible, Values, expectation, expressible, finds_broken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from tconv.cases.case import Case, Expected, Operand
+    from tconv.cases.case import Case
     from tconv.corpus.corpus import Corpus
+    from tconv.corpus.literals import Found
     from tconv.corpus.sweep import Sweep
     from tconv.expectation.owed import Expectation
-    from tconv.vocabulary import DType
+    from tconv.vocabulary import Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,7 @@ class LintFinding:
 
 
 Place: TypeAlias = tuple["Path", int, int]
-_Found: TypeAlias = "tuple[str, tuple[str | int, ...]]"
-"""A message, and the location inside the case that it is about."""
+_Sayable: TypeAlias = "Mapping[str, Mask] | None"
 
 
 def lint(corpus: Corpus) -> Iterator[LintFinding]:
@@ -57,56 +57,59 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
     than they name, or that repeat another case; literal values that their type does not hold, or that differ from the
     reference.
     """
+    sayable = {sweep.id: _sayable(sweep) for sweep in corpus.sweeps.values() if not sweep.exhaustive}
     for sweep in corpus.sweeps.values():
-        for message, inside in _of_sweep(sweep, corpus):
+        for message, inside in _of_sweep(sweep, corpus, sayable.get(sweep.id)):
             yield LintFinding(sweep.id, message, corpus.place(sweep.id, *inside))
     for sweep_id in sorted(set(corpus.tiers.selections) - set(corpus.sweeps)) if corpus.whole else ():
         message = f"{FILE_NAME} must name sweeps that are there; {advice(corpus.folder)}"
         yield LintFinding(sweep_id, message, (corpus.tiers.path, 1, 1))
     seen: dict[tuple[object, ...], str] = {}
-    for case in _cases(corpus):
+    for case, is_said in _cases(corpus, sayable):
         if isinstance(case, LintFinding):
             yield case
             continue
-        for message, inside in (*_expressibility(case), *_literals(case)):
+        unsaid = () if is_said and case.breaks is None else _expressibility(case)
+        for message, inside in (*unsaid, *wrong_literals(case)):
             yield LintFinding(case.id, message, corpus.place(case.id, *inside))
         if (first := seen.setdefault(case.content, case.id)) != case.id:
             message = f"must say something new (got the same as {first}); remove one"
             yield LintFinding(case.id, message, corpus.place(case.id))
 
 
-def refuse_contradicted(corpus: Corpus) -> None:
-    """Refuse literal outputs that the reference contradicts: a backend is judged by the reference alone.
+def _sayable(sweep: Sweep) -> _Sayable:
+    """Return which rows of a sweep each dialect can say; None where a row makes no case."""
+    try:
+        return expressible_rows(sweep)
+    except FileError:
+        return None
 
-    Raises:
-        FileError: there are such; all of them together.
+
+def _cases(corpus: Corpus, sayable: Mapping[str, _Sayable]) -> Iterator[tuple[Case | LintFinding, bool]]:
+    """Yield every case that is looked at, and whether a dialect is known to say it; or what a row must be.
+
+    Args:
+        corpus: the corpus.
+        sayable: which rows each dialect can say, by sweep; None, or no entry, where that is not known.
     """
-    errors = []
-    for case in corpus.singles.values():
-        for message, inside in _outputs(case):
-            if place := corpus.place(case.id, *inside):
-                errors.append(FileError(place[0], f"{case.id}: {message}", *place[1:]))
-    if errors:
-        raise together(errors)
-
-
-def _cases(corpus: Corpus) -> Iterator[Case | LintFinding]:
-    """Yield every case that is looked at; where a sweep's row makes none, what must be."""
-    yield from corpus.singles.values()
+    yield from ((case, False) for case in corpus.singles.values())
     for sweep in corpus.sweeps.values():
-        for row in _sample(sweep) if sweep.exhaustive else sweep.rows().tolist():
+        masks = sayable.get(sweep.id)
+        rows = _sample(sweep) if sweep.exhaustive else sweep.rows().tolist()
+        said = np.logical_or.reduce([*masks.values()]).tolist() if masks else [False] * len(rows)
+        for row, is_said in zip(rows, said, strict=True):
             try:
-                yield sweep.case(row)
+                yield sweep.case(row), is_said
             except FileError as error:
-                yield LintFinding(sweep.case_id(row), error.message, corpus.place(sweep.id))
+                yield LintFinding(sweep.case_id(row), error.message, corpus.place(sweep.id)), False
 
 
-def _of_sweep(sweep: Sweep, corpus: Corpus) -> Iterator[_Found]:
+def _of_sweep(sweep: Sweep, corpus: Corpus, sayable: _Sayable) -> Iterator[Found]:
     for number, message in _skips(sweep):
         yield message, ("skip", number)
     try:
-        if corpus.tiers.selections and not sweep.exhaustive:
-            yield from ((message, ()) for message in _tiers(sweep, corpus))
+        if corpus.tiers.selections and sayable is not None:
+            yield from ((message, ()) for message in _tiers(sweep, corpus, sayable))
         yield from ((message, ()) for message in _unsayable(sweep))
     except FileError:
         return  # A row makes no case: that is found with the cases.
@@ -121,12 +124,12 @@ def _sample(sweep: Sweep) -> list[list[int]]:
 _SAMPLE = 256
 
 
-def _tiers(sweep: Sweep, corpus: Corpus) -> Iterator[str]:
+def _tiers(sweep: Sweep, corpus: Corpus, sayable: Mapping[str, Mask]) -> Iterator[str]:
     tiers = corpus.tiers
     if not tiers.fresh(sweep):
         yield f"{FILE_NAME} must be of today (got another digest); {advice(corpus.folder)}"
         return
-    for tier, count in missing_tuples(sweep, tiers.selections[sweep.id]).items():
+    for tier, count in missing_tuples(sweep, tiers.selections[sweep.id], sayable).items():
         if count:
             yield (
                 f"{FILE_NAME} must cover what each dialect can say ({tier} lacks {count} tuples of values); "
@@ -163,7 +166,7 @@ def _cited(dialect: str, reason: str) -> str:
     return f"must be sayable in a dialect that is cited (got {dialect}: {reason}); cite one that can say it"
 
 
-def _expressibility(case: Case) -> Iterator[_Found]:
+def _expressibility(case: Case) -> Iterator[Found]:
     """Yield a finding where no dialect can express the case, or the constraint that it names is broken in none."""
     # Of a sweep some cases may be for the dialects that are not cited; see `_unsayable`.
     cited = [cite.dialect for cite in case.cites] if "[" not in case.id else []
@@ -182,7 +185,7 @@ def _expressibility(case: Case) -> Iterator[_Found]:
 
 
 def _says(dialect: str, case: Case) -> bool:
-    return not isinstance(expectation(case, DIALECTS[dialect]), Inexpressible)
+    return expressible(case, DIALECTS[dialect])
 
 
 def _unbroken(case: Case, expected: Mapping[str, Expectation], reasons: Mapping[str, str]) -> str:
@@ -197,52 +200,3 @@ def _unbroken(case: Case, expected: Mapping[str, Expectation], reasons: Mapping[
     if valued:
         return f"must break {case.breaks} (got a value owed in {valued[0]}); correct it"
     return f"must break {case.breaks} alone (got {reasons[names[0]]}); correct it"
-
-
-def _literals(case: Case) -> Iterator[_Found]:
-    for role in ("x", "w", "b"):
-        operand: Operand | None = getattr(case, role)
-        if operand is not None and operand.data == "values":
-            for index, message in _unheld(operand.values, operand.dtype):
-                yield message, ("with", role, "values", index)
-    yield from _outputs(case)
-
-
-def _outputs(case: Case) -> Iterator[_Found]:
-    for number, literal in enumerate(case.expected):
-        place = ("expected", number)
-        for index, message in _unheld(literal.values, case.x.dtype):
-            yield message, (*place, "values", index)
-        for name in literal.dialects:
-            if found := _contradiction(Problem(case, DIALECTS[name]), literal):
-                yield found[0], (*place, *found[1])
-
-
-def _unheld(values: Sequence[float], dtype: DType) -> Iterator[tuple[int, str]]:
-    """Yield the index of the first literal that a type does not hold, and what must be."""
-    literals = np.array(values, dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        held = literals.astype(NUMPY_TYPES[dtype]).astype(np.float64)
-    for index in np.flatnonzero((held != literals) & ~np.isnan(literals))[:1].tolist():
-        got, stored = literals[index], held[index]
-        yield index, f"value {index} must be a number that {dtype} holds (got {got:.17g}, stored as {stored:.17g})"
-
-
-def _contradiction(problem: Problem, literal: Expected) -> _Found | None:
-    name = problem.dialect.name
-    if problem.values is None:
-        owed = type(problem.expectation).__name__.lower()
-        return f"expected values must be owed by {name} (got {owed})", ("dialects",)
-    geometry = problem.values.primary.geometry
-    if geometry.output != literal.spatial:
-        message = f"spatial must be what {name} gives, {list(geometry.output)} (got {list(literal.spatial)})"
-        return message, ("spatial",)
-    values = problem.truth.values(geometry).ravel()
-    if len(values) != len(literal.values):
-        return f"values must be {len(values)} elements for {name} (got {len(literal.values)})", ("values",)
-    wrong = np.flatnonzero((values != literal.values) & ~(np.isnan(values) & np.isnan(literal.values)))
-    if not len(wrong):
-        return None
-    index = int(wrong[0])
-    message = f"value {index} must be what the reference gives for {name}, {values[index]:g}"
-    return f"{message} (got {literal.values[index]:g})", ("values", index)

@@ -14,9 +14,11 @@ from tconv.corpus.building import merged
 from tconv.corpus.case_file import Settings
 from tconv.corpus.sweep import Axis, Skipped, Sweep
 from tconv.documents.document import error_at
-from tconv.errors import FileError, made, nearest
+from tconv.errors import FileError, made, nearest, together
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tconv.cases.case import Cite
     from tconv.corpus import case_file
     from tconv.corpus.budget import Budget
@@ -49,9 +51,11 @@ def read_sweep(
         raise error_at(
             document, (*place, "axes"), f"a sweep must have at most {MOST_AXES} axes (got {count}); split it", key=True
         )
-    axes = tuple(
-        made(partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items())
-    )
+    makers = [partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items()]
+    try:
+        axes = tuple(made(makers))
+    except FileError as error:
+        raise together([error, *_unknown_axes(model, document, place)]) from error
     exhaustive = model.tier == "exhaustive"
     most = LARGEST_EXHAUSTIVE if exhaustive else LARGEST_SWEEP
     if (size := prod(len(axis.labels) for axis in axes)) > most:
@@ -65,6 +69,8 @@ def read_sweep(
         raise error_at(document, (*place, "axes"), f"{beyond}; leave axes or labels out, or split the corpus", key=True)
     if exhaustive and model.smoke:
         raise error_at(document, (*place, "smoke"), "must be false beside tier: exhaustive (got true); remove one")
+    if unknown := list(_unknown_axes(model, document, place)):
+        raise together(unknown)
     skips = tuple(
         made(
             partial(_skip, skip, axes, document, (*place, "skip", number, "when"))
@@ -130,14 +136,20 @@ def _wrong_value(
     return error_at(document, place, f"must be{hint} (got {value!r}){nearest(str(value), choices)}")
 
 
+def _unknown_axes(model: case_file.Sweep, document: Document, place: tuple[str | int, ...]) -> Iterator[FileError]:
+    """Yield an error for each axis of a skip that the sweep does not have."""
+    for number, skip in enumerate(model.skip):
+        for name in skip.when:
+            if name not in model.axes:
+                where = (*place, "skip", number, "when", name)
+                message = f"must be an axis of the sweep (got {name!r}){nearest(name, model.axes)}"
+                yield error_at(document, where, message, key=True)
+
+
 def _skip(skip: case_file.Skip, axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...]) -> Skipped:
     names = [axis.name for axis in axes]
     when: dict[int, frozenset[int]] = {}
     for name, value in skip.when.items():
-        if name not in names:
-            raise error_at(
-                document, (*place, name), f"must be an axis of the sweep (got {name!r}){nearest(name, names)}", key=True
-            )
         axis = axes[names.index(name)]
         texts = [label(entry) for entry in (value if isinstance(value, list) else [value])]
         for text in texts:

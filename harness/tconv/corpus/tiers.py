@@ -15,7 +15,7 @@ from tconv.corpus.covering_arrays import cover, uncovered
 from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, writing
-from tconv.expectation.owed import Inexpressible, expectation
+from tconv.expectation import owed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -147,12 +147,17 @@ def select(sweep: Sweep) -> TierSelection:
     return TierSelection(digest=sweep.digest, gate=tuple(gate), smoke=tuple(gate[number] for number in smoke))
 
 
-def missing_tuples(sweep: Sweep, selection: TierSelection) -> dict[str, int]:
+def missing_tuples(sweep: Sweep, selection: TierSelection, sayable: Mapping[str, Mask]) -> dict[str, int]:
     """Return, for each tier, how many reachable tuples none of its rows holds.
 
     A selection of the same sweep may lack some where a dialect has changed since: then other tuples are reachable.
+
+    Args:
+        sweep: the sweep.
+        selection: its rows in each tier.
+        sayable: what `expressible` says of it.
     """
-    rows, masks = sweep.rows(), list(expressible(sweep).values())
+    rows, masks = sweep.rows(), list(sayable.values())
     numbers = {"gate": selection.gate, "smoke": selection.smoke}
     return {tier: uncovered(rows, sweep.radix, strength, masks, numbers[tier]) for tier, strength in STRENGTH.items()}
 
@@ -165,7 +170,7 @@ def expressible(sweep: Sweep) -> dict[str, Mask]:
     _, first, inverse = np.unique(rows[:, deciding], axis=0, return_index=True, return_inverse=True)
     cases = [sweep.case(row) for row in rows[first].tolist()]
     return {
-        name: np.array([not isinstance(expectation(case, dialect), Inexpressible) for case in cases])[inverse.ravel()]
+        name: np.array([owed.expressible(case, dialect) for case in cases])[inverse.ravel()]
         for name, dialect in DIALECTS.items()
     }
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tconv.corpus import Corpus
 from tconv.corpus.file_reading import SUFFIXES
-from tconv.corpus.lint import refuse_contradicted
+from tconv.corpus.literals import refuse_contradicted
 from tconv.errors import FileError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment

@@ -29,6 +29,8 @@ const FIELDS = [
   ["output_padding", "output_padding", "0"],
   ["output_shape", "output_shape", ""],
 ];
+/** Values of attributes that need not be written. @type {Record<string, number>} */
+const NEUTRAL = { strides: 1, dilations: 1, pads_begin: 0, pads_end: 0, output_padding: 0 };
 const AUTO_PADS = ["explicit", "valid", "same_upper", "same_lower"];
 /** The most elements of a size that is drawn. */
 const MOST = 100_000;
@@ -112,6 +114,23 @@ export function portWords(written, from, to) {
 }
 
 /**
+ * The command that ports the same call, and proves what it says by resolving both sides.
+ *
+ * @param {Attributes} written
+ * @param {Text} from
+ * @param {Text} to
+ */
+export function portCommand(written, from, to) {
+  const words = FIELDS.flatMap(([name]) => {
+    const sizes = /** @type {number[] | null} */ (written[name]);
+    const neutral = NEUTRAL[name] ?? Number.NaN;
+    return sizes?.some((size) => size !== neutral) ? [`--${name.replace("_", "-")} ${sizes.join(",")}`] : [];
+  });
+  const mode = written.auto_pad === "explicit" ? [] : [`--auto-pad ${written.auto_pad}`];
+  return ["tconv port", `--from ${from.name}`, `--to ${to.name}`, ...words, ...mode].join(" ");
+}
+
+/**
  * The form, and what follows from it.
  *
  * @param {HTMLElement} place
@@ -158,7 +177,7 @@ export function portForm(place, { texts }) {
     }
     const [from, to] = [fields.from, fields.to].map((name) => texts.find((text) => text.name === name) ?? texts[0]);
     const { words, before, after, write } = portWords(written, from, to);
-    const parts = [...words.map((sentence) => el("p", {}, sentence)), ...writeParts(write, to)];
+    const parts = [...sentences(words), ...writeParts(write, to), ...commandParts(portCommand(written, from, to))];
     if (before) {
       const others = after && JSON.stringify(after) !== JSON.stringify(before) ? [drawn(to.name, after, "given")] : [];
       drawing = new GeometryView({
@@ -190,6 +209,15 @@ function writeParts(write, to) {
     el("pre", { class: "write" }, lines),
   ];
 }
+
+/** @param {string[]} words */
+const sentences = (words) => words.map((sentence) => el("p", {}, sentence));
+
+/** @param {string} command */
+const commandParts = (command) => [
+  el("p", {}, "On the command line, where both sides are resolved and compared as proof:"),
+  el("pre", {}, command),
+];
 
 /** @param {string} name @param {Geometry} geometry @param {"owed" | "given"} role */
 const drawn = (name, geometry, role) => ({ name, geometry, role, known: true });
