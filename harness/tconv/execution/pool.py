@@ -127,6 +127,7 @@ class Pool:
 
     def _lines(self, waiting: Waiting) -> Iterator[Line]:
         """Wait for messages, deaths and deadlines, and yield the lines that come of them."""
+        waiting.prepare()
         for worker in self._ready():
             yield from self._receive(worker, waiting)
         # A message that arrived in time is not late because the reader of our lines was slow.
