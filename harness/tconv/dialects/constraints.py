@@ -66,7 +66,7 @@ def _length(attribute: str, signature: Signature) -> Breach | None:
 
 def _at_least(least: int, attribute: str, signature: Signature) -> Breach | None:
     value: Ints | None = getattr(signature.attributes, attribute)
-    if value is None or all(entry >= least for entry in value):
+    if value is None or min(value, default=least) >= least:
         return None
     return attribute, f"must have entries of at least {least}", _show(value)
 
@@ -80,9 +80,9 @@ def _absent(attribute: str, signature: Signature) -> Breach | None:
     return None if value is None else (attribute, "must not be there", _show(value))
 
 
-def _known(words: type[AutoPad | DataFormat | FilterFormat], attribute: str, signature: Signature) -> Breach | None:
+def _known(words: tuple[str, ...], attribute: str, signature: Signature) -> Breach | None:
     value = getattr(signature.attributes, attribute)
-    if value is None or value in set(words):
+    if value is None or value in words:
         return None
     return attribute, f"must be one of {', '.join(words)}", value
 
@@ -116,8 +116,10 @@ def _no_auto_pad(signature: Signature) -> Breach | None:
 
 def _output_padding_below_stride_or_dilation(signature: Signature) -> Breach | None:
     value = signature.attributes.output_padding
+    if value is None:
+        return None
     limit = tuple(map(max, signature.per_axis("strides"), signature.per_axis("dilations")))
-    if value is None or len(limit) != len(value) or all(op < top for op, top in zip(value, limit, strict=True)):
+    if len(limit) != len(value) or all(op < top for op, top in zip(value, limit, strict=True)):
         return None
     return "output_padding", f"must be less than the larger of strides and dilations {_show(limit)}", _show(value)
 
@@ -290,12 +292,12 @@ _TABLE: tuple[tuple[str, str, Predicate], ...] = (
     ("bias-rank", "the bias has one dimension", _bias_rank),
     ("bias-length", "the bias has an entry for each output channel", _bias_length),
     ("one-type", "all operands have the type of the data", _one_type),
-    ("auto-pad-known", "auto_pad is one of the modes of the text", partial(_known, AutoPad, "auto_pad")),
-    ("data-format-known", "data_format is one of the layouts of the text", partial(_known, DataFormat, "data_format")),
+    ("auto-pad-known", "auto_pad is one of the modes of the text", partial(_known, tuple(AutoPad), "auto_pad")),
+    ("data-format-known", "data_format is one of the layouts of the text", partial(_known, tuple(DataFormat), "data_format")),
     (
         "filter-format-known",
         "filter_format is one of the layouts of the text",
-        partial(_known, FilterFormat, "filter_format"),
+        partial(_known, tuple(FilterFormat), "filter_format"),
     ),
     ("strides-given", "strides are written", partial(_given, "strides")),
     ("dilations-given", "dilations are written", partial(_given, "dilations")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from tconv.dialects.rules import Negative, Odd, Same, Sized
 from tconv.errors import Violation
@@ -70,8 +70,7 @@ class Resolution:
     questions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
+class _Axis(NamedTuple):
     """One spatial axis as it is written, with defaults filled in."""
 
     full: int

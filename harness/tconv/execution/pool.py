@@ -104,6 +104,7 @@ class Pool:
 
     def _lines(self, waiting: Waiting) -> Iterator[Line]:
         """Wait for messages, deaths and deadlines, and yield the lines that come of them."""
+        waiting.prepare()
         for worker in self._workers.ready():
             yield from self._receive(worker, waiting)
         for worker in self._workers.late():

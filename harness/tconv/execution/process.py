@@ -31,6 +31,8 @@ HARNESS_SECONDS = 600.0
 _ENDING_SECONDS = 1.0
 START_SECONDS = 120.0
 """How long a backend may take to load."""
+_MOST_RESULTS = 2**20
+"""Bytes of the file of a worker's records beyond which it is emptied."""
 
 
 class EndedWhileLoading(BackendMissing):
@@ -189,13 +191,19 @@ class WorkerProcess:
         self.chunk, self.pending = chunk, dict(enumerate(chunk.cases))
         self.started = monotonic()
         self.messages += 1
-        # All records so far have been read, and the file does not grow with the run.
-        with suppress(FileNotFoundError):
-            os.truncate(results_file(str(self.log)), 0)
-        self.results = 0
+        self._pass_over_results()
         # That a worker has just ended is noticed when its next message is awaited.
         with suppress(OSError):
             self.connection.send((chunk.cases, chunk.apart))
+
+    def _pass_over_results(self) -> None:
+        """Begin to read after what is written so far: all that was awaited has been read."""
+        file = results_file(str(self.log))
+        self.results = file.stat().st_size if file.exists() else 0
+        # The file does not grow with the run. Often it is not emptied: file systems write an emptied file to the disk.
+        if self.results > _MOST_RESULTS:
+            os.truncate(file, 0)
+            self.results = 0
 
     def receive(self, seconds: float) -> list[Any] | None:
         """Return the next message, or None where the worker ends or sends nothing for so many seconds."""

@@ -35,12 +35,19 @@ class Waiting:
         self._cases = iter(cases)
         self._size = size
         self._returned: deque[Chunk] = deque()
+        self._prepared: list[Case] = []
+
+    def prepare(self) -> None:
+        """Make the cases of the next chunk while the workers work, so that none waits for it."""
+        if not self._prepared:
+            self._prepared = list(islice(self._cases, self._size))
 
     def next(self) -> Chunk | None:
         """Return the next chunk; None where no case waits."""
         if self._returned:
             return self._returned.popleft()
-        cases = list(islice(self._cases, self._size))
+        self.prepare()
+        cases, self._prepared = self._prepared, []
         return Chunk(cases) if cases else None
 
     def put_back(self, chunk: Chunk) -> None:
