@@ -14,9 +14,15 @@ from tconv.execution import threads
 
 threads.limit()
 
+from tconv.backends import parent_death  # noqa: E402 - it may load numpy
+
+# While it loads it hears nothing of its parent's end. Later it does, and must not end with the thread that started it.
+parent_death.end_with_parent()
+
 import tconv.execution.worker  # noqa: E402, F401 - loaded once, and not by each worker
 from tconv.backends import orphans  # noqa: E402 - as above
 
+parent_death.live_on()
 orphans.adopt()
 # A worker is a fork that leaves by os._exit: this is of this process alone.
 atexit.register(orphans.end_children)
