@@ -28,21 +28,20 @@ _CODES = frozenset({0, 1, 3})
 
 
 def campaigns(count: int, seed: int) -> Iterator[Tally]:
-    """Yield the tally; `count` limits the ways."""
+    """Yield the tallies of children that are confined and that are not; `count` limits the ways."""
     del seed
-    tally = Tally("hostile children")
-    ways = [(how, option) for how in WAYS for option in ("--isolate", "--no-isolate")]
-    ways += [(how, "--isolate") for how in ONLY_CONFINED]
-    for how, option in ways[:count]:
-        with Surroundings() as surroundings:
-            spec = f"exec:{shlex.join([sys.executable, str(RUNNER), how, str(surroundings.outside)])}"
-            code = surroundings.run(
-                "run", "--cases", "cases.yaml", "--tier", "full", "--waivers", "none", "-j", "1", "--timeout", "2",
-                option, "--backend", spec,
-            )  # fmt: skip
-            codes = frozenset({3}) if how in MUST_NOT_START else _CODES
-            tally.count(f"{how} {option}", surroundings.wrong(code, codes) or _lost(surroundings, how))
-    yield tally
+    for option, ways in (("--isolate", (*WAYS, *ONLY_CONFINED)), ("--no-isolate", WAYS)):
+        tally = Tally(f"hostile children, {option}")
+        for how in ways[:count]:
+            with Surroundings() as surroundings:
+                spec = f"exec:{shlex.join([sys.executable, str(RUNNER), how, str(surroundings.outside)])}"
+                code = surroundings.run(
+                    "run", "--cases", "cases.yaml", "--tier", "full", "--waivers", "none", "-j", "1", "--timeout", "2",
+                    option, "--backend", spec,
+                )  # fmt: skip
+                codes = frozenset({3}) if how in MUST_NOT_START else _CODES
+                tally.count(how, surroundings.wrong(code, codes) or _lost(surroundings, how))
+        yield tally
 
 
 def _lost(surroundings: Surroundings, how: str) -> str | None:
