@@ -11,7 +11,7 @@ import argparse
 import sys
 from importlib import import_module
 
-CAMPAIGNS = ("processes", "surroundings", "children", "case_files", "records", "strings")
+CAMPAIGNS = ("processes", "surroundings", "children", "case_files", "records", "strings", "soak", "cluster")
 
 
 def main() -> int:

@@ -28,6 +28,8 @@ sweeps:
 cases: [{name: trouble, with: {strides: 7}}]
 """
 _MARK = "TCONV_FAULTS"
+_LINGERING = 20.0
+"""So many seconds a process may take to notice that its parent has ended, on a machine that has much else to do."""
 
 
 @dataclass
@@ -128,7 +130,7 @@ class Surroundings:
             return f"control characters {controls!r} in {printed[-300:]!r}"
         if self.outside.read_text() != "untouched":
             return "a file outside was written"
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + _LINGERING
         while left := self.processes():
             if time.monotonic() > deadline:
                 return f"{len(left)} processes left"

@@ -6,9 +6,11 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 HOW, OUTSIDE = sys.argv[1], sys.argv[2]
@@ -34,6 +36,45 @@ REPLIES = {
 def say(message: object) -> None:
     """Write a line."""
     os.write(1, (json.dumps(message) + "\n").encode())
+
+
+def fork_on() -> None:
+    """Leave a process that goes on as another, in another session, a hundred times a second."""
+    if os.fork() == 0:
+        for _ in range(3000):
+            time.sleep(0.01)
+            if os.fork():
+                os._exit(0)
+            os.setsid()
+        os._exit(0)
+
+
+def frees_itself() -> None:
+    """Write outside after all is made writable again, as root of a user namespace of its own."""
+    script = 'mount -o remount,bind,rw /; echo x > "$0"'
+    for prefix in ([], ["unshare", "--user", "--map-root-user", "--mount"]):
+        subprocess.run([*prefix, "sh", "-c", script, OUTSIDE], capture_output=True, check=False)
+
+
+def connects() -> None:
+    """Write outside where the network can be reached."""
+    with socket.socket() as one, suppress(ConnectionRefusedError):
+        one.connect(("127.0.0.1", 9))
+    Path(OUTSIDE).write_text("connected")
+
+
+def kills_all() -> None:
+    """Kill every process of the namespace, where it is the child's own, and not the machine's."""
+    if os.getpid() < 10:
+        os.kill(-1, signal.SIGKILL)
+
+
+ONLY_CONFINED = {
+    "writes-outside": lambda: Path(OUTSIDE).write_text("written"),
+    "connects": connects,
+    "kills-all": kills_all,
+    "frees-itself": frees_itself,
+}
 
 
 def harm(run: dict[str, object]) -> None:
@@ -81,6 +122,14 @@ def harm(run: dict[str, object]) -> None:
         os.write(1, bytes(range(256)) * 20)
     elif HOW == "endless-line":
         os.write(1, b"x" * 2**22)
+    elif HOW == "forks-on":
+        fork_on()
+    elif HOW == "fills-folder":
+        for number in range(2000):
+            (folder / str(number)).write_bytes(b"x")
+    elif HOW in ONLY_CONFINED:
+        with suppress(OSError):
+            ONLY_CONFINED[HOW]()
 
 
 def main() -> None:

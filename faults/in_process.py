@@ -24,10 +24,10 @@ class _TooLongError(BaseException):
     """The command takes too long."""
 
 
-def command(surroundings: Surroundings, *arguments: str) -> tuple[int | None, str]:
+def command(surroundings: Surroundings, *arguments: str, seconds: int = _SECONDS) -> tuple[int | None, str]:
     """Return the exit code of a command, None where it takes too long or fails by itself, and what it printed."""
     printed = io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape", write_through=True)
-    with _in(surroundings), _limited():
+    with _in(surroundings), _limited(seconds):
         before = sys.argv, sys.stdout, sys.stderr
         sys.argv, sys.stdout, sys.stderr = ["tconv", *arguments], printed, printed
         began = time.monotonic()
@@ -60,12 +60,12 @@ def _in(surroundings: Surroundings) -> Iterator[None]:
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def _limited(seconds: int) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise _TooLongError
 
     signal.signal(signal.SIGALRM, stop)
-    signal.alarm(_SECONDS)
+    signal.alarm(seconds)
     try:
         yield
     finally:

@@ -518,8 +518,9 @@ def test_what_leaves_its_session_ends_with_the_run(tmp_path: Path, mark: str) ->
 
 def test_a_run_that_is_killed_leaves_nothing_behind_though_a_runtime_hangs(tmp_path: Path, mark: str) -> None:
     """Not the worker that hears no signal, not the process it was forked from, not what it has started."""
-    process, _ = started(tmp_path, mark, "HangsWithSession", lines=2)
-    while not (tmp_path / "hangs").exists():
+    text = MANY.replace("strides: [1, 2, 3, 4]", f"strides: [1, {TROUBLE}]")
+    process, _ = started(tmp_path, mark, "HangsWithSession", text, lines=1)
+    while not (tmp_path / "hangs").exists() and process.poll() is None:
         sleep(0.02)
     process.kill()
     process.communicate()

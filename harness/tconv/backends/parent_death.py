@@ -25,3 +25,8 @@ def control(what: int, value: int) -> bool:
 def end_with_parent() -> None:
     """Let the kernel kill this process when the thread that started it ends, be it that its process is killed."""
     control(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def live_on() -> None:
+    """Let the kernel not kill it any more."""
+    control(_PR_SET_PDEATHSIG, 0)

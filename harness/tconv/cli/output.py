@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tconv.cli.streams import PrintableStream
@@ -13,7 +15,6 @@ from tconv.reports import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 
 @contextmanager
@@ -62,15 +63,28 @@ def tried(paths: Sequence[Path | None]) -> None:
     """Report a file that cannot be written, before a run that may take an hour and not after it.
 
     Args:
-        paths: the files; None for one that is not wanted. None of them is changed.
+        paths: the files; None for one that is not wanted. None of them is changed, and no folder is left behind.
 
     Raises:
         FileError: a file cannot be written.
     """
     for path in filter(None, paths):
-        is_new = not path.exists()
         with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.open("ab").close()
-            if is_new:
-                path.unlink()
+            # A pipe would take the end of the trial for the end of everything.
+            if not atomic_write.is_stream(path):
+                _try(path)
+
+
+def _try(path: Path) -> None:
+    is_new = not path.exists()
+    missing = [folder for folder in path.parents if not folder.exists()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+        if is_new:
+            # Where it is a link, what it leads to is new.
+            Path(os.path.realpath(path)).unlink()
+    finally:
+        for folder in missing:
+            with suppress(OSError):
+                folder.rmdir()

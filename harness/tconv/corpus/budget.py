@@ -20,6 +20,8 @@ MOST_SPATIAL_AXES = 16
 """A case has two axes more, and an array of numpy at most 64: the reference splits each axis in up to three."""
 MOST_PRODUCTS = 2**36
 """Products of one case: ten seconds to a minute of one core."""
+MOST_ELEMENTS = 2**24
+"""Elements of a case's operands and of its output together, of which each takes a worker up to 64 bytes: a gigabyte."""
 _TUPLE = 4
 
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tconv.cases.case import Case, Facts, Operand
-from tconv.corpus.budget import MOST_PRODUCTS, MOST_SPATIAL_AXES
+from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
 from tconv.corpus.facts import OPERAND_ROLES, facts_from, per_axis, unwrapped
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
@@ -247,8 +247,13 @@ def _refuse_impossible(case: Case) -> None:
             return
     # For an empty batch, too, the reference counts the products of every point.
     elements = max(case.x.shape[0] * case.w.shape[1] * written.groups, 1) * prod(_largest_sizes(written))
-    if elements > LARGEST_OUTPUT and case.breaks != "output-padding-below-stride-or-dilation":
+    if case.breaks == "output-padding-below-stride-or-dilation":
+        elements = 0
+    if elements > LARGEST_OUTPUT:
         raise ImpossibleCase(f"the output must have at most {LARGEST_OUTPUT} elements (got up to {elements})")
+    total = elements + sum(prod(operand.shape) for operand in (case.x, case.w))
+    if total > MOST_ELEMENTS:
+        raise ImpossibleCase(f"operands and output must have at most {MOST_ELEMENTS} elements together (got {total})")
     products = prod(case.x.shape) * prod(case.w.shape[1:])
     if products > MOST_PRODUCTS:
         raise ImpossibleCase(f"a case must have at most {MOST_PRODUCTS} products (got {products})")

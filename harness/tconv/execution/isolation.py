@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tconv.backends.confinement import WORDS, confine
 from tconv.backends.parent_death import end_with_parent
 from tconv.errors import BackendMissing
+from tconv.records import artifacts
 
 if TYPE_CHECKING:
     from tconv.execution.worker import Assignment
@@ -34,9 +35,13 @@ def isolated(assignment: Assignment) -> dict[str, str]:
     """
     if not assignment.isolate or assignment.backend.startswith("exec:"):
         return {}
-    folders = {str(Path(assignment.log).parent), *filter(None, [assignment.folder])}
+    folders = [Path(assignment.log).parent]
     try:
-        confine(*folders)
+        if assignment.folder is not None:
+            # Of the output only this: a runtime must not put a link where the run writes its page.
+            folders.append(Path(assignment.folder) / artifacts.FOLDER)
+            folders[-1].mkdir(parents=True, exist_ok=True)
+        confine(*map(str, folders))
     except OSError as error:
         reason = error.strerror or error
         raise BackendMissing(

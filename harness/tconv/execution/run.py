@@ -123,6 +123,8 @@ def _write(
     done, total = recorded.cases if recorded else 0, header.cases
     progress(done, total, None)
     with writing(path):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise FileError(path, "must be a file, as it is read again (got a pipe or device); choose another --output")
         file = path.open("a" if settings.resume else "w", encoding="utf-8", buffering=1)
     with closing(file):
         if file.tell() == 0:

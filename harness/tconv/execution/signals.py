@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 from contextlib import contextmanager
+from errno import EMFILE
 from multiprocessing import get_all_start_methods, get_context, resource_tracker
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,9 @@ def undisturbed() -> Iterator[None]:
     A signal before the pool has stored the worker would leave a process that nobody ends. The worker inherits the block
     until it has left the terminal's process group: Ctrl-C is for the parent, and must not end the worker with a
     traceback.
+
+    Raises:
+        OSError: the process that workers are forked from has ended; its EOFError would read as an interrupt.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -65,6 +69,8 @@ def undisturbed() -> Iterator[None]:
             before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
             try:
                 yield
+            except EOFError:
+                raise OSError(EMFILE, "too few file handles or processes: no worker could be forked") from None
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
     finally:

@@ -1,0 +1,77 @@
+"""What a command writes to is never replaced by something else: links, pipes and devices stay what they are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from small_corpus import environment, tconv, written
+from tconv.cli.output import tried
+from tconv.errors import FileError
+from tconv.reports import atomic_write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RIGHT = ("run", "--backend", "wrong_backends:Right", "-j", "1", "--cases")
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    """Whether there is something at its end or not; a link to itself is refused in words."""
+    for name, before in (("there", "old"), ("not-yet", None)):
+        file, link = tmp_path / name, tmp_path / f"link-{name}"
+        if before:
+            file.write_text(before)
+        link.symlink_to(name)
+        tried([link])
+        assert file.exists() == (before is not None)
+        atomic_write.write(link, "new")
+        assert (link.is_symlink(), file.read_text()) == (True, "new")
+    (tmp_path / "endless").symlink_to("endless")
+    with pytest.raises(FileError, match="must be a file that can be written"):
+        atomic_write.write(tmp_path / "endless", "new")
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"endless", "link-not-yet", "link-there", "not-yet", "there"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_gets_the_whole_text_once(tmp_path: Path) -> None:
+    """Its reader is there before the run, and reads JUnit's XML to its end."""
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", "pipe"], cwd=tmp_path, stdout=subprocess.PIPE, encoding="utf-8") as reader:  # noqa: S607
+        done = tconv(tmp_path, *RIGHT, str(written(tmp_path)), "--junit", "pipe")
+        read = reader.communicate()[0]
+    assert done.returncode == 0, done.stderr
+    assert read.rstrip().endswith("</testsuites>")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_standard_output_by_its_path_is_written_to(tmp_path: Path) -> None:
+    """`--junit /dev/stdout` and a shell's `>(...)` are such paths."""
+    command = [sys.executable, "-m", "tconv", *RIGHT, str(written(tmp_path)), "--quiet", "--junit", "/dev/stdout"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("</testsuites>") == 1
+
+
+def test_a_trial_leaves_no_folder_behind(tmp_path: Path) -> None:
+    """Not where the file can be written, and not where it cannot."""
+    tried([tmp_path / "a/b/c.xml"])
+    (tmp_path / "file").touch()
+    with pytest.raises(FileError):
+        tried([tmp_path / "file/d/e.xml"])
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_records_are_not_written_into_a_device(tmp_path: Path) -> None:
+    """They are read again at the end: it is said before a case runs."""
+    records = tmp_path / "reports/Right-1.0-onnx-ConvTranspose-22.jsonl"
+    records.parent.mkdir()
+    records.symlink_to("/dev/null")
+    done = tconv(tmp_path, *RIGHT, str(written(tmp_path)))
+    assert done.returncode == 2
+    assert "must be a file, as it is read again (got a pipe or device); choose another --output" in done.stderr
