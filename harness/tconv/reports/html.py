@@ -59,6 +59,7 @@ SCRIPTS = (
     "given_output.js",
     "case_sections.js",
     "case.js",
+    "candidates.js",
     "case_data.js",
     "thumbnails.js",
     "table.js",
