@@ -24,6 +24,7 @@ from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record_file import BackendHeader, CallSummary, Record, Run, RunHeader
 from tconv.reports import html
+from tconv.reports.between_runs import compared
 from tconv.reports.page import arrays as page_arrays
 from tconv.reports.page.array_blocks import MOST
 from tconv.verdict import kinds as ver
@@ -241,6 +242,22 @@ def test_a_cause_is_a_line_for_all_runs(page: Callable[..., _Page]) -> None:
     assert causes[1]["words"].startswith("follows negative-same-shrunk: ")
     assert causes[2] == {"words": "crops-twice: a negative total is cropped twice", "clause": "doc, total_padding"}
     assert "Red : 5 failures in 2 of 2 runs, one cause: as if pads-exchanged" in written.words
+
+
+def test_what_became_worse_than_the_baseline_makes_the_page_red(tmp_path: Path) -> None:
+    """The answer says so where nothing failed; each record has its transition, and the run a link to those of each."""
+    agreed = ver.Agreed("exact")
+    before = _assessment([_record(case, agreed) for case in ("a/b[dtype=bf16]", "a/c", "a/d")])
+    declared = _record("a/b[dtype=bf16]", ver.Unsupported("no kernel"))
+    after = _assessment([declared, _record("a/c", agreed)], version="2.2")
+    html.write([after], tmp_path / "index.html", comparisons=[compared(before, after)])
+    page = _Page((tmp_path / "index.html").read_text("utf-8"))
+    assert "Red : no case failed, but 1 case is worse than in the baseline" in page.words
+    assert "1 new , 1 gone" in page.words
+    run = "acme-2.2:onnx/ConvTranspose-22"
+    assert {f"#backend={run}&since=new", f"#case=a/b%5Bdtype=bf16%5D&run={run}"} <= set(page.links())
+    data = page.blocks["data"]
+    assert [data.values["transitions"][number - 1] for number in data.arrays["since"] if number] == ["new"]
 
 
 @pytest.mark.parametrize("red", [True, False])

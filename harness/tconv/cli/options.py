@@ -67,6 +67,11 @@ def timeout(seconds: float = 60.0, text: str = "Seconds for one case.") -> Calla
     return click.option("--timeout", type=SECONDS, default=seconds, show_default=True, help=text)
 
 
+def baseline(text: str) -> Callable[[FC], FC]:
+    """Return the option that names the records to compare with, with its help."""
+    return click.option("--baseline", multiple=True, type=click.Path(path_type=Path, exists=True), help=text)
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
