@@ -23,10 +23,12 @@ from tconv.errors import FileError
 from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record_file import BackendHeader, CallSummary, Record, Run, RunHeader
-from tconv.reports import html
+from tconv.reports import html, job_summary
 from tconv.reports.between_runs import compared
 from tconv.reports.page import arrays as page_arrays
 from tconv.reports.page.array_blocks import MOST
+from tconv.reports.page.overview import overviews
+from tconv.reports.run_names import run_names
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -689,3 +691,15 @@ def test_page_asks_for_nothing_else(page: Callable[..., _Page]) -> None:
     assert not any("src" in attributes for _, attributes in written.tags)
     assert not re.search(r"@import|url\(", written.inline["style"])
     assert "innerHTML" not in written.inline["script"]
+
+
+def test_runs_of_one_backend_are_told_apart_by_their_files() -> None:
+    """In Markdown as on the page; a run that is alone in its backend, options and dialect needs no file."""
+    records = [_record("a/b", EXACT)]
+    alone = _assessment(records, version="3.0")
+    same = [_assessment(records) for _ in range(2)]
+    runs = [alone, *(replace(each, run=replace(each.run, path=Path(f"{n}.jsonl"))) for n, each in enumerate(same))]
+    names = [f"acme 3.0, {DIALECT}", *(f"acme 2.1, {DIALECT} ({n}.jsonl)" for n in range(2))]
+    assert run_names(runs) == names
+    assert all(f"### {name}" in job_summary.markdown(runs) for name in names)
+    assert [run.name for run in overviews(runs)] == names
