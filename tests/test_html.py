@@ -25,9 +25,12 @@ from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import BackendHeader, RunHeader
 from tconv.records.record import CallSummary, Record
 from tconv.records.record_file import Run
-from tconv.reports import html
+from tconv.reports import html, job_summary
+from tconv.reports.between_runs import compared
 from tconv.reports.page import arrays as page_arrays
 from tconv.reports.page.array_blocks import MOST
+from tconv.reports.page.overview import overviews
+from tconv.reports.run_names import run_names
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -243,6 +246,22 @@ def test_a_cause_is_a_line_for_all_runs(page: Callable[..., _Page]) -> None:
     assert causes[1]["words"].startswith("follows negative-same-shrunk: ")
     assert causes[2] == {"words": "crops-twice: a negative total is cropped twice", "clause": "doc, total_padding"}
     assert "Red : 5 failures in 2 of 2 runs, one cause: as if pads-exchanged" in written.words
+
+
+def test_what_became_worse_than_the_baseline_makes_the_page_red(tmp_path: Path) -> None:
+    """The answer says so where nothing failed; each record has its transition, and the run a link to those of each."""
+    agreed = ver.Agreed("exact")
+    before = _assessment([_record(case, agreed) for case in ("a/b[dtype=bf16]", "a/c", "a/d")])
+    declared = _record("a/b[dtype=bf16]", ver.Unsupported("no kernel"))
+    after = _assessment([declared, _record("a/c", agreed)], version="2.2")
+    html.write([after], tmp_path / "index.html", comparisons=[compared(before, after)])
+    page = _Page((tmp_path / "index.html").read_text("utf-8"))
+    assert "Red : no case failed, but 1 case is worse than in the baseline" in page.words
+    assert "1 new , 1 gone" in page.words
+    run = "acme-2.2:onnx/ConvTranspose-22"
+    assert {f"#backend={run}&since=new", f"#case=a/b%5Bdtype=bf16%5D&run={run}"} <= set(page.links())
+    data = page.blocks["data"]
+    assert [data.values["transitions"][number - 1] for number in data.arrays["since"] if number] == ["new"]
 
 
 @pytest.mark.parametrize("red", [True, False])
@@ -675,3 +694,15 @@ def test_page_asks_for_nothing_else(page: Callable[..., _Page]) -> None:
     assert not any("src" in attributes for _, attributes in written.tags)
     assert not re.search(r"@import|url\(", written.inline["style"])
     assert "innerHTML" not in written.inline["script"]
+
+
+def test_runs_of_one_backend_are_told_apart_by_their_files() -> None:
+    """In Markdown as on the page; a run that is alone in its backend, options and dialect needs no file."""
+    records = [_record("a/b", EXACT)]
+    alone = _assessment(records, version="3.0")
+    same = [_assessment(records) for _ in range(2)]
+    runs = [alone, *(replace(each, run=replace(each.run, path=Path(f"{n}.jsonl"))) for n, each in enumerate(same))]
+    names = [f"acme 3.0, {DIALECT}", *(f"acme 2.1, {DIALECT} ({n}.jsonl)" for n in range(2))]
+    assert run_names(runs) == names
+    assert all(f"### {name}" in job_summary.markdown(runs) for name in names)
+    assert [run.name for run in overviews(runs)] == names

@@ -17,6 +17,7 @@ from tconv.records.failure import failure
 from tconv.records.record import Record
 from tconv.records.record_file import read
 from tconv.reports import plain
+from tconv.reports.between_runs import compared
 from tconv.reports.remedies import _REMEDIES, remedy
 from tconv.verdict import kinds as ver
 
@@ -174,9 +175,10 @@ def test_a_baseline_makes_a_run_red_where_a_case_became_worse(run: Command, tmp_
     """It is read before the run, which writes over it here; what fails as before is no news, but red by itself."""
     assert run("Right", "--baseline", "nothing").returncode == 2
     assert run("Right").returncode == 0
-    worse = run(TROUBLED, "--baseline", "out")
+    worse = run(TROUBLED, "--baseline", "out", "--badge", "badge.json")
     assert worse.returncode == 1
     assert "1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 5 as before)" in worse.stdout
+    assert json.loads((tmp_path / "badge.json").read_text())["color"] == "red"
     (records,) = (tmp_path / "out").glob("PadsSwapped*.jsonl")
     same = run(TROUBLED, "--baseline", str(records), "--json")
     assert json.loads(same.stdout)["comparisons"][0]["worse"] == 0
@@ -196,6 +198,17 @@ def test_a_badge_counts_what_was_answered() -> None:
     assert made == {"schemaVersion": 1, "label": "tconv acme", "message": "1 of 1 conform", "color": "brightgreen"}
     red = plain.badge([assess(run_of({"a/b": AGREED, "a/c": DIFFERED}), None, facts)])
     assert (red["message"], red["color"]) == ("1 of 2 conform, red", "red")
+
+
+def test_what_is_worse_than_the_baseline_alone_is_red() -> None:
+    """In the badge and in the JSON of the run that it is said of, where no case failed."""
+    old, other = (assess(run_of({"a/b": AGREED, "a/c": AGREED}), None, facts) for _ in range(2))
+    new = assess(run_of({"a/b": AGREED, "a/c": ver.AcceptedInvalid("pads-length")}), None, facts)
+    worse = [compared(old, new)]
+    assert not new.red
+    assert plain.badge([new], worse)["color"] == "red"
+    assert plain.result(new, worse)["red"] == [worse[0].answer]
+    assert plain.result(other, worse)["green"]
 
 
 @pytest.mark.parametrize("kind", ver.KINDS)

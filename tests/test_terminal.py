@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from made_records import AGREED, CASES, DIALECT, DIFFERED, EVERY_VERDICT, facts, run_of, waiver, waiver_file
+from tconv.cli import output
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Status
 from tconv.reports import terminal
@@ -213,3 +214,19 @@ def test_notes_are_shown_with_their_counts(on_terminal: Callable[[Assessment, in
     own = on_terminal(assess(run_of({CASES[0]: ver.Agreed("exact", ("cropped",))}), None, facts), 200)
     assert re.search(rf"1 +cropped\s+tconv show '{re.escape(CASES[0])}'", own)
     assert "noted" not in on_terminal(assess(run_of({CASES[0]: AGREED}), None, facts), 200)
+
+
+def test_lines_fit_a_narrow_terminal_and_ids_stay_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes on is indented; a pipe has every line as it is."""
+    case = "padding/output-shape/grow[auto_pad=same_upper,output_shape=full+2,strides=3]"
+    text = f"  cites onnx: {'a word, ' * 12}\n    of {case} too\nshort"
+    output.say(text)
+    assert capsys.readouterr().out == f"{text}\n"
+    monkeypatch.setattr(output, "console", lambda: Console(width=60, force_terminal=True))
+    output.say(text)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > 60] == [f"        {case}"]
+    assert [line[:10] for line in lines[:2]] == ["  cites on", "      word"]
+    assert lines[-1] == "short"

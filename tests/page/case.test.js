@@ -54,6 +54,7 @@ const opened = (data, more = {}) => ({
   record: data.record(0),
   detail: {},
   answers: data.recordsOf(0).map((record) => ({ record, detail: {} })),
+  related: [],
   call: null,
   geometry: null,
   owed: {},
@@ -83,6 +84,32 @@ test("an answer lies where it was found, or where the readings that it follows p
   ]) {
     assert.deepEqual(caseView(opened(data, { detail, owed, geometry: LINE }), data).placement, expected);
   }
+});
+
+test("an explanation is excluded by a case of the same cause that has it not, a reading by another place", () => {
+  const data = madeData([{ id: "a/b" }]);
+  const detail = {
+    candidates: [
+      ["x", "does x"],
+      ["y", "does y"],
+    ],
+    placement: { output: [9], strides: [3], dilations: [2], pads_begin: [[1]] },
+  };
+  const owed = { disputed: [["shrink", [2], [3], [12]]] };
+  const related = [
+    { id: "a/c", names: ["z"] },
+    { id: "a/d", names: ["x", "y"] },
+    { id: "a/e", names: ["y"] },
+  ];
+  const { candidates } = caseView(opened(data, { detail, owed, related, geometry: LINE }), data).why;
+  assert.deepEqual(
+    candidates.map(({ name, excludedBy }) => [name, excludedBy?.words, excludedBy?.href]),
+    [
+      ["y", undefined, undefined],
+      ["x", "a/e", "#case=a/e&run=acme-1.0:onnx"],
+      ["shrink", "this case", ""],
+    ],
+  );
 });
 
 test("marks beyond what the judge counts are explained, and operands that are not there", () => {

@@ -8,7 +8,7 @@ import click
 
 from tconv.backends import names
 from tconv.cli import options
-from tconv.cli.output import json_text, published
+from tconv.cli.output import json_text, published, say
 from tconv.errors import BackendMissing
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
@@ -46,10 +46,10 @@ def _found(name: str) -> dict[str, Any]:
 
 def _print(backend: dict[str, Any]) -> None:
     if "missing" in backend:
-        click.echo(f"{backend['name']}  not there: {backend['missing']}")
+        say(f"{backend['name']}  not there: {backend['missing']}")
         return
     sums = ", ".join(f"{dtype} in {accumulator}" for dtype, accumulator in backend["accumulates"].items())
     words = [backend["name"], backend["version"], backend["dialect"], *([f"accumulates {sums}"] if sums else [])]
-    click.echo("  ".join(words))
+    say("  ".join(words))
     for option in backend["options"]:
-        click.echo(f"  --option {option['name']}={option['default']}  {option['meaning']}: {option['allowed']}")
+        say(f"  --option {option['name']}={option['default']}  {option['meaning']}: {option['allowed']}")

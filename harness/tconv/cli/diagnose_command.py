@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli import options
+from tconv.cli.output import say
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import names_of
 from tconv.dialects import dialect_named
@@ -54,39 +55,39 @@ def command(
     if lesson is not None:
         _print_rule(lesson)
     _conclude(reasoning, says)
-    click.echo(f"to conform: {remedy(reasoning.record, reasoning.left, says, lesson)}")
+    say(f"to conform: {remedy(reasoning.record, reasoning.left, says, lesson)}")
     kind = reasoning.record.verdict.kind
     return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
 
 
 def _print(reasoning: Reasoning, says: dict[str, str]) -> None:
     record = reasoning.record
-    click.echo(f"{record.case}\n  {headline(record.verdict)}")
+    say(f"{record.case}\n  {headline(record.verdict)}")
     if record.verdict.kind in {"differed", "wrong-shape"}:
-        click.echo(f"  asked {REPEAT} times, the output is the same")
+        say(f"  asked {REPEAT} times, the output is the same")
     if record.described:
-        click.echo(f"  no misreading gives this output: {record.described}")
+        say(f"  no misreading gives this output: {record.described}")
     if record.diagnosis:
-        click.echo("  explained by")
+        say("  explained by")
     for misreadings in record.diagnosis:
-        click.echo(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
+        say(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
     for further in reasoning.further:
         left = f"which leaves {', '.join(further.left) or 'none'}"
         what = left if further.tells else "which has another reason, and says nothing of these"
-        click.echo(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
+        say(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
 
 
 def _print_rule(lesson: Lesson) -> None:
-    click.echo(f"its own rule, learnt from cases of this kind: {lesson}")
-    click.echo(f"  the smallest case that shows it: {lesson.example.id}")
+    say(f"its own rule, learnt from cases of this kind: {lesson}")
+    say(f"  the smallest case that shows it: {lesson.example.id}")
     if lesson.clause:
-        click.echo(f"  the text: {lesson.clause}")
-    click.echo(f"  {LEGEND}")
+        say(f"  the text: {lesson.clause}")
+    say(f"  {LEGEND}")
 
 
 def _conclude(reasoning: Reasoning, says: dict[str, str]) -> None:
     """Print which misreadings are left, where there were some."""
     if len(reasoning.left) == 1:
-        click.echo(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
+        say(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     elif reasoning.record.diagnosis:
-        click.echo(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")
+        say(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")

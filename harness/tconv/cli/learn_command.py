@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli import options
+from tconv.cli.output import say
 from tconv.cli.progress import showing
 from tconv.cli.record_files import record_files
 from tconv.corpus import Corpus
@@ -93,7 +94,7 @@ def _print(learnt: Run, corpus: Corpus) -> None:
             "records must have every answer (got those of the exhaustive tier, which only count agreement)"
         )
     lines = sheet(learnt.records, corpus.find, learnt.dialect)
-    click.echo(f"{header.backend.title}  {header.dialect}  {len(learnt.records):,} records")
+    say(f"{header.backend.title}  {header.dialect}  {len(learnt.records):,} records")
     for line in lines:
-        click.echo(f"{'*' if line.deviates else ' '} {line}")
-    click.echo(f"  {LEGEND}" if lines else "  no answer tells a size")
+        say(f"{'*' if line.deviates else ' '} {line}")
+    say(f"  {LEGEND}" if lines else "  no answer tells a size")

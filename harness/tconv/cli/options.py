@@ -76,6 +76,13 @@ isolate = click.option(
     " where the system lets it.",
 )
 
+
+def baseline(text: str) -> Callable[[FC], FC]:
+    """Return the option that names the records to compare with, with its help."""
+    return click.option("--baseline", multiple=True, type=click.Path(path_type=Path, exists=True), help=text)
+
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 

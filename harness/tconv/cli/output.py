@@ -9,9 +9,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from tconv.cli.streams import PrintableStream
 from tconv.errors import writing
 from tconv.reports import atomic_write
+from tconv.reports.listing import console, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,6 +55,22 @@ def published(text: str, output: Path | None) -> None:
         return
     with writing(output):
         atomic_write.write(output, text)
+
+
+def say(text: str) -> None:
+    """Print lines; on a terminal those that are wider are folded between words, and what goes on is indented.
+
+    In a pipe every line is as it is, for the programs that read it.
+    """
+    out = console()
+    for line in text.split("\n"):
+        click.echo("\n".join(_folded(line, out.width)) if out.is_terminal and len(line) > out.width else line)
+
+
+def _folded(line: str, width: int) -> list[str]:
+    words = line.lstrip()
+    indent = " " * (len(line) - len(words))
+    return folded(words, width, indent, indent + "    ")
 
 
 def json_text(value: object) -> str:

@@ -12,6 +12,7 @@ import click
 from tconv.api.arguments import attributes_of, sizes_of
 from tconv.cases.case import Case, Operand
 from tconv.cli import call_options
+from tconv.cli.output import say
 from tconv.comparison.model_calls import ModelCall, calls_of
 from tconv.comparison.port import Port, ported
 from tconv.dialects import DIALECTS, Dialect, dialect_named
@@ -85,7 +86,7 @@ def command(
     if as_json:
         click.echo(json.dumps([_entry(call, result) for call, result in results], indent=2))
     else:
-        click.echo("\n\n".join("\n".join(_block(call, result)) for call, result in results))
+        say("\n\n".join("\n".join(_block(call, result)) for call, result in results))
     return int(any(isinstance(result, str) or result.written is None for _, result in results))
 
 

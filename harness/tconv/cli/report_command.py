@@ -10,10 +10,10 @@ import click
 from tconv.cli import options
 from tconv.cli.output import json_text, published
 from tconv.cli.record_files import STANDARD_INPUT, argument, record_files
-from tconv.cli.reporting import Reporting, reporting
+from tconv.cli.reporting import Reporting, reporting, result
 from tconv.errors import UsageError
 from tconv.gate.assessment import assessed_files
-from tconv.reports import html, job_summary, junit, plain
+from tconv.reports import between_runs, html, job_summary, junit
 
 Form = Literal["html", "markdown", "junit", "json"]
 
@@ -38,6 +38,7 @@ Form = Literal["html", "markdown", "junit", "json"]
     default=None,
     help="The file to write; default: a page beside the first records, and standard output for the other formats.",
 )
+@options.baseline("Records to compare with; repeatable.")
 @reporting
 def command(
     records: tuple[Path, ...],
@@ -45,6 +46,7 @@ def command(
     waivers: str | None,
     form: Form,
     output: Path | None,
+    baseline: tuple[Path, ...],
     *,
     strict: bool,
     **reports: Any,  # noqa: ANN401 - the options of `reporting`
@@ -61,16 +63,18 @@ def command(
     report = Reporting.of(**reports)
     files = record_files(records)
     assessments, corpus = assessed_files(files, cases, waivers, strict=strict)
+    before = assessed_files(record_files(baseline), cases, waivers, strict=strict)[0] if baseline else []
+    comparisons = between_runs.paired(before, assessments) if before else []
     match form:
         case "html":
             beside = records[0] if records[0].is_dir() else records[0].parent
             destination = output or beside / "index.html"
-            html.write(assessments, destination, corpus.find)
-            report.report(assessments, cases, waivers, destination)
+            html.write(assessments, destination, corpus.find, comparisons)
+            report.report(assessments, cases, waivers, destination, comparisons)
         case "markdown":
-            published(job_summary.markdown(assessments), output)
+            published(job_summary.markdown(assessments, comparisons), output)
         case "junit":
             published(junit.text(assessments), output)
         case "json":
-            published(json_text({"runs": [plain.result(assessment) for assessment in assessments]}), output)
+            published(json_text(result(assessments, comparisons)), output)
     return int(any(assessment.run.header.shard for assessment in assessments))

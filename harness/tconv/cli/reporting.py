@@ -80,16 +80,14 @@ class Reporting:
         if self.junit_file is not None:
             junit.write(assessments, self.junit_file)
         if self.badge is not None:
-            published(json_text(plain.badge(assessments)), self.badge)
+            published(json_text(plain.badge(assessments, comparisons)), self.badge)
         if self.summary is not None:
             # GitHub gives all steps of a job one file.
             with writing(self.summary), self.summary.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(job_summary.markdown(assessments, comparisons))
         with printing():
             if self.as_json:
-                result = {"runs": [plain.result(assessment) for assessment in assessments]}
-                more = {"comparisons": between_runs.as_json(comparisons)} if comparisons else {}
-                click.echo(json_text(result | more), nl=False)
+                click.echo(json_text(result(assessments, comparisons)), nl=False)
             else:
                 for assessment in assessments:
                     terminal.show(assessment, page, self.detail)
@@ -97,6 +95,12 @@ class Reporting:
                     between_runs.show(comparison, self.detail)
             if self.annotate:
                 _annotate(assessments, cases, waivers, comparisons)
+
+
+def result(assessments: Sequence[Assessment], comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Return what --json and --format json print: the runs, and what became of their cases since a baseline."""
+    runs = {"runs": [plain.result(assessment, comparisons) for assessment in assessments]}
+    return runs | ({"comparisons": between_runs.as_json(comparisons)} if comparisons else {})
 
 
 def _annotate(

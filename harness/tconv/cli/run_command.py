@@ -6,7 +6,6 @@ import os
 import tempfile
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +32,7 @@ from tconv.reports import between_runs, html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tconv.gate.waivers import WaiverFile
     from tconv.records.headers import BackendHeader
@@ -83,12 +83,7 @@ _ALL = "all"
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out the cases of this pattern; repeatable.")
 @click.option("--last-failed", is_flag=True, help="Run what failed last, by the records in the folder of --output.")
 @click.option("--maxfail", type=click.IntRange(1), default=None, metavar="N", help="End the run after N failures.")
-@click.option(
-    "--baseline",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="Records to compare with: exit with 1 too where a case became worse; repeatable.",
-)
+@options.baseline("Records to compare with: exit with 1 too where a case became worse; repeatable.")
 @options.output
 @click.option("--resume", is_flag=True, help="Go on with the records of the same run.")
 @options.strict
@@ -187,8 +182,8 @@ def command(
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
     page = output / f"{selection.name or 'index'}.html"
-    html.write(assessments, page, selection.find)
     comparisons = between_runs.paired(before, assessments) if before else []
+    html.write(assessments, page, selection.find, comparisons)
     report.report(assessments, cases, waivers, page, comparisons)
     return int(any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons))
 

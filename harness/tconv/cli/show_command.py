@@ -7,7 +7,7 @@ from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 import click
 
 from tconv.cli import options
-from tconv.cli.output import json_text, printing, published
+from tconv.cli.output import json_text, printing, published, say
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.reports import case_details
@@ -30,8 +30,8 @@ def command(case_id: str, dialect_name: str | None, cases: Path | None, *, as_js
         return
     with printing():
         for line in case_details.of_case(case):
-            click.echo(line)
+            say(line)
         for heading, lines in case_details.in_dialects(case, dialects):
-            click.echo(f"\n{heading}")
+            say(f"\n{heading}")
             for line in lines:
-                click.echo(line)
+                say(line)

@@ -9,6 +9,7 @@ from tconv.reports.page import answer, overview
 from tconv.reports.page.array_blocks import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.records import record_blocks
+from tconv.reports.page.since_baseline import since_baseline, transitions
 from tconv.reports.phrases import inconsistency
 from tconv.reports.scripts import joined, policy
 from tconv.reports.statuses import STATUSES
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.gate.assessment import Assessment
+    from tconv.reports.between_runs import Comparison
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
     from tconv.reports.page.records import RecordBlocks
@@ -59,6 +61,7 @@ SCRIPTS = (
     "given_output.js",
     "case_sections.js",
     "case.js",
+    "candidates.js",
     "case_data.js",
     "thumbnails.js",
     "table.js",
@@ -75,28 +78,43 @@ SCRIPTS = (
 
 
 def write(
-    assessments: Sequence[Assessment], destination: Path, find: Callable[[str], Case | None] = lambda _: None
+    assessments: Sequence[Assessment],
+    destination: Path,
+    find: Callable[[str], Case | None] = lambda _: None,
+    comparisons: Sequence[Comparison] = (),
 ) -> None:
     """Write the page; it replaces an older one as a whole.
 
     Args:
-        assessments: the runs, in the page's order.
+        assessments: the runs.
         destination: the file.
         find: returns the case of an id, for what its dialect says of it; None where the corpus at hand has none.
+        comparisons: what became of the runs' cases since a baseline.
     """
-    atomic_write.write(destination, _page(assessments, find))
+    atomic_write.write(destination, _page(assessments, find, comparisons))
 
 
-def _page(assessments: Sequence[Assessment], find: Callable[[str], Case | None] = lambda _: None) -> str:
+def _page(
+    assessments: Sequence[Assessment],
+    find: Callable[[str], Case | None] = lambda _: None,
+    comparisons: Sequence[Comparison] = (),
+) -> str:
+    # The same records make the same page, in whatever order their runs were.
+    assessments = sorted(assessments, key=lambda assessment: assessment.run.path.name)
     runs = overview.overviews(assessments)
     lines = cause_lines(assessments)
-    blocks = record_blocks(runs, lines, find)
-    empty = _render(runs, lines, blocks, [])
-    return _render(runs, lines, blocks, array_blocks(assessments, lines, PAGE_LIMIT - len(empty)))
+    blocks = record_blocks(runs, lines, find, transitions(runs, comparisons))
+    empty = _render(runs, lines, blocks, [], comparisons)
+    arrays = array_blocks(assessments, lines, PAGE_LIMIT - len(empty))
+    return _render(runs, lines, blocks, arrays, comparisons)
 
 
 def _render(
-    runs: Sequence[Overview], lines: Sequence[CauseLine], blocks: RecordBlocks, arrays: Sequence[tuple[int, str]]
+    runs: Sequence[Overview],
+    lines: Sequence[CauseLine],
+    blocks: RecordBlocks,
+    arrays: Sequence[tuple[int, str]],
+    comparisons: Sequence[Comparison],
 ) -> str:
     style, script = content("page", "page.css") + content("page", "case.css"), _script()
     template = environment("page").get_template("page.html.j2")
@@ -104,7 +122,9 @@ def _render(
     return template.render(
         runs=runs,
         lines=lines,
-        answer=answer.answer(assessments, lines),
+        red=answer.is_red(assessments, comparisons),
+        answer=answer.answer(assessments, lines, comparisons),
+        since=since_baseline(runs, comparisons),
         totals=answer.totals(assessments),
         runs_short={run.key: run.short for run in runs},
         summary=overview.summary(runs),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import Status
 from tconv.reports.between_runs import markdown as comparison_in_markdown
 from tconv.reports.causes import causes
 from tconv.reports.markdown import code, escaped
+from tconv.reports.run_names import run_names
 from tconv.reports.statuses import STATUSES
 from tconv.reports.terminal import command
 
@@ -27,44 +29,42 @@ def markdown(assessments: Sequence[Assessment], comparisons: Sequence[Comparison
     red = [assessment for assessment in assessments if assessment.red]
     worse = sum(comparison.worse for comparison in comparisons)
     because = f": {worse:,} {'case' if worse == 1 else 'cases'} became worse" if worse and not red else ""
-    lines = [f"## tconv: {'red' if red or worse else 'green'}{because}", "", *_table(assessments), ""]
-    for assessment in assessments:
-        lines += _why(assessment)
+    names = run_names(assessments)
+    lines = [f"## tconv: {'red' if red or worse else 'green'}{because}", "", *_table(assessments, names), ""]
+    for name, assessment in zip(names, assessments, strict=True):
+        lines += _why(name, assessment)
     if comparisons:
         lines += ["## Since the baseline", "", comparison_in_markdown(comparisons)]
-    for assessment in assessments:
-        lines += _known(assessment)
+    for name, assessment in zip(names, assessments, strict=True):
+        lines += _known(name if len(names) > 1 else "", assessment)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _name(assessment: Assessment) -> str:
-    return f"{assessment.run.header.backend.title}, {assessment.run.header.dialect}"
-
-
-def _table(assessments: Sequence[Assessment]) -> Iterator[str]:
+def _table(assessments: Sequence[Assessment], names: Sequence[str]) -> Iterator[str]:
     shown = [status for status in STATUSES if any(assessment.counts[status] for assessment in assessments)]
     yield "| | " + " | ".join(["gate", *shown]) + " |"
     yield "|---|---|" + "--:|" * len(shown)
-    for assessment in assessments:
+    for name, assessment in zip(names, assessments, strict=True):
         counts = [f"{assessment.counts[status]:,}" for status in shown]
-        yield f"| {escaped(_name(assessment))} | {'red' if assessment.red else 'green'} | {' | '.join(counts)} |"
+        yield f"| {escaped(name)} | {'red' if assessment.red else 'green'} | {' | '.join(counts)} |"
 
 
-def _why(assessment: Assessment) -> Iterator[str]:
+def _why(name: str, assessment: Assessment) -> Iterator[str]:
     if not assessment.red:
         return
-    yield f"### {escaped(_name(assessment))}"
+    yield f"### {escaped(name)}"
     yield ""
     yield from (f"- {escaped(reason)}" for reason in assessment.red)
     yield ""
     yield from _causes(assessment, Status.FAILED)
 
 
-def _known(assessment: Assessment) -> Iterator[str]:
-    """Yield the causes of what is no failure, behind a line that opens them."""
+def _known(name: str, assessment: Assessment) -> Iterator[str]:
+    """Yield the causes of what is no failure, behind a line that opens them and begins with the run's name, if any."""
+    of_run = f"{escape(name)}: " if name else ""
     for status in _FOLDED:
         if count := assessment.counts[status]:
-            yield f"<details><summary>{count:,} {status}: {STATUSES[status].total}</summary>"
+            yield f"<details><summary>{of_run}{count:,} {status}: {STATUSES[status].total}</summary>"
             yield ""
             yield from _causes(assessment, status)
             yield "</details>"

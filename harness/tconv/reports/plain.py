@@ -9,12 +9,21 @@ from tconv.reports.causes import causes
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tconv.gate.assessment import Assessment
+    from tconv.reports.between_runs import Comparison
 
 
-def result(assessment: Assessment) -> dict[str, Any]:
-    """Return what the terminal says of a run, whole: every cause, and the ids of those that failed."""
+def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
+    """Return what the terminal says of a run, whole: every cause, and the ids of those that failed.
+
+    Args:
+        assessment: the run.
+        comparisons: what became of the cases of runs since a baseline; a run of which a case became worse is red.
+    """
     header = assessment.run.header
+    red = [*assessment.red, *(each.answer for each in comparisons if each.new is assessment and each.worse)]
     return {
         "backend": header.backend.name,
         "version": header.backend.version,
@@ -24,8 +33,8 @@ def result(assessment: Assessment) -> dict[str, Any]:
         "patterns": list(header.patterns),
         "shard": header.shard,
         "records": str(assessment.run.path),
-        "green": not assessment.red,
-        "red": assessment.red,
+        "green": not red,
+        "red": red,
         "cases": assessment.run.cases,
         "counts": {str(status): assessment.counts[status] for status in Status},
         "causes": [
@@ -44,8 +53,10 @@ def result(assessment: Assessment) -> dict[str, Any]:
     }
 
 
-def badge(assessments: list[Assessment]) -> dict[str, Any]:
+def badge(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
     """Return what shields.io's endpoint badge is made of: how many of the cases that were answered conform.
+
+    It is red too where a case became worse since a baseline.
 
     Source: https://shields.io/badges/endpoint-badge, the schema's version 1.
     """
@@ -55,7 +66,7 @@ def badge(assessments: list[Assessment]) -> dict[str, Any]:
         counts = assessment.counts
         conforming += counts[Status.PASSED] + counts[Status.DISPUTED]
         answered += counts.total() - counts[Status.INEXPRESSIBLE] - counts[Status.UNSUPPORTED]
-    red = any(assessment.red for assessment in assessments)
+    red = any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons)
     return {
         "schemaVersion": 1,
         "label": f"tconv {names.pop()}" if len(names) == 1 else "tconv",

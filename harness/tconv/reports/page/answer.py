@@ -13,18 +13,27 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tconv.gate.assessment import Assessment
+    from tconv.reports.between_runs import Comparison
     from tconv.reports.page.cause_lines import CauseLine
 
 _LONGEST = 140
 """Characters of a cause in the sentence; its line has all of it."""
 
 
-def answer(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> str:
+def is_red(assessments: Sequence[Assessment], comparisons: Sequence[Comparison]) -> bool:
+    """Return whether a run is red, or a case became worse than in its baseline."""
+    return any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons)
+
+
+def answer(
+    assessments: Sequence[Assessment], lines: Sequence[CauseLine], comparisons: Sequence[Comparison] = ()
+) -> str:
     """Return why the runs are red, or what green means, in a sentence that goes on after `Red:` or `Green:`.
 
     Args:
         assessments: the runs.
         lines: their causes, those of failures first.
+        comparisons: what became of their cases since a baseline.
     """
     failed = sum(assessment.counts[Status.FAILED] for assessment in assessments)
     if failed:
@@ -32,6 +41,8 @@ def answer(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> str
     faults = [fault for assessment in assessments for fault in assessment.faults]
     if faults:
         return f"no case failed, but {shortened(faults[0], 2 * _LONGEST)}"
+    if worse := sum(comparison.worse for comparison in comparisons):
+        return f"no case failed, but {worse:,} {'case is' if worse == 1 else 'cases are'} worse than in the baseline"
     return "every deviation is known" if any(_deviations(a) for a in assessments) else "every answer is as owed"
 
 

@@ -1,5 +1,6 @@
 import { formatFragment } from "./address.js";
 import { countMarks } from "./arrays.js";
+import { candidatesOf } from "./candidates.js";
 import { overlaid } from "./fields.js";
 import { labelsOf } from "./patterns.js";
 import { formatCount, quoteArgument } from "./text.js";
@@ -80,21 +81,6 @@ function answerOf({ record }, opened) {
     href: linkTo(record),
     current: record.number === opened.number,
   };
-}
-
-/**
- * The explanations that are left, and the readings that the backend follows.
- *
- * @param {OpenedCase} opened
- * @param {PageData} data
- */
-function candidatesOf({ record, detail }, { readings }) {
-  const known = readings[record.run.dialect] ?? {};
-  const followed = new Set((detail.readings ?? []).flatMap((name) => name.split(" + ")));
-  return [
-    ...(detail.candidates ?? []).map(([name, says]) => ({ name, says, excludedBy: "" })),
-    ...[...followed].map((name) => ({ name, says: (known[name] ?? []).filter(Boolean).join(" - "), excludedBy: "" })),
-  ];
 }
 
 /**

@@ -20,6 +20,9 @@ const listed = (entries, style = "") =>
     ...entries.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
   );
 
+/** @param {{words: string, href: string}} link to a case */
+const caseLink = ({ words, href }) => el("a", { href }, el("code", {}, words));
+
 /** @param {CaseView} view */
 export function whySection({ why, about, figures, prose }) {
   const children = [el("p", { class: "answer" }, why.sentence)];
@@ -28,10 +31,10 @@ export function whySection({ why, about, figures, prose }) {
   const candidates = why.candidates.map(({ name, says, excludedBy }) =>
     el(
       "li",
-      {},
+      { class: excludedBy ? "muted" : null },
       el("strong", { class: excludedBy ? "excluded" : null }, name),
       says ? `: ${says}` : "",
-      excludedBy ? el("span", { class: "muted" }, `, excluded by ${excludedBy}`) : "",
+      ...(excludedBy ? [", excluded by ", excludedBy.href ? caseLink(excludedBy) : excludedBy.words] : []),
     ),
   );
   /** @type {Node[]} */

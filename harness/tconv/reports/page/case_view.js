@@ -30,11 +30,19 @@
  * @property {string} href
  */
 /**
+ * Something that may explain the answer.
+ *
+ * @typedef {object} CaseCandidate
+ * @property {string} name
+ * @property {string} says
+ * @property {{words: string, href: string} | null} excludedBy the case that excludes it; null where it is left
+ */
+/**
  * @typedef {object} CaseWhy
  * @property {string} sentence what came of it, in words
  * @property {string} explanation why, as far as it is known
  * @property {string} clause
- * @property {{name: string, says: string, excludedBy: string}[]} candidates explanations; excludedBy is empty for those left
+ * @property {CaseCandidate[]} candidates
  */
 /**
  * @typedef {object} CaseView

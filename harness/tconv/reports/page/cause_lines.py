@@ -127,7 +127,7 @@ def _words(cause: Cause, status: Status) -> tuple[str, str]:
         record = cause.members[0].record
         return f"follows {_described(_readings(record), record.dialect)}", ""
     if status is Status.FAILED and cause.group[0] == "explained":
-        return f"as if {_described(cause.group[-1], cause.members[0].record.dialect)}", cause.said
+        return f"as if {_described(cause.group[-1], cause.members[0].record.dialect)}", cause.what
     return cause.said or cause.what, ""
 
 

@@ -24,7 +24,7 @@ import { openBlock, rowOf } from "./blocks.js";
  * @property {string} [artifact]
  * @property {number} [waiver]
  * @property {Placement} [placement] where the values of a wrong output lie
- * @property {[string, string][]} [candidates] explanations that are left, and what each says
+ * @property {[string, string][]} [candidates] explanations, each by itself, and what each says
  */
 /** @typedef {{attributes: [string, string][], inputs: [string, string, string][], layouts: [string, string]}} Call */
 /**
@@ -49,6 +49,8 @@ import { openBlock, rowOf } from "./blocks.js";
  * @property {CaseRecord} record the record that is open
  * @property {Detail} detail of it
  * @property {Answer[]} answers of all runs to this case, in the order of the runs, the open one included
+ * @property {{id: string, names: string[]}[]} related other failures of the run with the same cause, the shortest id first,
+ *   and the names of what explains each; empty where there is nothing to choose between
  * @property {Call | null} call
  * @property {(Geometry & Sizes) | null} geometry what is owed; null where that is no output
  * @property {Owed} owed
@@ -74,7 +76,24 @@ export async function openCase(data, record) {
   const problem = at(problems, data.columns.problem[record.number]);
   const { detail } = answer(record);
   const answers = data.recordsOf(record.caseNumber).map(answer);
-  return { record, detail, answers, ...describeProblem(problem), artifact: await artifactOf(record, detail) };
+  const related = (detail.candidates ?? []).length > 1 ? relatedTo(record, data, details) : [];
+  return { record, detail, answers, related, ...describeProblem(problem), artifact: await artifactOf(record, detail) };
+}
+
+/**
+ * @param {CaseRecord} record
+ * @param {PageData} data
+ * @param {Block<any>} details
+ */
+function relatedTo({ number, cause }, { columns, ids }, details) {
+  const found = [];
+  for (let other = 0; cause > 0 && other < columns.cause.length; other++) {
+    if (columns.cause[other] !== cause || columns.run[other] !== columns.run[number] || other === number) continue;
+    const { candidates = [] } = at(details, columns.detail[other]);
+    const names = candidates.map((/** @type {[string, string]} */ [name]) => name);
+    if (names.length > 0) found.push({ id: ids[columns.case[other]], names });
+  }
+  return found.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1));
 }
 
 /**

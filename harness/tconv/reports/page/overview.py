@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 from tconv.gate.status import OF_CELLS, Status
 from tconv.reports import phrases
 from tconv.reports.page import figures
+from tconv.reports.run_names import run_names
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -95,13 +96,12 @@ def overviews(assessments: Sequence[Assessment]) -> list[Overview]:
     """Return the overview of every run, each with a key of its own."""
     uses: Counter[str] = Counter()
     result = []
-    for assessment in assessments:
+    for name, assessment in zip(run_names(assessments), assessments, strict=True):
         header = assessment.run.header
         key = f"{header.backend.title.replace(' ', '-')}:{header.dialect}"
-        name = f"{header.backend.title}, {header.dialect}"
         uses[key] += 1
         if (number := uses[key]) > 1:
-            key, name = f"{key}~{number}", f"{name} ({number})"
+            key = f"{key}~{number}"
         alone = sum(other.run.header.backend.name == header.backend.name for other in assessments) == 1
         result.append(_overview(assessment, key, name, header.backend.name if alone else name))
     return result

@@ -27,6 +27,7 @@ import { partition } from "./patterns.js";
  * @property {{words: string, clause: string}[]} causes
  * @property {string[]} ids of the cases, sorted
  * @property {string[]} phrases
+ * @property {string[]} [transitions] what became of cases since a baseline; absent where there is none
  * @property {Record<string, string[]>} facts the values of each fact of cases
  */
 /**
@@ -73,6 +74,7 @@ export class PageData {
     this.#add("backend", keys, "run", { labels: values.runs.map(({ name }) => name) });
     this.#add("cause", numbers, "cause", { base: 1, labels: words });
     this.#add("verdict", values.kinds, "kind");
+    if (values.transitions) this.#add("since", values.transitions, "since", { base: 1 });
     this.paths = values.ids.map((id) => partition(id, "[")[0]);
   }
 
@@ -88,7 +90,7 @@ export class PageData {
 
   /** The facets that tell something about calls and answers. */
   shownFacets() {
-    const first = ["status", "backend", "cause", "verdict", "topic", "dtype", "rank"].flatMap((name) => {
+    const first = ["status", "since", "backend", "cause", "verdict", "topic", "dtype", "rank"].flatMap((name) => {
       return this.facets.get(name) ?? [];
     });
     const rest = [...this.facets.values()].filter((facet) => !(first.includes(facet) || IDENTITY.has(facet.name)));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tconv.cases.patterns import facts_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.errors import shortened
+from tconv.reports.between_runs.comparing import Transition
 from tconv.reports.page import figures, overview
 from tconv.reports.page.blocks import Distinct, Table, block, table_block
 from tconv.reports.page.cause_lines import cause_numbers, says
@@ -33,6 +35,7 @@ _LONGEST = 200
 """Characters of a phrase in the table."""
 _STATUSES = list(STATUSES)
 _KINDS = list(KINDS)
+_TRANSITIONS = {None: 0} | {transition: number for number, transition in enumerate(Transition, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,10 @@ class RecordBlocks:
 
 
 def record_blocks(
-    runs: Sequence[Overview], lines: Sequence[CauseLine], find: Callable[[str], Case | None]
+    runs: Sequence[Overview],
+    lines: Sequence[CauseLine],
+    find: Callable[[str], Case | None],
+    since: Mapping[tuple[int, str], Transition] = MappingProxyType({}),
 ) -> RecordBlocks:
     """Return the records of runs as blocks.
 
@@ -59,6 +65,7 @@ def record_blocks(
         runs: the runs.
         lines: the causes of their records.
         find: returns the case of an id; None where there is none.
+        since: what became of cases since a baseline, by the number of the run and the id; empty where there is none.
     """
     records = _Records(runs, lines, find)
     values = {
@@ -73,6 +80,10 @@ def record_blocks(
         "phrases": list(records.phrases),
     }
     facts = {f"fact {name}": numbers for name, numbers in records.facts.numbers().items()}
+    if since:
+        values["transitions"] = list(Transition)
+        cases = ((number, judged.record.case) for number, run in enumerate(runs) for judged in run.assessment.judged)
+        records.columns["since"] = [_TRANSITIONS[since.get(case)] for case in cases]
     data = block(values, {name: np.array(column) for name, column in records.columns.items()} | facts)
     return RecordBlocks(data, table_block(records.details), table_block(records.problems.table))
 
