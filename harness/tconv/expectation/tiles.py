@@ -36,6 +36,8 @@ _SMALL = 10**6
 """Up to so many multiplications OpenBLAS takes the operands of a matrix product as they lie, and copies nothing."""
 _LOW = 48
 """With fewer rows than this a matrix product takes as long to copy its operands as to multiply them."""
+_UNUSED = 1.25
+"""Up to so many times the places are laid out to be copied at once."""
 _SHORT = 64
 """A matrix product of fewer columns is slow in any case."""
 _ALL = (slice(None),)
@@ -125,11 +127,9 @@ class _Sheets:
 
     def _new(self, many: Ints, tile: Sequence[Part]) -> _Sheet:
         data = self.array("data", (*many, self._channels, *(part.width for part in tile)))
-        places = [part.size for part in tile]
-        shifts = list(product(*(part.starts for part in tile)))
-        columns = self.array("columns", (*many, len(shifts), self._channels, *places))
-        windows = ([slice(start, start + size) for start, size in zip(of, places, strict=True)] for of in shifts)
-        copies = [(columns[:, :, number], data[_ALL * 3 + tuple(window)]) for number, window in enumerate(windows)]
+        windows, places = _windows(data, tile)
+        columns = self.array("columns", (*many, len(windows), *windows[0].shape[2:]))
+        copies = [(columns[:, :, number], window) for number, window in enumerate(windows)]
         products = []
         for residues, needed, weights in self._phases:
             terms = columns[:, :, needed].reshape(*many, weights.shape[2], -1)
@@ -138,7 +138,7 @@ class _Sheets:
             writes = [
                 write for number, r in enumerate(residues) for write in self._writes(by_phase[:, :, number], r, tile)
             ]
-            products.append(_Product(weights, _pieces(terms, result), writes))
+            products.append(_Product(weights, _pieces(terms, result[..., : terms.shape[3]]), writes))
         return _Sheet(data, copies, products, all(part.whole for part in tile))
 
     def _writes(self, phase: Array, residues: Ints, tile: Sequence[Part]) -> Iterator[tuple[tuple[slice, ...], Array]]:
@@ -259,6 +259,25 @@ def _phases(w: Float64s, along: list[Axis], shifts: list[Ints]) -> list[_Phases]
         rows = weights.reshape(len(w), len(group) * w.shape[2], -1)
         phases.append(_Phases([residue for residue, _ in group], slice(needed[0], needed[-1] + 1), rows))
     return phases
+
+
+def _windows(data: Array, tile: Sequence[Part]) -> tuple[list[Array], list[int]]:
+    """Return what each shift brings of a tile's data, (N, G, C/G, Q...) or (N, G, C/G, Q), and the places' axes.
+
+    Where the places are laid out as the data is, with a few more at the end of each line that are not used, a shift is
+    one constant offset, and what it brings lies together: for 64x28x28, k3 d2, that is copied in half the time. Where
+    these would be too many it is taken line by line.
+    """
+    sizes, shifts = [part.size for part in tile], list(product(*(part.starts for part in tile)))
+    lines = [*sizes[:1], *(part.width for part in tile[1:])]
+    if prod(lines) > _UNUSED * prod(sizes):
+        windows = ([slice(start, start + size) for start, size in zip(of, sizes, strict=True)] for of in shifts)
+        return [data[_ALL * 3 + tuple(window)] for window in windows], sizes
+    flat = data.reshape(*data.shape[:3], -1)
+    numbers = np.arange(flat.shape[3]).reshape(data.shape[3:])
+    first, last = numbers[(0,) * len(sizes)], numbers[tuple(size - 1 for size in sizes)]
+    length = int(last - first) + 1
+    return [flat[..., start : start + length] for start in (int(numbers[of]) for of in shifts)], lines
 
 
 def _read(data: Float64s, tile: Sequence[Part], into: Float64s) -> None:
