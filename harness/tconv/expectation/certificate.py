@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from tconv.expectation.tiles import Region
     from tconv.vocabulary import Array, Float64s, Mask
 
-_ROOM = 2**15
-"""So many elements are looked at at once: the arrays that are made of them stay in the L2 cache."""
+_ROOM = 3 * 2**14
+"""So many elements are looked at at once: the arrays that are made of them, 16 bytes for each, stay in the L2 cache."""
 _LIMITS = 8
 """So many tables are kept: those of the corners, the rims and the middle of an output come again."""
 _MOST = 2.0**18
@@ -113,8 +113,7 @@ class Proof:
         # No bound is larger than this, so that zero is not within it.
         self._least = 1.2 * UNIT_ROUNDOFF[of.dtype] * most**2 * term + _FLOOR[of.dtype]
         self._near = most <= _MOST and most * term <= _LARGEST[of.dtype]
-        room = min(actual.size, _ROOM)
-        self._scratch = tuple(np.empty(room, kind) for kind in (np.float64, PROVABLE[of.dtype], PROVABLE[of.dtype]))
+        self._scratch: tuple[Array, ...] = ()
         self._floor = _FLOOR[of.dtype]
         self._tested, self._squares, self._looked = False, 0.0, 0
         self._counts = [along(axis).astype(np.intp) for axis in axes(of.geometry)]
@@ -141,7 +140,7 @@ class Proof:
         """
         actual, counts = self._actual[region], [count[part] for count, part in zip(self._counts, region[3:], strict=True)]
         self._looked += y.size
-        step = steps(y.shape, _ROOM)
+        step = y.shape if y.size <= _ROOM else tuple(steps(y.shape, _ROOM))
         with np.errstate(all="ignore"):
             for corner in product(*(range(0, size, length) for size, length in zip(y.shape, step, strict=True))):
                 if self._near:
@@ -151,6 +150,9 @@ class Proof:
 
     def _compare(self, actual: Array, y: Float64s, magnitude: Array, limits: _Limits) -> None:
         """Take the distances of a block into account, in units of s."""
+        if not self._scratch or self._scratch[0].size < y.size:
+            working = PROVABLE[self._dtype]
+            self._scratch = tuple(np.empty(y.size, kind) for kind in (np.dtype(np.float64), working, working))
         exact, distance, scale = (flat[: y.size].reshape(y.shape) for flat in self._scratch)
         self._tested = self._tested or bool(max(y.max(), -y.min()) > self._least)
         np.copyto(exact, actual)

@@ -155,7 +155,8 @@ def _scattered(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry,
         y += b
     if seen:
         some = slice(some_channels(w.shape[1]))
-        sums = _added(np.abs(x[:, :, some].astype(np.float32)), np.abs(w[:, some].astype(np.float32)), geometry)
+        data, taps = x[:, :, some].astype(np.float32), w[:, some].astype(np.float32)
+        sums = _added(np.abs(data, out=data), np.abs(taps, out=taps), geometry)
         if b is not None:
             sums += np.abs(b)
         seen(tuple(map(slice, y.shape)), y, sums)

@@ -128,8 +128,10 @@ class _Sheets:
     def _new(self, many: Ints, tile: Sequence[Part]) -> _Sheet:
         data = self.array("data", (*many, self._channels, *(part.width for part in tile)))
         windows, places = _windows(data, tile)
-        columns = self.array("columns", (*many, len(windows), *windows[0].shape[2:]))
-        copies = [(columns[:, :, number], window) for number, window in enumerate(windows)]
+        # What a single shift brings is used where it lies.
+        few = len(windows) == 1
+        columns = data[:, :, None] if few else self.array("columns", (*many, len(windows), *windows[0].shape[2:]))
+        copies = [] if few else [(columns[:, :, number], window) for number, window in enumerate(windows)]
         products = []
         for residues, needed, weights in self._phases:
             terms = columns[:, :, needed].reshape(*many, weights.shape[2], -1)
@@ -206,7 +208,7 @@ def some_channels(channels: int) -> int:
     They are there to show that errors are small beside them. Errors of n terms are about sqrt(n) times smaller beside
     A than roundings of the worst kind, so that a part of the order of sqrt(C) shows it too, and costs that much less.
     """
-    return min(channels, max(16, round(4 * sqrt(channels))))
+    return min(channels, max(12, round(3 * sqrt(channels))))
 
 
 def _absolute(phases: _Phases, channels: int, some: int) -> _Phases:
@@ -242,7 +244,7 @@ def _phases(w: Float64s, along: list[Axis], shifts: list[Ints]) -> list[_Phases]
     weights of zero: for k3 s2 in the plane 10 products for 9, and in return no column is copied once more.
     """
     columns = np.arange(prod(map(len, shifts))).reshape([len(known) for known in shifts])
-    by_tap = np.ascontiguousarray(w.reshape(*w.shape[:3], -1).transpose(0, 2, 3, 1))
+    by_tap = w.reshape(*w.shape[:3], -1).transpose(0, 2, 3, 1)
     numbers = np.arange(by_tap.shape[2]).reshape(w.shape[3:])
     members: dict[Ints, list[tuple[Ints, Array]]] = {}
     for phase in product(*map(_residues, along)):
@@ -274,10 +276,10 @@ def _windows(data: Array, tile: Sequence[Part]) -> tuple[list[Array], list[int]]
         windows = ([slice(start, start + size) for start, size in zip(of, sizes, strict=True)] for of in shifts)
         return [data[_ALL * 3 + tuple(window)] for window in windows], sizes
     flat = data.reshape(*data.shape[:3], -1)
-    numbers = np.arange(flat.shape[3]).reshape(data.shape[3:])
-    first, last = numbers[(0,) * len(sizes)], numbers[tuple(size - 1 for size in sizes)]
-    length = int(last - first) + 1
-    return [flat[..., start : start + length] for start in (int(numbers[of]) for of in shifts)], lines
+    steps_of = [prod(data.shape[4 + axis :]) for axis in range(len(sizes))]
+    length = sum((size - 1) * step for size, step in zip(sizes, steps_of, strict=True)) + 1
+    offsets = (sum(start * step for start, step in zip(of, steps_of, strict=True)) for of in shifts)
+    return [flat[..., offset : offset + length] for offset in offsets], lines
 
 
 def _read(data: Float64s, tile: Sequence[Part], into: Float64s) -> None:
