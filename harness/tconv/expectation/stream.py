@@ -154,7 +154,7 @@ def _scattered(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry,
     if b is not None:
         y += b
     if seen:
-        some = slice(some_channels(w.shape[1]))
+        some = slice(some_channels(w.shape[1], geometry))
         data, taps = x[:, :, some].astype(np.float32), w[:, some].astype(np.float32)
         sums = _added(np.abs(data, out=data), np.abs(taps, out=taps), geometry)
         if b is not None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     Region = tuple[slice, ...]
     Seen = Callable[[Region, Float64s, Array], None]
 
-_ROOM = 3 * 2**15
-"""So many numbers, 768 KB, the columns of a tile and their product have together."""
+_ROOM = 2**17
+"""So many numbers, 1 MB, the columns of a tile and their product have together."""
 _FEWEST = 16
 """A tile has at least so many places, if there are: a matrix product of fewer is slow."""
 _SMALL = 10**6
@@ -38,6 +38,8 @@ _LOW = 48
 """With fewer rows than this a matrix product takes as long to copy its operands as to multiply them."""
 _UNUSED = 1.25
 """Up to so many times the places are laid out to be copied at once."""
+_SOME = 12
+"""Sums of |x||w| of at least so many channels, if there are."""
 _SHORT = 64
 """A matrix product of fewer columns is slow in any case."""
 _ALL = (slice(None),)
@@ -181,7 +183,7 @@ def tiled(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen
     parts = [parts_of(*each) for each in zip(along, shifts, places, step[2:], strict=True)]
     values = _Sheets(phases, x.shape[2], along, np.float64)
     if seen:
-        some = some_channels(x.shape[2])
+        some = some_channels(x.shape[2], geometry)
         magnitudes = _Sheets([_absolute(group, x.shape[2], some) for group in phases], some, along, np.float32)
         absolute_bias = None if b is None else np.abs(b).astype(np.float32)
     for sample, first in product(range(0, len(x), step[0]), range(0, len(w), step[1])):
@@ -202,13 +204,15 @@ def tiled(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen
     return y
 
 
-def some_channels(channels: int) -> int:
-    """Return of how many channels the sums of |x||w| are made.
+def some_channels(channels: int, geometry: Geometry) -> int:
+    """Return of how many channels of a group the sums of |x||w| are made.
 
     They are there to show that errors are small beside them. Errors of n terms are about sqrt(n) times smaller beside
-    A than roundings of the worst kind, so that a part of the order of sqrt(C) shows it too, and costs that much less.
+    A than roundings of the worst kind, so that a part of the order of sqrt(n) shows it too, and costs that much less.
+    n is that of the phases with the fewest taps.
     """
-    return min(channels, max(12, round(3 * sqrt(channels))))
+    taps = prod(max(k // s, 1) for s, k in zip(geometry.strides, geometry.kernel, strict=True))
+    return min(channels, max(_SOME, round(3.5 * sqrt(channels / taps))))
 
 
 def _absolute(phases: _Phases, channels: int, some: int) -> _Phases:
