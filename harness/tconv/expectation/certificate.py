@@ -138,7 +138,8 @@ class Proof:
             y: the reference's values there, (N, G, O/G, Y...).
             magnitude: no more than A there.
         """
-        actual, counts = self._actual[region], [count[part] for count, part in zip(self._counts, region[3:], strict=True)]
+        actual = self._actual[region]
+        counts = [count[part] for count, part in zip(self._counts, region[3:], strict=True)]
         self._looked += y.size
         step = y.shape if y.size <= _ROOM else tuple(steps(y.shape, _ROOM))
         with np.errstate(all="ignore"):

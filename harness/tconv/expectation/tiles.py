@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tconv.expectation.meetings import axes, meetings
-from tconv.expectation.parts import parts_of, places_of, shift_of
+from tconv.expectation.meetings import axes
+from tconv.expectation.parts import parts_of, places_of
+from tconv.expectation.phases import phases_of, shifts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.meetings import Axis
     from tconv.expectation.parts import Part
+    from tconv.expectation.phases import Phases
     from tconv.vocabulary import Array, Float64s, Ints
 
     Region = tuple[slice, ...]
@@ -45,16 +47,8 @@ _SHORT = 64
 _ALL = (slice(None),)
 
 
-class _Residue(NamedTuple):
-    """A phase of one axis: r, and the taps that reach it with their shifts."""
-
-    residue: int
-    shifts: list[int]
-    taps: list[int]
-
-
-class _Phases(NamedTuple):
-    """Phases that need the same shifts of the data, so that one matrix product serves them all.
+class _Weighted(NamedTuple):
+    """Phases of one matrix product, with their weights.
 
     Attributes:
         residues: r of each phase, on each axis.
@@ -62,7 +56,7 @@ class _Phases(NamedTuple):
         weights: for P phases of T taps, (G, P*O/G, T*C/G).
     """
 
-    residues: list[Ints]
+    residues: tuple[Ints, ...]
     columns: slice
     weights: Array
 
@@ -107,7 +101,7 @@ class _Sheets:
         dtype: of all numbers.
     """
 
-    def __init__(self, phases: list[_Phases], channels: int, along: list[Axis], dtype: type) -> None:
+    def __init__(self, phases: list[_Weighted], channels: int, along: tuple[Axis, ...], dtype: type) -> None:
         self._phases, self._channels, self._along, self._dtype = phases, channels, along, dtype
         self._memory: dict[str, Array] = {}
         self._made: dict[object, _Sheet] = {}
@@ -147,14 +141,15 @@ class _Sheets:
 
     def _writes(self, phase: Array, residues: Ints, tile: Sequence[Part]) -> Iterator[tuple[tuple[slice, ...], Array]]:
         """Yield where a phase's elements lie in the output and in its product, (N, G, O/G, Q...), if there are any."""
-        target, source = _ALL * 3, _ALL * 3
+        target: tuple[slice, ...] = _ALL * 3
+        source: tuple[slice, ...] = _ALL * 3
         for axis, part, r in zip(self._along, tile, residues, strict=True):
             found = [write for write in part.writes if write.residue == r]
             if not found:
                 return
-            _, at, first, count = found[0]
-            target += (slice(at, at + (count - 1) * axis.stride + 1, axis.stride),)
-            source += (slice(first, first + count),)
+            _, at, first, many = found[0]
+            target += (slice(at, at + (many - 1) * axis.stride + 1, axis.stride),)
+            source += (slice(first, first + many),)
         yield target, phase[source]
 
 
@@ -173,14 +168,12 @@ def tiled(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen
     Returns:
         (N, G, O/G, Y...).
     """
-    along = list(axes(geometry))
-    shifts = [tuple(sorted({shift_of(axis, m.tap) for m in meetings(axis)})) for axis in along]
-    phases = _phases(w, along, shifts)
+    along = tuple(axes(geometry))
+    phases = [_weighted(w, group) for group in phases_of(along)]
     y = np.empty((*x.shape[:2], w.shape[2], *geometry.output))
-    high = prod(map(len, shifts)) * x.shape[2] + max(group.weights.shape[1] for group in phases)
-    places = [places_of(axis) for axis in along]
-    step = steps((*x.shape[:2], *map(len, places)), max(_ROOM // high, _FEWEST))
-    parts = [parts_of(*each) for each in zip(along, shifts, places, step[2:], strict=True)]
+    high = prod(map(len, map(shifts_of, along))) * x.shape[2] + max(group.weights.shape[1] for group in phases)
+    step = steps((*x.shape[:2], *(len(places_of(axis)) for axis in along)), max(_ROOM // high, _FEWEST))
+    parts = [parts_of(*each) for each in zip(along, step[2:], strict=True)]
     values = _Sheets(phases, x.shape[2], along, np.float64)
     if seen:
         some = some_channels(x.shape[2], geometry)
@@ -215,7 +208,7 @@ def some_channels(channels: int, geometry: Geometry) -> int:
     return min(channels, max(_SOME, round(3.5 * sqrt(channels / taps))))
 
 
-def _absolute(phases: _Phases, channels: int, some: int) -> _Phases:
+def _absolute(phases: _Weighted, channels: int, some: int) -> _Weighted:
     """Return phases with the absolute weights of the first channels in float32, (G, P*O/G, T*some)."""
     weights = phases.weights
     by_channel = weights.reshape(*weights.shape[:2], -1, channels)[..., :some].astype(np.float32)
@@ -232,39 +225,15 @@ def steps(sizes: Sequence[int], room: int) -> list[int]:
     return found
 
 
-def _residues(axis: Axis) -> list[_Residue]:
-    """Return each phase of an axis that a tap reaches, with the taps that reach it."""
-    found: dict[int, list[int]] = {}
-    for meeting in meetings(axis):
-        found.setdefault(meeting.tap * axis.dilation % axis.stride, []).append(meeting.tap)
-    return [_Residue(r, [shift_of(axis, tap) for tap in taps], taps) for r, taps in found.items()]
-
-
-def _phases(w: Float64s, along: list[Axis], shifts: list[Ints]) -> list[_Phases]:
-    """Return the phases that a tap reaches, those with the same shifts together.
-
-    Where the stride divides the kernel all phases have the same: for k4 s2 in the plane a quarter of the copies, and a
-    matrix product four times as high. Where a phase needs shifts that do not follow each other, those between have
-    weights of zero: for k3 s2 in the plane 10 products for 9, and in return no column is copied once more.
-    """
-    columns = np.arange(prod(map(len, shifts))).reshape([len(known) for known in shifts])
+def _weighted(w: Float64s, group: Phases) -> _Weighted:
+    """Return phases with their weights, zeros where a phase does not need a column that another one does."""
     by_tap = w.reshape(*w.shape[:3], -1).transpose(0, 2, 3, 1)
-    numbers = np.arange(by_tap.shape[2]).reshape(w.shape[3:])
-    members: dict[Ints, list[tuple[Ints, Array]]] = {}
-    for phase in product(*map(_residues, along)):
-        reached = [np.searchsorted(known, part.shifts) for known, part in zip(shifts, phase, strict=True)]
-        needed = tuple(columns[np.ix_(*reached)].ravel().tolist())
-        taps = numbers[np.ix_(*(part.taps for part in phase))].ravel()
-        members.setdefault(needed, []).append((tuple(part.residue for part in phase), taps))
-    phases = []
-    for needed, group in members.items():
-        span = needed[-1] + 1 - needed[0]
-        weights = np.zeros((len(w), len(group), w.shape[2], span, w.shape[1]))
-        for number, (_, taps) in enumerate(group):
-            weights[:, number][:, :, np.subtract(needed, needed[0])] = by_tap[:, :, taps]
-        rows = weights.reshape(len(w), len(group) * w.shape[2], -1)
-        phases.append(_Phases([residue for residue, _ in group], slice(needed[0], needed[-1] + 1), rows))
-    return phases
+    first, last = group.columns[0], group.columns[-1] + 1
+    weights = np.zeros((len(w), len(group.taps), w.shape[2], last - first, w.shape[1]))
+    at = [column - first for column in group.columns]
+    for number, taps in enumerate(group.taps):
+        weights[:, number][:, :, at] = by_tap[:, :, taps]
+    return _Weighted(group.residues, slice(first, last), weights.reshape(len(w), len(group.taps) * w.shape[2], -1))
 
 
 def _windows(data: Array, tile: Sequence[Part]) -> tuple[list[Array], list[int]]:
