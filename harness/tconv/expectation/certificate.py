@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from tconv.expectation.tiles import Region
     from tconv.vocabulary import Array, Float64s, Mask
 
-_ROOM = 2**15
-"""So many elements are looked at at once: the arrays that are made of them stay in the L2 cache."""
+_ROOM = 3 * 2**14
+"""So many elements are looked at at once: the arrays that are made of them, 16 bytes for each, stay in the L2 cache."""
+_LIMITS = 8
+"""So many tables are kept: those of the corners, the rims and the middle of an output come again."""
 _MOST = 2.0**18
 """Up to so many terms gamma_n is at most 1.02 * n*u, and an A in float32 of some use."""
 _NEARLY_ONE = 1 - 2.0**-16
@@ -111,15 +113,16 @@ class Proof:
         # No bound is larger than this, so that zero is not within it.
         self._least = 1.2 * UNIT_ROUNDOFF[of.dtype] * most**2 * term + _FLOOR[of.dtype]
         self._near = most <= _MOST and most * term <= _LARGEST[of.dtype]
+        self._scratch: tuple[Array, ...] = ()
+        self._floor = _FLOOR[of.dtype]
         self._tested, self._squares, self._looked = False, 0.0, 0
         self._counts = [along(axis).astype(np.intp) for axis in axes(of.geometry)]
         # Tables by the number of taps, of which there are few.
         taps = prod(int(count.max(initial=0)) for count in self._counts)
         unit, multiple = _lines(np.arange(taps + 1.0) * of.channels + of.bias, of.dtype)
         smaller = (1 - 1.1 * (most + 8) * UNIT_ROUNDOFF[DType.F32]) * _NEARLY_ONE
-        self._units, self._multiples = unit * smaller, multiple.astype(PROVABLE[of.dtype])
-        self._units = self._units.astype(PROVABLE[of.dtype])
-        self._last: tuple[object, _Lines] | None = None
+        self._units, self._multiples = (each.astype(PROVABLE[of.dtype]) for each in (unit * smaller, multiple))
+        self._limits: dict[tuple[bytes, ...], _Limits] = {}
 
     @property
     def found(self) -> bool:
@@ -136,45 +139,50 @@ class Proof:
             magnitude: no more than A there.
         """
         actual = self._actual[region]
+        counts = [count[part] for count, part in zip(self._counts, region[3:], strict=True)]
         self._looked += y.size
-        step = steps(y.shape, _ROOM)
+        step = y.shape if y.size <= _ROOM else tuple(steps(y.shape, _ROOM))
         with np.errstate(all="ignore"):
             for corner in product(*(range(0, size, length) for size, length in zip(y.shape, step, strict=True))):
-                if not self._near:
-                    return
-                block = tuple(slice(at, at + length) for at, length in zip(corner, step, strict=True))
-                places = [slice(of.start + at.start, of.start + at.stop) for of, at in zip(region[3:], block[3:], strict=True)]
-                self._compare(actual[block], y[block], magnitude[block], self._lines(places))
+                if self._near:
+                    at = tuple(slice(first, first + length) for first, length in zip(corner, step, strict=True))
+                    limits = self._limits_of([count[part] for count, part in zip(counts, at[3:], strict=True)])
+                    self._compare(actual[at], y[at], magnitude[at], limits)
 
-    def _compare(self, actual: Array, y: Float64s, magnitude: Array, lines: _Lines) -> None:
+    def _compare(self, actual: Array, y: Float64s, magnitude: Array, limits: _Limits) -> None:
         """Take the distances of a block into account, in units of s."""
-        working, floor = PROVABLE[self._dtype], _FLOOR[self._dtype]
+        if not self._scratch or self._scratch[0].size < y.size:
+            working = PROVABLE[self._dtype]
+            self._scratch = tuple(np.empty(y.size, kind) for kind in (np.dtype(np.float64), working, working))
+        exact, distance, scale = (flat[: y.size].reshape(y.shape) for flat in self._scratch)
         self._tested = self._tested or bool(max(y.max(), -y.min()) > self._least)
-        exact = actual.astype(np.float64)
+        np.copyto(exact, actual)
         exact -= y
-        distance = exact.astype(working)
+        np.copyto(distance, exact, casting="same_kind")
         np.abs(distance, out=distance)
-        scale = magnitude * lines.unit
-        if magnitude.min() < floor:
-            low = magnitude < floor
+        np.multiply(magnitude, limits.unit, out=scale)
+        if magnitude.min() < self._floor:
+            low = magnitude < self._floor
             self._near &= bool(((actual == 0) & (y == 0))[low].all())
             scale[low] = 1
         distance /= scale
         flat = distance.reshape(-1)
-        self._near &= bool(flat.max() <= lines.least) or bool((distance <= self._multiples[lines.taps]).all())
+        self._near &= bool(flat.max() <= limits.least) or bool((distance <= self._multiples[limits.taps]).all())
         self._squares += float(np.vecdot(flat, flat))
 
-    def _lines(self, places: Sequence[slice]) -> _Lines:
-        """Return what the distances of some places are measured in; those before are often the same."""
-        key = [(part.start, part.stop) for part in places]
-        if self._last is None or self._last[0] != key:
-            parts = (count[part] for count, part in zip(self._counts, places, strict=True))
-            taps: Array = reduce(np.multiply.outer, parts, np.ones((), dtype=np.intp))
-            self._last = key, _Lines(taps, self._units[taps], float(self._multiples[taps.min() : taps.max() + 1].min()))
-        return self._last[1]
+    def _limits_of(self, counts: Sequence[Array]) -> _Limits:
+        """Return the limits at places that so many taps of each axis reach, which are often as those before."""
+        key = tuple(count.tobytes() for count in counts)
+        if key not in self._limits:
+            taps: Array = reduce(np.multiply.outer, counts, np.ones((), dtype=np.intp))
+            if len(self._limits) == _LIMITS:
+                self._limits.clear()
+            least = float(self._multiples[taps.min() : taps.max() + 1].min())
+            self._limits[key] = _Limits(taps, self._units[taps], least)
+        return self._limits[key]
 
 
-class _Lines(NamedTuple):
+class _Limits(NamedTuple):
     """What distances at some places are measured in.
 
     Attributes:

@@ -6,25 +6,26 @@ brings place q the element q - shift of the data.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.expectation.meetings import meetings
+from tconv.expectation.phases import shift_of, shifts_of, taps_of
 
 if TYPE_CHECKING:
     from tconv.expectation.meetings import Axis
-    from tconv.vocabulary import Ints
 
 Copy = tuple[slice, slice]
 """What is written, and from where."""
 
 
 class Write(NamedTuple):
-    """Where a residue's elements of the output lie in a region: `count` of them from `at` on, from place `first` on."""
+    """Where a residue's elements of the output lie in a region: `many` of them from `at` on, from place `first` on."""
 
     residue: int
     at: int
     first: int
-    count: int
+    many: int
 
 
 class Part(NamedTuple):
@@ -51,39 +52,36 @@ class Part(NamedTuple):
     whole: bool
 
 
-def shift_of(axis: Axis, tap: int) -> int:
-    """Return by how many places a tap shifts the data."""
-    return tap * axis.dilation // axis.stride
-
-
+@lru_cache(maxsize=4096)
 def places_of(axis: Axis) -> range:
     """Return the places q that some tap brings data to."""
     ends = [(m.first + shift_of(axis, m.tap), m.last + shift_of(axis, m.tap)) for m in meetings(axis)]
     return range(min(first for first, _ in ends), max(last for _, last in ends))
 
 
-def parts_of(axis: Axis, shifts: Ints, places: range, length: int) -> list[Part]:
+@lru_cache(maxsize=1024)
+def parts_of(axis: Axis, length: int) -> list[Part]:
     """Return an axis in parts of `length` places. Their regions together are all of the output's axis.
 
     Args:
         axis: the axis.
-        shifts: those of its taps, in rising order.
-        places: all places that some tap brings data to.
         length: of a part.
     """
-    parts = [_part(axis, shifts, places[at : at + length]) for at in range(0, len(places), length)]
+    places = places_of(axis)
+    parts = [_part(axis, places[at : at + length]) for at in range(0, len(places), length)]
     parts[0] = _reaching(parts[0], 0, parts[0].region.stop)
     parts[-1] = _reaching(parts[-1], parts[-1].region.start, axis.output)
     return parts
 
 
-def _part(axis: Axis, shifts: Ints, places: range) -> Part:
+def _part(axis: Axis, places: range) -> Part:
+    shifts = shifts_of(axis)
     first, last = places.start - shifts[-1], places.stop - shifts[0]
     start = min(max(first, 0), axis.size)
     stop = max(min(last, axis.size), start)
     begin, end = (min(max(q * axis.stride - axis.begin, 0), axis.output) for q in (places.start, places.stop))
     writes = []
-    for r in dict.fromkeys(m.tap * axis.dilation % axis.stride for m in meetings(axis)):
+    for r in taps_of(axis):
         # The places with 0 <= q*s + r - begin < output.
         low = max(places.start, -((r - axis.begin) // axis.stride))
         high = min(places.stop, (axis.output - 1 + axis.begin - r) // axis.stride + 1)
@@ -97,7 +95,7 @@ def _part(axis: Axis, shifts: Ints, places: range) -> Part:
         starts=[places.start - shift - first for shift in shifts],
         region=slice(begin, end),
         writes=tuple(writes),
-        whole=sum(write.count for write in writes) == end - begin,
+        whole=sum(write.many for write in writes) == end - begin,
     )
 
 

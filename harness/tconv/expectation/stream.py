@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from tconv.expectation.tiles import Seen
     from tconv.vocabulary import Array, Float64s
 
-_COLUMNS = 2**17
-"""Up to so many products of filter and data, 1 MB, they are still in the cache when they are added up."""
+_COLUMNS = 3 * 2**14
+"""Up to so many products of filter and data these are made at once: tiles take longer to be laid out."""
 _BLOCK = 2**16
 """So many numbers, half a MB, are looked at twice at once."""
 Limits = tuple[float, float, float]
@@ -90,7 +90,9 @@ def sums(
     # In float32's range, and what underflows is less than half the smallest number for each term.
     held = max(bounds) * sqrt(x.shape[1] // geometry.groups * prod(geometry.kernel) + 1) < _WIDE
     if not (x.size and w.size and prod(shape) and all(map(meetings, axes(geometry)))):
-        y = np.zeros(shape) if b is None else np.broadcast_to(b.reshape(1, -1, *(1,) * len(geometry.output)), shape).copy()
+        y = np.zeros(shape)
+        if b is not None:
+            y += b.reshape(-1, *(1,) * len(geometry.output))
         return Sums(y, np.abs(y) if magnitude else None, bounds[2])
     data = x.reshape(x.shape[0], geometry.groups, -1, *geometry.spatial)
     taps = w.reshape(geometry.groups, -1, *w.shape[1:])
@@ -154,8 +156,9 @@ def _scattered(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry,
     if b is not None:
         y += b
     if seen:
-        some = slice(some_channels(w.shape[1]))
-        sums = _added(np.abs(x[:, :, some].astype(np.float32)), np.abs(w[:, some].astype(np.float32)), geometry)
+        some = slice(some_channels(w.shape[1], geometry))
+        data, taps = x[:, :, some].astype(np.float32), w[:, some].astype(np.float32)
+        sums = _added(np.abs(data, out=data), np.abs(taps, out=taps), geometry)
         if b is not None:
             sums += np.abs(b)
         seen(tuple(map(slice, y.shape)), y, sums)
@@ -164,9 +167,13 @@ def _scattered(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry,
 
 def _added(x: Array, w: Array, geometry: Geometry) -> Array:
     """Return the sums without a bias, (N, G, O/G, Y...)."""
-    # Of so few points and so many weights this product is twice as fast as the one with the weights before the data.
-    made = x.reshape(*x.shape[:3], -1).swapaxes(2, 3) @ w.reshape(*w.shape[:2], -1)
-    columns = np.ascontiguousarray(made.swapaxes(2, 3)).reshape(*x.shape[:2], *w.shape[2:], *geometry.spatial)
+    data, taps = x.reshape(*x.shape[:3], -1), w.reshape(*w.shape[:2], -1)
+    if w.size < x.size:
+        made = taps.swapaxes(1, 2) @ data
+    else:
+        # Twice as fast where the filter is the larger.
+        made = np.ascontiguousarray((data.swapaxes(2, 3) @ taps).swapaxes(2, 3))
+    columns = made.reshape(*x.shape[:2], *w.shape[2:], *geometry.spatial)
     total = np.zeros((*x.shape[:2], w.shape[2], *geometry.output), made.dtype)
     all_three = (slice(None),) * 3
     for met in product(*([(m, outputs(m, axis)) for m in meetings(axis)] for axis in axes(geometry))):

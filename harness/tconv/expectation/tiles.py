@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tconv.expectation.meetings import axes, meetings
-from tconv.expectation.parts import parts_of, places_of, shift_of
+from tconv.expectation.meetings import axes
+from tconv.expectation.parts import parts_of, places_of
+from tconv.expectation.phases import phases_of, shifts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,34 +24,31 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.meetings import Axis
     from tconv.expectation.parts import Part
+    from tconv.expectation.phases import Phases
     from tconv.vocabulary import Array, Float64s, Ints
 
     Region = tuple[slice, ...]
     Seen = Callable[[Region, Float64s, Array], None]
 
-_ROOM = 3 * 2**15
-"""So many numbers, 768 KB, the columns of a tile and their product have together."""
+_ROOM = 2**17
+"""So many numbers, 1 MB, the columns of a tile and their product have together."""
 _FEWEST = 16
 """A tile has at least so many places, if there are: a matrix product of fewer is slow."""
 _SMALL = 10**6
 """Up to so many multiplications OpenBLAS takes the operands of a matrix product as they lie, and copies nothing."""
 _LOW = 48
 """With fewer rows than this a matrix product takes as long to copy its operands as to multiply them."""
+_UNUSED = 1.25
+"""Up to so many times the places are laid out to be copied at once."""
+_SOME = 12
+"""Sums of |x||w| of at least so many channels, if there are."""
 _SHORT = 64
 """A matrix product of fewer columns is slow in any case."""
 _ALL = (slice(None),)
 
 
-class _Residue(NamedTuple):
-    """A phase of one axis: r, and the taps that reach it with their shifts."""
-
-    residue: int
-    shifts: list[int]
-    taps: list[int]
-
-
-class _Phases(NamedTuple):
-    """Phases that need the same shifts of the data, so that one matrix product serves them all.
+class _Weighted(NamedTuple):
+    """Phases of one matrix product, with their weights.
 
     Attributes:
         residues: r of each phase, on each axis.
@@ -58,7 +56,7 @@ class _Phases(NamedTuple):
         weights: for P phases of T taps, (G, P*O/G, T*C/G).
     """
 
-    residues: list[Ints]
+    residues: tuple[Ints, ...]
     columns: slice
     weights: Array
 
@@ -103,7 +101,7 @@ class _Sheets:
         dtype: of all numbers.
     """
 
-    def __init__(self, phases: list[_Phases], channels: int, along: list[Axis], dtype: type) -> None:
+    def __init__(self, phases: list[_Weighted], channels: int, along: tuple[Axis, ...], dtype: type) -> None:
         self._phases, self._channels, self._along, self._dtype = phases, channels, along, dtype
         self._memory: dict[str, Array] = {}
         self._made: dict[object, _Sheet] = {}
@@ -125,11 +123,11 @@ class _Sheets:
 
     def _new(self, many: Ints, tile: Sequence[Part]) -> _Sheet:
         data = self.array("data", (*many, self._channels, *(part.width for part in tile)))
-        places = [part.size for part in tile]
-        shifts = list(product(*(part.starts for part in tile)))
-        columns = self.array("columns", (*many, len(shifts), self._channels, *places))
-        windows = ([slice(start, start + size) for start, size in zip(of, places, strict=True)] for of in shifts)
-        copies = [(columns[:, :, number], data[_ALL * 3 + tuple(window)]) for number, window in enumerate(windows)]
+        windows, places = _windows(data, tile)
+        # What a single shift brings is used where it lies.
+        few = len(windows) == 1
+        columns = data[:, :, None] if few else self.array("columns", (*many, len(windows), *windows[0].shape[2:]))
+        copies = [] if few else [(columns[:, :, number], window) for number, window in enumerate(windows)]
         products = []
         for residues, needed, weights in self._phases:
             terms = columns[:, :, needed].reshape(*many, weights.shape[2], -1)
@@ -138,19 +136,20 @@ class _Sheets:
             writes = [
                 write for number, r in enumerate(residues) for write in self._writes(by_phase[:, :, number], r, tile)
             ]
-            products.append(_Product(weights, _pieces(terms, result), writes))
+            products.append(_Product(weights, _pieces(terms, result[..., : terms.shape[3]]), writes))
         return _Sheet(data, copies, products, all(part.whole for part in tile))
 
     def _writes(self, phase: Array, residues: Ints, tile: Sequence[Part]) -> Iterator[tuple[tuple[slice, ...], Array]]:
         """Yield where a phase's elements lie in the output and in its product, (N, G, O/G, Q...), if there are any."""
-        target, source = _ALL * 3, _ALL * 3
+        target: tuple[slice, ...] = _ALL * 3
+        source: tuple[slice, ...] = _ALL * 3
         for axis, part, r in zip(self._along, tile, residues, strict=True):
             found = [write for write in part.writes if write.residue == r]
             if not found:
                 return
-            _, at, first, count = found[0]
-            target += (slice(at, at + (count - 1) * axis.stride + 1, axis.stride),)
-            source += (slice(first, first + count),)
+            _, at, first, many = found[0]
+            target += (slice(at, at + (many - 1) * axis.stride + 1, axis.stride),)
+            source += (slice(first, first + many),)
         yield target, phase[source]
 
 
@@ -169,17 +168,15 @@ def tiled(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen
     Returns:
         (N, G, O/G, Y...).
     """
-    along = list(axes(geometry))
-    shifts = [tuple(sorted({shift_of(axis, m.tap) for m in meetings(axis)})) for axis in along]
-    phases = _phases(w, along, shifts)
+    along = tuple(axes(geometry))
+    phases = [_weighted(w, group) for group in phases_of(along)]
     y = np.empty((*x.shape[:2], w.shape[2], *geometry.output))
-    high = prod(map(len, shifts)) * x.shape[2] + max(group.weights.shape[1] for group in phases)
-    places = [places_of(axis) for axis in along]
-    step = steps((*x.shape[:2], *map(len, places)), max(_ROOM // high, _FEWEST))
-    parts = [parts_of(*each) for each in zip(along, shifts, places, step[2:], strict=True)]
+    high = prod(map(len, map(shifts_of, along))) * x.shape[2] + max(group.weights.shape[1] for group in phases)
+    step = steps((*x.shape[:2], *(len(places_of(axis)) for axis in along)), max(_ROOM // high, _FEWEST))
+    parts = [parts_of(*each) for each in zip(along, step[2:], strict=True)]
     values = _Sheets(phases, x.shape[2], along, np.float64)
     if seen:
-        some = some_channels(x.shape[2])
+        some = some_channels(x.shape[2], geometry)
         magnitudes = _Sheets([_absolute(group, x.shape[2], some) for group in phases], some, along, np.float32)
         absolute_bias = None if b is None else np.abs(b).astype(np.float32)
     for sample, first in product(range(0, len(x), step[0]), range(0, len(w), step[1])):
@@ -200,16 +197,18 @@ def tiled(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen
     return y
 
 
-def some_channels(channels: int) -> int:
-    """Return of how many channels the sums of |x||w| are made.
+def some_channels(channels: int, geometry: Geometry) -> int:
+    """Return of how many channels of a group the sums of |x||w| are made.
 
     They are there to show that errors are small beside them. Errors of n terms are about sqrt(n) times smaller beside
-    A than roundings of the worst kind, so that a part of the order of sqrt(C) shows it too, and costs that much less.
+    A than roundings of the worst kind, so that a part of the order of sqrt(n) shows it too, and costs that much less.
+    n is that of the phases with the fewest taps.
     """
-    return min(channels, max(16, round(4 * sqrt(channels))))
+    taps = prod(max(k // s, 1) for s, k in zip(geometry.strides, geometry.kernel, strict=True))
+    return min(channels, max(_SOME, round(3.5 * sqrt(channels / taps))))
 
 
-def _absolute(phases: _Phases, channels: int, some: int) -> _Phases:
+def _absolute(phases: _Weighted, channels: int, some: int) -> _Weighted:
     """Return phases with the absolute weights of the first channels in float32, (G, P*O/G, T*some)."""
     weights = phases.weights
     by_channel = weights.reshape(*weights.shape[:2], -1, channels)[..., :some].astype(np.float32)
@@ -226,39 +225,34 @@ def steps(sizes: Sequence[int], room: int) -> list[int]:
     return found
 
 
-def _residues(axis: Axis) -> list[_Residue]:
-    """Return each phase of an axis that a tap reaches, with the taps that reach it."""
-    found: dict[int, list[int]] = {}
-    for meeting in meetings(axis):
-        found.setdefault(meeting.tap * axis.dilation % axis.stride, []).append(meeting.tap)
-    return [_Residue(r, [shift_of(axis, tap) for tap in taps], taps) for r, taps in found.items()]
+def _weighted(w: Float64s, group: Phases) -> _Weighted:
+    """Return phases with their weights, zeros where a phase does not need a column that another one does."""
+    by_tap = w.reshape(*w.shape[:3], -1).transpose(0, 2, 3, 1)
+    first, last = group.columns[0], group.columns[-1] + 1
+    weights = np.zeros((len(w), len(group.taps), w.shape[2], last - first, w.shape[1]))
+    at = [column - first for column in group.columns]
+    for number, taps in enumerate(group.taps):
+        weights[:, number][:, :, at] = by_tap[:, :, taps]
+    return _Weighted(group.residues, slice(first, last), weights.reshape(len(w), len(group.taps) * w.shape[2], -1))
 
 
-def _phases(w: Float64s, along: list[Axis], shifts: list[Ints]) -> list[_Phases]:
-    """Return the phases that a tap reaches, those with the same shifts together.
+def _windows(data: Array, tile: Sequence[Part]) -> tuple[list[Array], list[int]]:
+    """Return what each shift brings of a tile's data, (N, G, C/G, Q...) or (N, G, C/G, Q), and the places' axes.
 
-    Where the stride divides the kernel all phases have the same: for k4 s2 in the plane a quarter of the copies, and a
-    matrix product four times as high. Where a phase needs shifts that do not follow each other, those between have
-    weights of zero: for k3 s2 in the plane 10 products for 9, and in return no column is copied once more.
+    Where the places are laid out as the data is, with a few more at the end of each line that are not used, a shift is
+    one constant offset, and what it brings lies together: for 64x28x28, k3 d2, that is copied in half the time. Where
+    these would be too many it is taken line by line.
     """
-    columns = np.arange(prod(map(len, shifts))).reshape([len(known) for known in shifts])
-    by_tap = np.ascontiguousarray(w.reshape(*w.shape[:3], -1).transpose(0, 2, 3, 1))
-    numbers = np.arange(by_tap.shape[2]).reshape(w.shape[3:])
-    members: dict[Ints, list[tuple[Ints, Array]]] = {}
-    for phase in product(*map(_residues, along)):
-        reached = [np.searchsorted(known, part.shifts) for known, part in zip(shifts, phase, strict=True)]
-        needed = tuple(columns[np.ix_(*reached)].ravel().tolist())
-        taps = numbers[np.ix_(*(part.taps for part in phase))].ravel()
-        members.setdefault(needed, []).append((tuple(part.residue for part in phase), taps))
-    phases = []
-    for needed, group in members.items():
-        span = needed[-1] + 1 - needed[0]
-        weights = np.zeros((len(w), len(group), w.shape[2], span, w.shape[1]))
-        for number, (_, taps) in enumerate(group):
-            weights[:, number][:, :, np.subtract(needed, needed[0])] = by_tap[:, :, taps]
-        rows = weights.reshape(len(w), len(group) * w.shape[2], -1)
-        phases.append(_Phases([residue for residue, _ in group], slice(needed[0], needed[-1] + 1), rows))
-    return phases
+    sizes, shifts = [part.size for part in tile], list(product(*(part.starts for part in tile)))
+    lines = [*sizes[:1], *(part.width for part in tile[1:])]
+    if prod(lines) > _UNUSED * prod(sizes):
+        windows = ([slice(start, start + size) for start, size in zip(of, sizes, strict=True)] for of in shifts)
+        return [data[_ALL * 3 + tuple(window)] for window in windows], sizes
+    flat = data.reshape(*data.shape[:3], -1)
+    steps_of = [prod(data.shape[4 + axis :]) for axis in range(len(sizes))]
+    length = sum((size - 1) * step for size, step in zip(sizes, steps_of, strict=True)) + 1
+    offsets = (sum(start * step for start, step in zip(of, steps_of, strict=True)) for of in shifts)
+    return [flat[..., offset : offset + length] for offset in offsets], lines
 
 
 def _read(data: Float64s, tile: Sequence[Part], into: Float64s) -> None:

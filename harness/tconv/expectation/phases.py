@@ -1,0 +1,82 @@
+"""The phases of an output: which taps reach each, and which columns of a tile these are multiplied with.
+
+Output o = q*s + r - pads_begin of an axis has the phase, or residue, r = 0 .. s-1. Tap k reaches one phase alone,
+r = k*d mod s, and brings place q the element q - shift of the data, shift = k*d // s.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from tconv.expectation.meetings import meetings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tconv.expectation.meetings import Axis
+    from tconv.vocabulary import Ints
+
+
+class Phases(NamedTuple):
+    """Phases that need the same columns, so that one matrix product serves them all.
+
+    Attributes:
+        residues: r of each phase, on each axis.
+        columns: the numbers of the columns, one for each combination of the axes' shifts, in rising order.
+        taps: for each phase, the numbers of the taps that these are multiplied with.
+    """
+
+    residues: tuple[Ints, ...]
+    columns: list[int]
+    taps: list[list[int]]
+
+
+def shift_of(axis: Axis, tap: int) -> int:
+    """Return by how many places a tap shifts the data."""
+    return tap * axis.dilation // axis.stride
+
+
+@lru_cache(maxsize=4096)
+def shifts_of(axis: Axis) -> Ints:
+    """Return the shifts of an axis in rising order."""
+    return tuple(sorted({shift_of(axis, meeting.tap) for meeting in meetings(axis)}))
+
+
+@lru_cache(maxsize=4096)
+def taps_of(axis: Axis) -> dict[int, list[int]]:
+    """Return, for each residue that a tap reaches, the taps that reach it."""
+    found: dict[int, list[int]] = {}
+    for meeting in meetings(axis):
+        found.setdefault(meeting.tap * axis.dilation % axis.stride, []).append(meeting.tap)
+    return found
+
+
+@lru_cache(maxsize=256)
+def phases_of(along: tuple[Axis, ...]) -> list[Phases]:
+    """Return the phases that a tap reaches, those with the same shifts together.
+
+    Where the stride divides the kernel all phases have the same: for k4 s2 in the plane a quarter of the copies, and a
+    matrix product four times as high. Where a phase needs shifts that do not follow each other, those between have
+    weights of zero: for k3 s2 in the plane 10 products for 9, and in return no column is copied once more.
+    """
+    found: dict[Ints, tuple[list[Ints], list[list[int]]]] = {}
+    shifts, kernel = [shifts_of(axis) for axis in along], [axis.kernel for axis in along]
+    for phase in product(*(taps_of(axis).items() for axis in along)):
+        reached = [
+            [known.index(shift_of(axis, tap)) for tap in taps]
+            for axis, known, (_, taps) in zip(along, shifts, phase, strict=True)
+        ]
+        columns = tuple(_numbers(reached, [len(known) for known in shifts]))
+        residues, taps = found.setdefault(columns, ([], []))
+        residues.append(tuple(residue for residue, _ in phase))
+        taps.append(_numbers([taps_of_axis for _, taps_of_axis in phase], kernel))
+    return [Phases(tuple(residues), list(columns), taps) for columns, (residues, taps) in found.items()]
+
+
+def _numbers(places: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[int]:
+    """Return the numbers of all combinations of places in an array of these sizes, the last axis counting by one."""
+    steps = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    return [sum(at * step for at, step in zip(each, steps, strict=True)) for each in product(*places)]
