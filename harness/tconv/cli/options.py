@@ -82,7 +82,6 @@ def baseline(text: str) -> Callable[[FC], FC]:
     return click.option("--baseline", multiple=True, type=click.Path(path_type=Path, exists=True), help=text)
 
 
-
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
