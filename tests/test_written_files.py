@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from small_corpus import environment, tconv, written
+from small_corpus import environment, record_file, tconv, written
 from tconv.cli.output import tried
 from tconv.errors import FileError
 from tconv.reports import atomic_write
@@ -69,9 +69,10 @@ def test_a_trial_leaves_no_folder_behind(tmp_path: Path) -> None:
 
 def test_records_are_not_written_into_a_device(tmp_path: Path) -> None:
     """They are read again at the end: it is said before a case runs."""
-    records = tmp_path / "reports/Right-1.0-onnx-ConvTranspose-22.jsonl"
+    cases = str(written(tmp_path))
+    records = record_file(tmp_path, output="reports")
     records.parent.mkdir()
     records.symlink_to("/dev/null")
-    done = tconv(tmp_path, *RIGHT, str(written(tmp_path)))
+    done = tconv(tmp_path, *RIGHT, cases)
     assert done.returncode == 2
     assert "must be a file, as it is read again (got a pipe or device); choose another --output" in done.stderr
