@@ -128,6 +128,22 @@ def test_values_say_where_they_lie(data: st.DataObject) -> None:
     assert (found.strides, found.dilations) == (strides, dilations) or not found.pads_begin
 
 
+@pytest.mark.parametrize(
+    ("strides", "dilations"), [((3, 2), (1, 2)), ((2, 2), (1, 2)), ((2, 3), (2, 1)), ((3, 2), (2, 1)), ((1, 2), (2, 3))]
+)
+def test_other_spacings_of_the_taps_are_tried(strides: tuple[int, ...], dilations: tuple[int, ...]) -> None:
+    """Those that come of the call's own, where an axis takes the other's or strides and dilations are exchanged."""
+    random = np.random.default_rng(0)
+    operands = {"x": random.integers(1, 50, (1, 2, 4, 3)), "w": random.integers(1, 50, (2, 3, 2, 2))}
+    truth = Truth({role: array.astype(np.float32) for role, array in operands.items()}, DType.F32)
+    owed = Geometry((4, 3), (2, 2), (2, 3), (1, 2), (0, 0), (8, 9), 1)
+    made = replace(owed, strides=strides, dilations=dilations, pads_begin=(1, 0))
+    found = placed(truth.values(made).astype(np.float32), truth, owed, {})
+    assert found is not None
+    assert (found.strides, found.dilations) == (strides, dilations)
+    assert found.pads_begin == ((1, 0),)
+
+
 @given(st.data())
 @examples(60)
 def test_the_formula_that_made_numbers_is_found(data: st.DataObject) -> None:
