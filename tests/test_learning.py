@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from strategies import examples
+from strategies import every, examples
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import Diagnosis
@@ -231,7 +231,7 @@ LEARNT = {
 @pytest.mark.usefixtures("_no_catalogue")
 def test_a_rule_is_learnt_without_the_catalogue(name: str, valid: list[Case], corpus: Corpus) -> None:
     """At least 95 of 100 failures of a misreading of the geometry are explained by a rule that nobody wrote down."""
-    records = records_of(Misreads(CATALOGUE[name]).answer, valid)
+    records = records_of(Misreads(CATALOGUE[name]).answer, valid[:: every(1)])
     wanted = failed(records)
     learnt = lessons(records, corpus.find, ONNX, wanted)
     explained = {case for lesson in learnt for case in lesson.cases}

@@ -15,6 +15,7 @@ from tconv.backends.options import checked, differing
 from tconv.errors import BackendMissing, OptionError
 from tconv.execution.cluster_messages import Order, order_of
 from tconv.execution.run import record_name
+from tconv.execution.selection import name_of_cases
 from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
@@ -96,8 +97,9 @@ def test_the_options_reach_the_backend_and_stand_in_the_header(command: Command,
     assert "PadsAsChosen 1.0 pads=swapped  onnx/ConvTranspose-22" in done.stdout
     assert f"tconv diagnose small/padded --backend {SPEC} --option pads=swapped --dialect " in done.stdout
     first, second = sorted((tmp_path / "out").glob("*.jsonl"))
-    assert first.name == "PadsAsChosen-1.0-onnx-ConvTranspose-22.jsonl"
-    assert second.name == "PadsAsChosen-1.0-pads=swapped-onnx-ConvTranspose-22.jsonl"
+    part = name_of_cases(tmp_path / "small.yaml")
+    assert first.name == f"PadsAsChosen-1.0-onnx-ConvTranspose-22-{part}.jsonl"
+    assert second.name == f"PadsAsChosen-1.0-pads=swapped-onnx-ConvTranspose-22-{part}.jsonl"
     assert [read(path).header.backend.options for path in (first, second)] == [{}, {"pads": "swapped"}]
 
 
