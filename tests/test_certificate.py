@@ -70,6 +70,17 @@ def test_it_is_found_for_outputs_that_are_rounded_once(dtype: DType, *, bias: bo
     assert in_full(rounded, reference, geometry).notes == ()
 
 
+@pytest.mark.parametrize(("times", "proven"), [(0.9, True), (1.2, False)])
+def test_the_root_mean_square_of_the_distances_is_within_its_line(times: float, *, proven: bool) -> None:
+    """All elements are off by so many times s, which is within the line of each by itself."""
+    geometry = Geometry((60,), (40,), (1,), (1,), (39,), (21,), 1)
+    reference = truth(geometry, 5, DType.F32)
+    terms = reference.terms(geometry)
+    s = 2.0**-24 * np.sqrt((terms.count + 1) / 3) * terms.magnitude / 2
+    actual = reference.values(geometry) + times * s
+    assert reference.conforms(actual.astype(np.float32), geometry) == proven
+
+
 @given(
     geometries(ranks=(1, 3)),
     SEEDS,

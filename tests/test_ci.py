@@ -153,7 +153,7 @@ def test_the_action_takes_patterns_as_words_and_no_file_names(machine: Path) -> 
     assert "3 cases" in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("system", [gitlab, jenkins])
+@pytest.mark.parametrize("system", [gitlab, pytest.param(jenkins, marks=pytest.mark.thorough)])
 def test_the_templates_run(machine: Path, system: object) -> None:
     """Green and red, with a baseline, as each system's own shell runs them."""
     assert callable(system)

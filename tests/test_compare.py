@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,6 +131,19 @@ def test_runs_of_several_backends_are_compared_pairwise() -> None:
         paired(old, [of("c", "1"), of("a", "2")])
     with pytest.raises(UsageError, match="the new runs must have one of b in "):
         paired([*old, of("c", "1")], [of("a", "2"), of("c", "2")])
+
+
+def test_runs_of_other_cases_are_not_compared_with_those_of_tconvs_own() -> None:
+    """A folder has the records of both: a new run of one's own cases has one old run of its kind."""
+
+    def of(path: str, version: str) -> Assessment:
+        made = run_of({"a/b": AGREED}, version)
+        return assess(replace(made, header=made.header.model_copy(update={"path": path})), None, facts)
+
+    old = [of("", "1"), of("mine.yaml", "1")]
+    (comparison,) = paired(old, [of("elsewhere/mine.yaml", "2")])
+    assert comparison.old is old[1]
+    assert [one.old for one in paired(old, [of("", "2"), of("mine.yaml", "2")])] == old
 
 
 @pytest.mark.parametrize("form", FORMS)

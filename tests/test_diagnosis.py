@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from strategies import every
 from tconv.backends import outcome as out
 from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
@@ -109,7 +110,7 @@ def test_a_pair_is_looked_for_where_no_single_one_explains(corpus: Corpus) -> No
 def test_a_misreading_together_with_a_disputed_reading_is_named(small: list[Case], dialect: Dialect) -> None:
     """A backend follows what its text also allows, and reads the filter back to front: both have their names."""
     flipped, found = names_of(dialect)["filter-flipped"], 0
-    for case in small[::3]:
+    for case in small[:: every(3)]:
         problem = Problem(case, dialect)
         for candidate in problem.values.disputed if problem.values else ():
             both = (*(names_of(dialect)[name] for name in candidate.readings), flipped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections import Counter
@@ -234,6 +235,15 @@ def test_what_is_a_plain_pass() -> None:
     assert list(plain.values()) == [(("agreed", "exact"), 0.25), (("agreed", "bound"), 0.25), None,
                                     (("inexpressible", None), 0.25), None]  # fmt: skip
     assert plain_pass(record_line(Record("a", "b", DIALECT, AGREED, harmed="SIGSEGV"))) is None
+
+
+def test_a_digest_is_computed_as_the_documentation_says() -> None:
+    """The sum of the BLAKE2b digests of 8 bytes, modulo 2^64: whoever checks a file needs the very number."""
+    ids = ["a/b", "a/c", "a/d[strides=2]"]
+    numbers = [int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") for text in ids]
+    digests = [f"{sum(numbers[:count]) % 2**64:016x}" for count in range(1, 4)]
+    assert [digest_of(ids[:count]) for count in range(1, 4)] == digests
+    assert max(digests) >= "8"
 
 
 @given(st.lists(st.text(), unique=True), st.randoms(use_true_random=False))

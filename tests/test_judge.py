@@ -820,6 +820,14 @@ def test_subnormal_products_are_those_of_the_sum(x: list[int], w: list[int], str
         assert np.allclose(found[0, 0], lost, rtol=1e-15, atol=0)
 
 
+def test_the_smallest_normal_number_is_not_subnormal() -> None:
+    """A product of exactly 2^-126 is not lost in f32; beside it 2^-166 is."""
+    geometry = Geometry((2,), (1,), (1,), (1,), (0,), (2,), 1)
+    found = subnormal_products(np.array([[[2.0**-60, 2.0**-100]]]), np.array([[[2.0**-66]]]), geometry, 2.0**-126)
+    assert found is not None
+    assert found.ravel().tolist() == [0, 2.0**-166]
+
+
 @given(geometries(ranks=(1, 2), groups=(1, 2)), st.integers(0, 2**32 - 1), st.sampled_from([1, 2**18]))
 @examples(100)
 def test_subnormal_products_of_any_geometry(geometry: Geometry, seed: int, at_once: int) -> None:

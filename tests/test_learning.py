@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from strategies import examples
+from strategies import every, examples
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import Diagnosis
@@ -128,6 +128,22 @@ def test_values_say_where_they_lie(data: st.DataObject) -> None:
     assert (found.strides, found.dilations) == (strides, dilations) or not found.pads_begin
 
 
+@pytest.mark.parametrize(
+    ("strides", "dilations"), [((3, 2), (1, 2)), ((2, 2), (1, 2)), ((2, 3), (2, 1)), ((3, 2), (2, 1)), ((1, 2), (2, 3))]
+)
+def test_other_spacings_of_the_taps_are_tried(strides: tuple[int, ...], dilations: tuple[int, ...]) -> None:
+    """Those that come of the call's own, where an axis takes the other's or strides and dilations are exchanged."""
+    random = np.random.default_rng(0)
+    operands = {"x": random.integers(1, 50, (1, 2, 4, 3)), "w": random.integers(1, 50, (2, 3, 2, 2))}
+    truth = Truth({role: array.astype(np.float32) for role, array in operands.items()}, DType.F32)
+    owed = Geometry((4, 3), (2, 2), (2, 3), (1, 2), (0, 0), (8, 9), 1)
+    made = replace(owed, strides=strides, dilations=dilations, pads_begin=(1, 0))
+    found = placed(truth.values(made).astype(np.float32), truth, owed, {})
+    assert found is not None
+    assert (found.strides, found.dilations) == (strides, dilations)
+    assert found.pads_begin == ((1, 0),)
+
+
 @given(st.data())
 @examples(60)
 def test_the_formula_that_made_numbers_is_found(data: st.DataObject) -> None:
@@ -215,7 +231,7 @@ LEARNT = {
 @pytest.mark.usefixtures("_no_catalogue")
 def test_a_rule_is_learnt_without_the_catalogue(name: str, valid: list[Case], corpus: Corpus) -> None:
     """At least 95 of 100 failures of a misreading of the geometry are explained by a rule that nobody wrote down."""
-    records = records_of(Misreads(CATALOGUE[name]).answer, valid)
+    records = records_of(Misreads(CATALOGUE[name]).answer, valid[:: every(1)])
     wanted = failed(records)
     learnt = lessons(records, corpus.find, ONNX, wanted)
     explained = {case for lesson in learnt for case in lesson.cases}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from strategies import every
 from tconv.cases.call import signature
 from tconv.cases.operands import make_operands
 from tconv.diagnosis.misreadings import CATALOGUE, Misread, apply, misreadings_of, pairs
@@ -142,20 +144,24 @@ def test_what_does_not_apply_changes_nothing(name: str, attributes: dict[str, tu
 
 def test_a_misreading_is_the_reference_of_something_else(smoke_cases: tuple[Case, ...]) -> None:
     """Whatever a misreading makes of a call can be computed, and has the shape of its geometry."""
-    computed = set()
+    computed: Counter[str] = Counter()
+    # In the profile `quick` each is computed for its first cases, as some apply to few.
+    most = len(smoke_cases) if every(1) == 1 else 40
     for case in smoke_cases:
         expected = expectation(case, ONNX)
         if not isinstance(expected, Values) or np.prod(case.x.shape) * np.prod(case.w.shape) > 4096:
             continue
         operands = {role: array.astype(np.float64) for role, array in make_operands(case.x, case.w, case.b).items()}
         for one in misreadings_of(ONNX):
+            if computed[one.name] == most:
+                continue
             found = apply([one], signature(case, ONNX), ONNX, operands)
             if found is not None:
                 y = Truth(found.operands, case.x.dtype).values(found.geometry)
                 finished = y if found.finish is None else found.finish(y)
                 assert finished.shape[2:] == found.geometry.output, (case.id, one.name)
-                computed.add(one.name)
-    assert computed == {one.name for one in misreadings_of(ONNX)}
+                computed[one.name] += 1
+    assert set(computed) == {one.name for one in misreadings_of(ONNX)}
 
 
 @pytest.mark.thorough

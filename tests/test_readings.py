@@ -190,6 +190,15 @@ def resolved(signature: Signature, dialect: str) -> dict[Geometry | Violation, i
     return found
 
 
+def test_results_of_fewer_readings_come_first() -> None:
+    """Also where a question of a later axis is put before all answers to an earlier one: here one reading refuses."""
+    signature = written((3, 3), (2, 1), Attributes(strides=(3, 4), auto_pad="same_lower", output_shape=(14, 4)))
+    row = DIALECTS[ONNX_1]
+    found = [one.readings for one in distinct_results(signature, row.rules, row.disputed)]
+    assert [*map(len, found)] == [0, 1, 1, 1, 2]
+    assert found[3] == ("negative-sized-refused",)
+
+
 @given(signatures(0), st.sampled_from(sorted(DIALECTS)))
 @examples(250)
 def test_branching_finds_all_that_the_whole_product_finds(signature: Signature, dialect: str) -> None:

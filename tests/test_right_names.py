@@ -15,10 +15,14 @@ import wrong_backends
 from strategies import every
 from tconv.cases.call import signature
 from tconv.diagnosis import diagnose, shared
+from tconv.diagnosis.misreadings import CATALOGUE
+from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
+from tconv.dialects.geometry import Geometry
 from tconv.execution import evaluation
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.owed import Values, expectation
+from tconv.expectation.truth import Truth
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType
 
@@ -249,3 +253,18 @@ def test_the_search_may_fail(plain: list[Case], monkeypatch: pytest.MonkeyPatch)
     found = failures("BiasDoubled", plain[::100])
     assert found
     assert {one.described for one in found} == {"undiagnosed, the search failed: ZeroDivisionError: by us"}
+
+
+@pytest.mark.parametrize(("count", "named"), [(2, False), (3, True)])
+def test_two_elements_are_no_evidence_of_rounded_steps(count: int, *, named: bool) -> None:
+    """So few may be wrong for any reason; all others here are off by their one rounding, as they may be."""
+    generator = np.random.default_rng(0)
+    operands = {role: generator.standard_normal(shape) for role, shape in {"x": (1, 9, 9), "w": (9, 2, 3)}.items()}
+    truth = Truth({role: array.astype(np.float16) for role, array in operands.items()}, DType.F16)
+    geometry = Geometry((9,), (3,), (1,), (1,), (0,), (11,), 1)
+    actual = truth.values(geometry).astype(np.float16)
+    unit = np.spacing(np.abs(actual[0, 0, 3 : 3 + count]))
+    actual[0, 0, 3 : 3 + count] += 2 * unit
+    (change,) = (one.change for one in CATALOGUE if one.name == "steps-rounded-to-16-bits")
+    assert isinstance(change, PrecisionOtherwise)
+    assert change.accounts(actual, truth.terms(geometry), DType.F16) == named

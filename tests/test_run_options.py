@@ -148,15 +148,15 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_run(command: Command
 
 
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("words", "code", "columns"),
     [
-        ("run --backend wrong_backends:Right", 0),
-        ("run --backend wrong_backends:PadsSwapped", 1),
-        ("compare base.jsonl base.jsonl", 0),
-        ("coverage", 141),
+        ("run --backend wrong_backends:Right", 0, {}),
+        ("run --backend wrong_backends:PadsSwapped", 1, {}),
+        ("run --backend wrong_backends:PadsSwapped", 1, {"COLUMNS": "60"}),
+        ("compare base.jsonl base.jsonl", 0, {}),
+        ("coverage", 141, {"COLUMNS": "60"}),
     ],
 )
-@pytest.mark.parametrize("columns", [{}, {"COLUMNS": "60"}], ids=["", "narrow"])
 def test_a_reader_that_leaves_changes_no_exit_code(
     words: str, code: int, columns: dict[str, str], run: Command, tmp_path: Path
 ) -> None:

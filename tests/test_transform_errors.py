@@ -115,6 +115,16 @@ def named(output: Array, truth: Truth, geometry: Geometry) -> bool:
     return bool(compare(output, truth, geometry, {}).wrong.any()) and is_transform(output, truth, geometry)
 
 
+@pytest.mark.parametrize(("share", "of_transform"), [(65, False), (63, True)])
+def test_errors_of_a_transform_are_spread(share: int, *, of_transform: bool) -> None:
+    """Fractions on integers are those of a transform only where one element of 64 is off, and not a few of many."""
+    truth, geometry, _, _ = made("integers", 1, (24, 24), 0)
+    y, deviation = truth.values(geometry), transforms.transform_deviation(truth.operands, truth.dtype, geometry)
+    actual = y.copy()
+    actual.flat[::share] += np.broadcast_to(deviation, y.shape).flat[::share]
+    assert named(actual, truth, geometry) == of_transform
+
+
 CALLS = (
     st.sampled_from(["normal", "wide", "wide-full", "integers"]),
     st.sampled_from([1, 2, 5, 16]),

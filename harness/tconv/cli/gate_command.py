@@ -89,7 +89,8 @@ def command(
     report = Reporting.of(**reports)
     assessments, _ = assessed_files(record_files(records), cases, waivers, strict=strict)
     if proposal is not None and len(assessments) != 1:
-        raise UsageError(f"--propose-waivers must have the records of one run (got {len(assessments)})")
+        files = ", ".join(str(assessment.run.path) for assessment in assessments)
+        raise UsageError(f"--propose-waivers must have the records of one run (got {files}); name its file")
     report.report(assessments, cases, waivers)
     if proposal is not None:
         _propose(assessments[0], proposal)

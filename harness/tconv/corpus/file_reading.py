@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tconv.cases.case import Case, Cite, Expected
 from tconv.corpus import case_file
-from tconv.corpus.budget import Budget
+from tconv.corpus.budget import MOST_SWEEPS, Budget
 from tconv.corpus.building import ImpossibleCase, build, merged, unsaid
 from tconv.corpus.sweep import Sweep
 from tconv.corpus.sweep_reading import read_sweep
@@ -109,7 +109,8 @@ def _further(document: Document, name: str) -> list[FileError]:
     """
     whole = document.value if isinstance(document.value, dict) else {}
     base = _valid(case_file.Settings, whole.get("base", {}))
-    sweeps = _valid_parts(case_file.Sweep, whole.get("sweeps"))
+    # Too many sweeps are one error, and not as many as there are too many.
+    sweeps = _valid_parts(case_file.Sweep, whole.get("sweeps"))[:MOST_SWEEPS]
     # Without the file's base, a case may lack what it needs.
     singles = _valid_parts(case_file.Single, whole.get("cases")) if base is not None else []
     makers: list[Maker] = [partial(_refuse_duplicates, document)]

@@ -165,6 +165,8 @@ def _is_part(new: Assessment, old: Assessment) -> bool:
 def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Comparison]:
     """Return the comparisons of runs: those of the same backend, options and dialect, whatever their versions are.
 
+    Runs of tconv's own cases are not compared with those of others where there is a choice.
+
     A single old run is compared with each of the new ones, and a single new one without an old one of its kind with
     each of the old ones.
 
@@ -195,7 +197,8 @@ def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Compari
 
 def _key(assessment: Assessment) -> tuple[object, ...]:
     header = assessment.run.header
-    return header.backend.name, header.dialect, *sorted(header.backend.options.items())
+    # A folder may have runs of tconv's own cases and of others, which have no case in common.
+    return header.backend.name, header.dialect, bool(header.path), *sorted(header.backend.options.items())
 
 
 def _standings(assessment: Assessment) -> dict[str, Standing]:
