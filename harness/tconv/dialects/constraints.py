@@ -293,7 +293,11 @@ _TABLE: tuple[tuple[str, str, Predicate], ...] = (
     ("bias-length", "the bias has an entry for each output channel", _bias_length),
     ("one-type", "all operands have the type of the data", _one_type),
     ("auto-pad-known", "auto_pad is one of the modes of the text", partial(_known, tuple(AutoPad), "auto_pad")),
-    ("data-format-known", "data_format is one of the layouts of the text", partial(_known, tuple(DataFormat), "data_format")),
+    (
+        "data-format-known",
+        "data_format is one of the layouts of the text",
+        partial(_known, tuple(DataFormat), "data_format"),
+    ),
     (
         "filter-format-known",
         "filter_format is one of the layouts of the text",
