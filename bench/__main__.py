@@ -21,6 +21,7 @@ from curves import drawn
 BENCHES = (
     "machine",
     "floor",
+    "whole",
     "elsewhere",
     "reference",
     "expansion",

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from time import perf_counter, sleep
+from time import sleep
 from typing import TYPE_CHECKING
 
 import psutil
@@ -30,22 +29,14 @@ import psutil
 from command import run
 from figures import Figure, Findings
 from measure import ratios
+from processes import QUIET, Cost, cost, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 WORKERS = 2
-QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 SLOW = {"DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 IDLE_SECONDS = 5
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Seconds of one run: of the clock, and of the processors in all processes."""
-
-    wall: float
-    processor: float
 
 
 def figures(arguments: argparse.Namespace) -> Findings:
@@ -54,11 +45,11 @@ def figures(arguments: argparse.Namespace) -> Findings:
     local, cluster = [], []
     with tempfile.TemporaryDirectory() as name, dask(Path(name), slow=arguments.slow_clocks) as (address, processes):
         # The first run is not counted: it reads files, and the workers import what stays.
-        measured(["dtypes/**", "--tier", "smoke", "--dask", address], processes)
+        measured(["dtypes/**", "--tier", "smoke", "--dask", address], processes, Path(name))
         idle = idling(processes)
         for _ in range(1 if arguments.small else arguments.rounds):
-            local.append(measured([*what, "-j", str(WORKERS)], []))
-            cluster.append(measured([*what, "--dask", address], processes))
+            local.append(measured([*what, "-j", str(WORKERS)], [], Path(name)))
+            cluster.append(measured([*what, "--dask", address], processes, Path(name)))
     found = {}
     for kind in ("processor", "wall"):
         here, there = ([getattr(cost, kind) for cost in costs] for costs in (local, cluster))
@@ -73,15 +64,15 @@ def dask(folder: Path, *, slow: bool) -> Iterator[tuple[str, list[psutil.Process
     file = folder / "scheduler.json"
     own = [sys.executable, "-m", "dask"]
     where = ["--scheduler-file", str(file), "--no-dashboard"]
-    environment = os.environ | (SLOW if slow else {})
+    variables = environment(folder) | (SLOW if slow else {})
     started: list[subprocess.Popen[bytes]] = []
     try:
         scheduler = [*own, "scheduler", "--host", "127.0.0.1", "--port", "0", *where]
-        started.append(subprocess.Popen(scheduler, cwd=folder, env=environment, **QUIET))
+        started.append(subprocess.Popen(scheduler, cwd=folder, env=variables, **QUIET))
         while not file.exists() or not file.read_text(encoding="utf-8"):
             sleep(0.1)
         worker = [*own, "worker", "--nthreads", "1", "--nworkers", "1", *where, *["--no-nanny"] * slow]
-        started += [subprocess.Popen(worker, cwd=folder, env=environment, **QUIET) for _ in range(WORKERS)]
+        started += [subprocess.Popen(worker, cwd=folder, env=variables, **QUIET) for _ in range(WORKERS)]
         yield json.loads(file.read_text(encoding="utf-8"))["address"], [psutil.Process(one.pid) for one in started]
     finally:
         for process in reversed(started):
@@ -89,16 +80,12 @@ def dask(folder: Path, *, slow: bool) -> Iterator[tuple[str, list[psutil.Process
             process.wait()
 
 
-def measured(arguments: Sequence[str], others: Sequence[psutil.Process]) -> Cost:
-    """Run tconv in a process of its own and return what it cost, here and in other processes."""
+def measured(arguments: Sequence[str], others: Sequence[psutil.Process], compiled: Path) -> Cost:
+    """Run tconv and return what it cost, with what other processes took meanwhile."""
+    before = sum(map(seconds, others))
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "tconv", "run", *arguments, "--output", folder]
-        before, started = sum(map(seconds, others)), perf_counter()
-        process = subprocess.Popen(command, **QUIET)
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = perf_counter() - started
-    assert os.waitstatus_to_exitcode(status) in (0, 1), f"{' '.join(command)} must end with a verdict"
-    return Cost(wall, usage.ru_utime + usage.ru_stime + sum(map(seconds, others)) - before)
+        of_run = cost([sys.executable, "-m", "tconv", "run", *arguments, "--output", folder], compiled)
+    return replace(of_run, others=of_run.others + sum(map(seconds, others)) - before)
 
 
 def idling(processes: Sequence[psutil.Process]) -> float:

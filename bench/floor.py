@@ -5,8 +5,7 @@ which is first rotates. The harness does what a worker does: the cases from the 
 operands, model, session, run, judging, the records as JSON. The floor builds the same graphs with onnx.helper from
 finished operands. Of several rounds of a chunk the fastest counts, as other work on the machine only adds.
 
-Whole processes are measured as a user has them: `tconv run -j 1` of a tier less `tconv run -j 1` of one case, by the
-cases, beside the floor of the same cases, with the page and the records.
+What whole runs cost, with the parent, the gate and the page, is measured by bench/whole.py.
 
 Only cases that owe a value are run in this process, and none with an empty input: onnxruntime dies of some others, and
 so would this process.
@@ -18,9 +17,7 @@ from __future__ import annotations
 
 import argparse
 import pickle
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -42,7 +39,6 @@ from tconv.dialects import dialect_named
 from tconv.execution.company import WORTHWHILE, Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.position import Position
-from tconv.execution.selection import Selection
 from tconv.expectation.owed import Values, expectation
 from tconv.records.record import record_line
 
@@ -139,7 +135,6 @@ def measured(arguments: argparse.Namespace) -> Findings:
         figures |= bench.figures(tier, patterns, count)
     if arguments.small:
         return Findings(figures)
-    figures |= whole_processes(figures["gate tier, floor"].median)
     return Findings(figures, {"cost of a case by the size of its company": bench.growth()})
 
 
@@ -210,31 +205,6 @@ class Bench:
                 record_line(record)
 
         return [min(seconds) for seconds in in_turn([floor, *(partial(harness, size) for size in sizes)], 0.0)]
-
-
-def whole_processes(floor_us: float) -> dict[str, Figure]:
-    """Return what a case of the gate costs as a whole process, alone and in company, in floors."""
-    cases, commands = Selection(Corpus.load()).count, {}
-    for name, together in (("alone", "1"), ("in company", str(WORTHWHILE))):
-        commands[name] = partial(tconv_run, "--together", together)
-        commands[f"{name}, a case"] = partial(tconv_run, "--together", together, "examples/onnx/basic")
-    seconds = dict(zip(commands, in_turn([*commands.values()], 0.0), strict=True))
-    return {
-        f"whole processes, {name}": Figure.of(
-            [
-                (tier - one) / (cases - 1) * 1e6 / floor_us
-                for tier, one in zip(seconds[name], seconds[f"{name}, a case"], strict=True)
-            ]
-        )
-        for name in ("alone", "in company")
-    } | {"whole process of a case": Figure.of(seconds["alone, a case"], "s")}
-
-
-def tconv_run(*arguments: str) -> None:
-    """Run `tconv run -j 1`."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "tconv", "run", "-j", "1", "--output", folder, *arguments]
-        subprocess.run(command, check=True, capture_output=True)
 
 
 def main() -> int:

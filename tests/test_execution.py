@@ -10,10 +10,10 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
-from multiprocessing import active_children, get_context
+from multiprocessing import Pipe, active_children, get_context
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -27,10 +27,12 @@ from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.answer import changed
 from tconv.execution.pool import Pool
+from tconv.execution.position import Position
+from tconv.execution.process import Chunk, WorkerProcess
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.execution.waiting import CHUNK
-from tconv.execution.worker import Assignment
+from tconv.execution.waiting import CHUNK, Waiting
+from tconv.execution.worker import Assignment, results_file
 from tconv.records.record_file import read
 from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
@@ -525,3 +527,39 @@ def test_a_run_that_is_killed_leaves_nothing_behind_though_a_runtime_hangs(tmp_p
     process.kill()
     process.communicate()
     assert gone(mark)
+
+
+def test_the_next_chunk_is_made_before_a_worker_asks_for_it() -> None:
+    """Preparing makes one chunk and no more; whoever asks gets it, and what was put back comes before it."""
+    made: list[int] = []
+
+    def cases() -> Iterator[Any]:
+        for number in range(5):
+            made.append(number)
+            yield number
+
+    waiting = Waiting(cases(), 2)
+    waiting.prepare()
+    waiting.prepare()
+    assert made == [0, 1]
+    waiting.put_back(Chunk([cast("Any", 9)]))
+    assert [chunk.cases if (chunk := waiting.next()) else None for _ in range(5)] == [[9], [0, 1], [2, 3], [4], None]
+
+
+@pytest.mark.parametrize(("most", "size"), [(100, 8), (7, 0)])
+def test_the_file_of_a_workers_records_is_emptied_when_it_is_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, size: int
+) -> None:
+    """What is left in it of an earlier chunk, perhaps by a worker that died, is no line of the next."""
+    monkeypatch.setattr("tconv.execution.process._MOST_RESULTS", most)
+    ours, theirs = Pipe()
+    with ours, theirs:
+        worker = WorkerProcess(cast("Any", None), ours, Position(), tmp_path / "worker.log")
+        file = results_file(str(worker.log))
+        file.write_text("0 stale\n", encoding="utf-8")
+        (case,) = Selection(Corpus.load(), patterns=("examples/onnx/basic",)).cases()
+        worker.feed(Chunk([case]))
+        assert file.stat().st_size == size
+        with file.open("a", encoding="utf-8") as results:
+            results.write("0 new\n")
+        assert [line.text for line in worker.lines(whole=True)] == ["new"]

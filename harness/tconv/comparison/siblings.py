@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tconv.comparison.answers import Opened, answers
 from tconv.expectation.owed import OpenConstraint, Values
-from tconv.expectation.problem import Problem
+from tconv.expectation.problem import remembered
 from tconv.records.failure import without_numbers
 from tconv.records.record_file import Run
 from tconv.verdict import kinds as ver
@@ -95,7 +95,7 @@ def _answered(run: Run, find: Callable[[str], Case | None]) -> set[Refusal]:
         return found
     for record in run.records:
         if isinstance(record.verdict, wrong) and (case := find(record.case)) is not None:
-            expected = Problem(case, run.dialect).expectation
+            expected = remembered(case, run.dialect).expectation
             found.update(expected.refusals if isinstance(expected, Values) else ())
     return found
 
@@ -127,7 +127,7 @@ def _settled(
             return record
         return replace(record, verdict=ver.Inconsistent(verdict.readings, *elsewhere[record.case]))
     case = find(record.case)
-    expected = None if case is None else Problem(case, dialect).expectation
+    expected = None if case is None else remembered(case, dialect).expectation
     if not isinstance(expected, Values):
         return record
     left = tuple(

@@ -99,7 +99,7 @@ class Companion:
             problem = Problem(case, self._evaluator.dialect)
             if problem.values is None or problem.values.disputed or problem.values.refusals:
                 # Where a text can be read in several ways, runtimes refuse often, and a refusal is one of them all.
-                yield index, self._evaluator.evaluate(case)
+                yield index, self._evaluator.evaluated(problem)
                 continue
             members = companies[case.x.dtype]
             members.append(Member(index, problem, likes))
@@ -121,7 +121,7 @@ class Companion:
             for member in members:
                 # Other cases have been prepared since: a death must not be blamed on the last of them.
                 self._position.begin(member.place)
-                yield member.place, self._evaluator.evaluate(member.problem.case)
+                yield member.place, self._evaluator.evaluated(member.problem)
             return
         self._announce([member.place for member in members])
         answers = self._ask(members)

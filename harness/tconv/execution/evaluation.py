@@ -72,9 +72,12 @@ class Evaluator:
 
     def evaluate(self, case: Case) -> Record:
         """Run and judge one case."""
-        problem = Problem(case, self.dialect)
+        return self.evaluated(Problem(case, self.dialect))
+
+    def evaluated(self, problem: Problem) -> Record:
+        """Run and judge one problem."""
         if isinstance(problem.expectation, Inexpressible):
-            return self._record(case, ver.Inexpressible(problem.expectation.reason))
+            return self._record(problem.case, ver.Inexpressible(problem.expectation.reason))
         answer = self.ask(problem)
         return self.record(problem, answer, self.judge(problem, answer))
 

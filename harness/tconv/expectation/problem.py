@@ -26,6 +26,16 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Ints, Signature
 
 
+_REMEMBERED = 2**16
+"""So many problems are remembered: those of the tier full."""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def remembered(case: Case, dialect: Dialect) -> Problem:
+    """Return the problem of a case of a run: what follows the run, the gate and then the page, asks for it again."""
+    return Problem(case, dialect)
+
+
 @dataclass(frozen=True)
 class Problem:
     """A case in a dialect; its parts are computed when they are first used.

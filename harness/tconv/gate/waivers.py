@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -121,14 +122,7 @@ class Waiver(Scope):
 
     def of_version(self, dialect_name: str, version: str) -> bool:
         """Return whether the waiver is for this dialect and this version of the backend, on whatever machine."""
-        if dialect_name not in self.dialects:
-            return False
-        if not self.versions:
-            return True
-        try:
-            return SpecifierSet(self.versions).contains(Version(version), prereleases=True)
-        except InvalidVersion:
-            return False
+        return dialect_name in self.dialects and _among(version, self.versions)
 
     def active(self, dialect_name: str, backend: BackendHeader) -> bool:
         """Return whether the waiver holds for this dialect and this backend: version, machine and options."""
@@ -258,6 +252,17 @@ def header_of(file: WaiverFile | None, name: str | None) -> WaiversHeader:
     if file is None:
         return WaiversHeader(file="none")
     return WaiversHeader(file=name or f"{file.backend}.yaml", digest=file.digest)
+
+
+@cache
+def _among(version: str, versions: str) -> bool:
+    """Return whether a backend's version is among those of a specifier; every record of a run asks."""
+    if not versions:
+        return True
+    try:
+        return SpecifierSet(versions).contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
 
 
 def _same(expected: object, actual: object) -> bool:

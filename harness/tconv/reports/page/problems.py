@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
-from tconv.cases.call import express, signature
+from tconv.cases.call import express
 from tconv.cases.layouts import data_shape
 from tconv.dialects.readings import Together
-from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.owed import Inexpressible, Refuse, Values
+from tconv.expectation.problem import remembered
 from tconv.reports.page import figures
 from tconv.reports.page.blocks import Table
 from tconv.vocabulary import AutoPad
@@ -53,11 +54,11 @@ class Problems:
         case = self._cases[record.case]
         if case is None:
             return _recorded(record.call) if record.call else {}
-        written = signature(case, dialect)
-        owed = expectation(case, dialect, written)
+        problem = remembered(case, dialect)
+        owed = problem.expectation
         if isinstance(owed, Inexpressible):
             return {"inexpressible": owed.reason}
-        call = express(case, dialect, written)
+        call = express(case, dialect, problem.signature)
         return _call(call) | dict(_owed(owed, call)) | dict(_about(case, dialect))
 
 
