@@ -1,8 +1,9 @@
 """Memory that a runtime did not fill has one content in every run, where an invalid call may make it read there.
 
 A runtime that reads beyond a list that is too short finds what happens to be there: whether it refuses the call then
-depends on what the process did before. With the pattern it finds the same in every process (glibc; elsewhere nothing is
-done). Valid calls are asked without it, as it costs a write to all memory that is taken and given back.
+depends on what the process did before. With the pattern it finds the same in every process (glibc, but for small pieces
+that were given back just before; elsewhere nothing is done). Valid calls are asked without it: it costs a write to all
+memory that is taken and given back.
 """
 
 from __future__ import annotations
