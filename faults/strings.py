@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -66,10 +67,21 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
                 ("run", "--option", f"a={string}"),
                 ("gate", f"r{string}"),
             ):
+                if not _can_be_an_argument(string):
+                    continue
                 code, printed = command(surroundings, *(word.replace("\0", "0") for word in arguments))
                 wrong = None if code in {0, 1, 2, 3} else f"exit code {code}: {printed[-200:]!r}"
                 tallies["arguments"].count(f"{string!r} in {arguments[0]}", wrong)
     yield from tallies.values()
+
+
+def _can_be_an_argument(text: str) -> bool:
+    """Return whether the system could hand a text to a process: half a surrogate pair is no bytes."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _looked(path: Path, look: Callable[[str], object]) -> str | None:

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import resource
-import signal
 import sys
 
 TYPE_CHECKING = False
@@ -27,6 +25,8 @@ _NO_SUID_DEVICES_EXECUTION = 0x2 | 0x4 | 0x8
 _MOUNT_SETATTR, _HERE, _ALL_BELOW, _READ_ONLY = 442, -100, 0x8000, 1
 """The number of the system call, which is one for all processors, and its arguments."""
 _SET_SECUREBITS, _ROOT_HAS_NOTHING, _SET_NO_NEW_PRIVILEGES, _SET_DEATH_SIGNAL = 28, 0x3, 38, 1
+_SET_DUMPABLE, _SIGKILL = 4, 9
+"""The module signal takes longer to load than all else here."""
 _CAPABILITIES_VERSION = 0x20080522
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a new one, which no other process sees
 _FAILED = 125
@@ -115,16 +115,16 @@ def main(descriptor: int, folder: str, command: list[str]) -> int:
     code = int.from_bytes(os.read(reading, 4), "little", signed=True)
     if code < 0:
         # By the same signal, without a file of this process's memory.
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if -code != signal.SIGKILL:
-            signal.signal(-code, signal.SIG_DFL)
+        _LIBC.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+        # None is the default action; that of SIGKILL is no other.
+        _LIBC.signal(-code, None)
         os.kill(os.getpid(), -code)
     return code
 
 
 def _first_process(status: int, descriptor: int, command: list[str]) -> None:
     """Start the command, wait for all that comes to the first process of a namespace, and end when the command has."""
-    _LIBC.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    _LIBC.prctl(_SET_DEATH_SIGNAL, _SIGKILL, 0, 0, 0)
     # Where the system has mounted something over parts of it, as in a container, another cannot be had.
     _LIBC.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(_NO_SUID_DEVICES_EXECUTION | _READ_ONLY), None)
     _give_up_rights()

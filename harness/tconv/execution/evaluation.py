@@ -11,6 +11,7 @@ from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
 from tconv.execution.answer import Answer, alike, changed, checked
+from tconv.execution.memory_pattern import patterned
 from tconv.execution.position import Position
 from tconv.expectation.bound import bound, derivation
 from tconv.expectation.owed import Inexpressible
@@ -96,7 +97,8 @@ class Evaluator:
         self._position.call()
         started = perf_counter()
         try:
-            outcome = checked(self._backend.run(call, arrays))
+            with patterned(wanted=problem.case.breaks is not None):
+                outcome = checked(self._backend.run(call, arrays))
         except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
             outcome = out.Broke(f"{type(error).__name__}: {error}")
         seconds = perf_counter() - started
