@@ -166,7 +166,7 @@ export function portForm(place, { texts }) {
         others,
         words: (index) => `the element ${formatShape(index)} of ${from.name}`,
       });
-      parts.push(drawing.element);
+      parts.push(el("h3", {}, "Geometry to scale"), drawing.element);
     }
     outcome.replaceChildren(...parts);
     drawing?.draw();
