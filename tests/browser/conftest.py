@@ -26,7 +26,7 @@ CHROMIUM = "/usr/bin/chromium"
 _BACKENDS = ("twelve_ways:TwelveWays", "wrong_backends:Right")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ways(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the address of a page about a backend that goes wrong in twelve ways, and one that is right."""
     folder = tmp_path_factory.mktemp("ways")
@@ -43,7 +43,7 @@ def _records(backend: str, folder: Path, corpus: Corpus) -> Path:
     return run(Selection(corpus), settings, lambda *_: None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return a browser."""
     arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
