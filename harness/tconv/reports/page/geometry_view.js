@@ -315,7 +315,7 @@ function legend(owed, others) {
   const entries = [
     ["data", "input element"],
     ["tap", "tap"],
-    ["reached several", "reached, the darker the more products"],
+    ["reached several", "reached, the stronger the more products"],
     ["cropped", "cropped"],
     ["beyond", "beyond all taps"],
     ["element added", "by output_padding"],
