@@ -62,7 +62,7 @@ def case(page: Page) -> None:
         for cause in page.locator(".cause:visible").all():
             cause.scroll_into_view_if_needed()
         page.locator(".cause:has(.thumbnail:not([hidden])) .smallest a").first.click()
-    drawing = page.locator("#detail .drawing")
+    drawing = page.locator("#detail .drawing > *").first
     drawing.locator("svg").first.wait_for()
     drawing.evaluate("element => element.scrollIntoView({block: 'end'})")
 
