@@ -39,6 +39,10 @@ _SUMMARIES = {
     made.__name__: made
     for made in (
         summaries.short,
+        summaries.listed,
+        summaries.tiers,
+        summaries.brief,
+        summaries.formula,
         summaries.told_apart,
         summaries.answered_by,
         summaries.allowed_by,
@@ -53,7 +57,8 @@ _MARKS = {"text": "", "disputed": "*", "deviation": "!"}
 
 def markdown(atlas: Atlas) -> str:
     """Return the atlas in GitHub's Markdown."""
-    return _rendered("atlas.md.j2", atlas)
+    # Within a word an underscore means nothing in Markdown.
+    return re.sub(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])", "_", _rendered("atlas.md.j2", atlas))
 
 
 def html(atlas: Atlas) -> str:
