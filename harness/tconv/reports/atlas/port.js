@@ -1,6 +1,7 @@
+import { svgOf } from "../page/drawing_elements.js";
 import { el } from "../page/elements.js";
 import { offsetWords } from "../page/geometry.js";
-import { GeometryView, svgOf } from "../page/geometry_view.js";
+import { GeometryView } from "../page/geometry_view.js";
 import { laneDrawing } from "../page/lanes.js";
 import { formatShape } from "../page/text.js";
 import { exampleOf, objections, resolveAttributes, rewriteFor } from "./resolver.js";
