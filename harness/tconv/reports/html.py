@@ -59,6 +59,7 @@ SCRIPTS = (
     "tile_canvas.js",
     "tile_legend.js",
     "tile_words.js",
+    "channel_tiles.js",
     "tiles.js",
     "issue_text.js",
     "case_view.js",

@@ -1,10 +1,10 @@
 import { countMarks, indexOf, marksAlong, moveCursor, nextMark, planeStart, strideOf } from "./arrays.js";
 import { isDark } from "./canvas.js";
-import { button, el, enlargement } from "./elements.js";
+import { channelTiles, isStrip, largeCell, smallCell } from "./channel_tiles.js";
+import { button, el } from "./elements.js";
 import { firstToShow, marksIn, tileStarts, tilingOf } from "./fields.js";
 import { shadesOf } from "./shades.js";
 import { formatCount } from "./text.js";
-import { drawTile } from "./tile_canvas.js";
 import { tileLegend } from "./tile_legend.js";
 import { elementFacts, modeChoices } from "./tile_words.js";
 import { valueTable } from "./value_table.js";
@@ -30,16 +30,8 @@ import { valueTable } from "./value_table.js";
  */
 /** @typedef {{canvas: HTMLCanvasElement, tile: number, cell: number}} Tile */
 
-const LARGEST_TILE_CELL = 34;
-const LEAST_TILE_CELL = 4;
-/** In less room the tiles stand two by two. */
-const PHONE = 560;
-/** The width of a small tile, about. */
-const SMALL = 96;
 /** More channels than these scroll in a window of their own. */
 const MANY = 16;
-/** Pixels between tiles. */
-const BETWEEN = 14;
 
 export class TileView {
   /** @type {Tile[]} */
@@ -228,16 +220,8 @@ export class TileView {
   draw() {
     const room = this.element.clientWidth;
     if (room === 0) return;
-    const { rows, columns } = this.tiling;
     const shades = shadesOf(this.fields, isDark());
-    const across = Math.min(this.options.shown.length, rows * 2 < columns ? 1 : room < PHONE ? 2 : 4);
-    const fits = Math.floor((room - BETWEEN * across) / across / Math.max(columns, 1));
-    const larger = enlargement();
-    const tall = Math.floor((360 * larger) / Math.max(rows, 1));
-    this.cell = Math.max(
-      LEAST_TILE_CELL,
-      Math.min(Math.floor(LARGEST_TILE_CELL * larger), fits, Math.max(tall, LEAST_TILE_CELL)),
-    );
+    this.cell = largeCell(this.tiling, this.options.shown.length, room);
     if (this.mode === "text") this.text.replaceChildren(valueTable(this.fields, this.starts, this.tiling));
     else this.drawTiles(shades);
     const inSlice = this.starts.reduce((sum, start) => sum + marksIn(this.fields.wrong, start, this.tiling), 0);
@@ -259,44 +243,20 @@ export class TileView {
     this.tiles = [];
     const { starts } = this;
     this.focus = this.tileOf(this.cursor);
-    const large = this.multiple(this.focus, this.cell, shades);
+    /** @type {(tile: number, cell: number) => HTMLElement} */
+    const make = (tile, cell) => {
+      const stacked = cell === this.cell && isStrip(this.tiling);
+      const made = channelTiles(this.options, this.tiling, { tile, start: starts[tile], cell, stacked, shades });
+      this.tiles.push(...made.canvases.map((canvas) => ({ canvas, tile, cell })));
+      return made.element;
+    };
+    const large = make(this.focus, this.cell);
     large.classList.add("large");
-    const small = Math.min(
-      this.cell,
-      Math.max(Math.floor((SMALL * enlargement()) / Math.max(this.tiling.columns, 1)), LEAST_TILE_CELL),
-    );
-    const others = starts.length > 1 ? starts.map((_, tile) => this.multiple(tile, small, shades)) : [];
+    const small = smallCell(this.tiling, this.cell);
+    const others = starts.length > 1 ? starts.map((_, tile) => make(tile, small)) : [];
     const all = el("div", { class: "multiples" }, ...others);
     all.classList.toggle("many", others.length > MANY);
     this.body.replaceChildren(large, ...(others.length > 0 ? [all] : []));
-  }
-
-  /**
-   * The fields of a channel beside each other.
-   *
-   * @param {number} tile
-   * @param {number} cell
-   * @param {Record<FieldName, Shade>} shades
-   */
-  multiple(tile, cell, shades) {
-    const start = this.starts[tile];
-    const { tiling, fields } = this;
-    const figures = this.options.shown.map((name) => {
-      const canvas = el("canvas", { "aria-hidden": "true" });
-      drawTile(canvas, { fields, name, start, tiling, cell, shade: shades[name] });
-      this.tiles.push({ canvas, tile, cell });
-      return el("figure", { class: `tile ${name}` }, el("figcaption", {}, this.options.titles[name] ?? name), canvas);
-    });
-    const stacked = cell === this.cell && tiling.rows * 2 < tiling.columns ? " stacked" : "";
-    const row = el("div", { class: `row-of-tiles${stacked}` }, ...figures);
-    if (tiling.tiled === null) {
-      const rows = tiling.rows > 1 ? [el("h4", { class: "muted" }, "each row is a channel")] : [];
-      return el("div", { class: "multiple" }, ...(this.options.judged ? rows : []), row);
-    }
-    const count = marksIn(fields.wrong, start, tiling);
-    const judged = count > 0 ? `, ${formatCount(count)} wrong` : ", as owed";
-    const words = `${this.options.names[tiling.tiled]} ${tile}${this.options.judged ? judged : ""}`;
-    return el("div", { class: "multiple" }, el("h4", { class: count > 0 ? "wrong" : "muted" }, words), row);
   }
 
   /** @param {number} element */
