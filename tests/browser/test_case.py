@@ -5,23 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
-
-import twelve_ways
-from tconv.corpus import Corpus
-from tconv.execution.run import RunSettings, run
-from tconv.execution.selection import Selection
-from tconv.gate.assessment import assess
-from tconv.records.record_file import read
-from tconv.reports import html
+from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = "/usr/bin/chromium"
 WIDE = {"width": 1440, "height": 1000}
 
 WHYS = [
@@ -42,45 +32,15 @@ WHYS = [
 DRAWN = [name for name, _, _ in WHYS if name != "accepted-invalid"]
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the address of a page about a backend that goes wrong in twelve ways, and one that is right."""
-    folder = tmp_path_factory.mktemp("ways")
-    file = folder / "ways.yaml"
-    file.write_text(twelve_ways.CASES, encoding="utf-8")
-    corpus = Corpus.load(file)
-    assessments = [assess(read(_records(name, folder, corpus)), None, corpus.facts) for name in _BACKENDS]
-    html.write(assessments, folder / "index.html", corpus.find)
-    return (folder / "index.html").as_uri()
-
-
-_BACKENDS = ("twelve_ways:TwelveWays", "wrong_backends:Right")
-
-
-def _records(backend: str, folder: Path, corpus: Corpus) -> Path:
-    settings = RunSettings(backend, None, 1, 2.0, folder / backend.partition(":")[2], repeat=2)
-    return run(Selection(corpus), settings, lambda *_: None)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Return a browser."""
-    arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield started
-        started.close()
-
-
 @pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
+def page(browser: Browser, ways: str) -> Iterator[Page]:
     """Return the page; an error in it, or a request beyond its file, fails the test."""
     opened = browser.new_page(viewport=WIDE)  # type: ignore[arg-type] # two sizes
     complaints: list[str] = []
     opened.on("console", lambda message: complaints.append(message.text))
     opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("request", lambda request: None if request.url.startswith(address) else complaints.append(request.url))
-    opened.goto(address)
+    opened.on("request", lambda request: None if request.url.startswith(ways) else complaints.append(request.url))
+    opened.goto(ways)
     yield opened
     opened.close()
     assert complaints == []

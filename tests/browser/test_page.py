@@ -573,12 +573,12 @@ def test_totals_without_scripts(browser: BrowserContext, address: str, tmp_path:
 
 
 def test_print_has_rows(opened: Callable[..., Page]) -> None:
-    """On paper the rows follow each other, at most 1,000 of them, and the controls are away."""
+    """On paper the rows follow each other, at most 100 of them, and the controls are away."""
     page = opened("#view=records")
     expect(page.locator("#found")).to_have_text("10,018")
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert _rows(page) == 1000
+    assert _rows(page) == 100
     expect(page.locator("#filters")).to_be_hidden()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")

@@ -1,6 +1,7 @@
+import { svgOf } from "../page/drawing_elements.js";
 import { el } from "../page/elements.js";
 import { offsetWords } from "../page/geometry.js";
-import { GeometryView, svgOf } from "../page/geometry_view.js";
+import { GeometryView } from "../page/geometry_view.js";
 import { laneDrawing } from "../page/lanes.js";
 import { formatShape } from "../page/text.js";
 import { exampleOf, objections, resolveAttributes, rewriteFor } from "./resolver.js";
@@ -185,7 +186,7 @@ export function portForm(place, { texts }) {
         others,
         words: (index) => `the element ${formatShape(index)} of ${from.name}`,
       });
-      parts.push(drawing.element);
+      parts.push(el("h3", {}, "Geometry to scale"), drawing.element);
     }
     outcome.replaceChildren(...parts);
     drawing?.draw();

@@ -28,7 +28,9 @@ SCRIPTS: tuple[tuple[Folder, str], ...] = (
     ("page", "shapes.js"),
     ("page", "lane_rows.js"),
     ("page", "lanes.js"),
+    ("page", "grating.js"),
     ("page", "planes.js"),
+    ("page", "drawing_elements.js"),
     ("page", "geometry_view.js"),
     ("atlas", "resolver.js"),
     ("atlas", "port.js"),
@@ -39,6 +41,10 @@ _SUMMARIES = {
     made.__name__: made
     for made in (
         summaries.short,
+        summaries.listed,
+        summaries.tiers,
+        summaries.brief,
+        summaries.formula,
         summaries.told_apart,
         summaries.answered_by,
         summaries.allowed_by,
@@ -53,7 +59,8 @@ _MARKS = {"text": "", "disputed": "*", "deviation": "!"}
 
 def markdown(atlas: Atlas) -> str:
     """Return the atlas in GitHub's Markdown."""
-    return _rendered("atlas.md.j2", atlas)
+    # Within a word an underscore means nothing in Markdown.
+    return re.sub(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])", "_", _rendered("atlas.md.j2", atlas))
 
 
 def html(atlas: Atlas) -> str:

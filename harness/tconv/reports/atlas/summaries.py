@@ -23,6 +23,31 @@ def short(dialect: Dialect) -> str:
     return dialect.name.replace("ConvolutionBackpropData", "Backprop").replace("ConvTranspose-", "CT-")
 
 
+def listed(texts: Sequence[str]) -> str:
+    """Return short names of texts, the vendor once for all of its texts that follow each other."""
+    names = []
+    vendor = ""
+    for text in texts:
+        before, (vendor, name) = vendor, text.split("/")
+        names.append(name if vendor == before else text)
+    return ", ".join(names)
+
+
+def tiers(atlas: Atlas) -> str:
+    """Return the tiers of the runs, each once."""
+    return " and ".join(dict.fromkeys(run.assessment.run.header.tier for run in atlas.runs))
+
+
+def brief(combination: str) -> str:
+    """Return a padding mode with what stands beside it, in the atlas's abbreviations."""
+    return combination.replace(" with output_shape", " + os").replace(" with output_padding", " + op")
+
+
+def formula(text: object) -> str:
+    """Return a formula with the atlas's name of all that the taps reach."""
+    return str(text).replace("(X-1)*s + (K-1)*d + 1", "full")
+
+
 def told_apart(atlas: Atlas, runs: Sequence[AtlasRun]) -> list[AtlasRun]:
     """Return the runs without those of a backend with other kernels whose answers are those without them."""
     shown: set[tuple[object, ...]] = set()

@@ -32,6 +32,7 @@ const NO_ANSWER = {
 export function caseView(opened, data) {
   const { record, detail, owed } = opened;
   const { id, run, kind } = record;
+  const candidates = candidatesOf(opened, data);
   const waiver = detail.waiver === undefined ? null : data.waivers[detail.waiver];
   return {
     id,
@@ -40,9 +41,9 @@ export function caseView(opened, data) {
     backend: shortName(record),
     why: {
       sentence: [`${record.symbol} ${record.status}: ${kind}`, record.phrase].filter(Boolean).join(", "),
-      explanation: [detail.why, detail.reason].filter(Boolean).join(". "),
+      explanation: [whyOf(detail, candidates), detail.reason].filter(Boolean).join(". "),
       clause: owed.refusal?.[1] ?? opened.clause,
-      candidates: candidatesOf(opened, data),
+      candidates,
     },
     answers: opened.answers.map((answer) => answerOf(answer, record)),
     geometry: opened.geometry,
@@ -81,6 +82,18 @@ function answerOf({ record }, opened) {
     href: linkTo(record),
     current: record.number === opened.number,
   };
+}
+
+/**
+ * Why, in words: the explanations that are left, or where and how the output is wrong.
+ *
+ * @param {OpenedCase["detail"]} detail
+ * @param {CaseView["why"]["candidates"]} candidates
+ */
+function whyOf({ why, candidates: explanations = [] }, candidates) {
+  const names = explanations.map(([name]) => name);
+  const left = candidates.filter(({ name, excludedBy }) => names.includes(name) && !excludedBy);
+  return left.length > 0 ? `as if ${left.map(({ name }) => name).join(" or ")}` : why;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { geometryLegend, svgOf } from "./drawing_elements.js";
 import { el, enlargement } from "./elements.js";
 import { sameSpacing } from "./geometry.js";
 import { laneDrawing, laneScale } from "./lanes.js";
@@ -10,7 +11,6 @@ import { placesAt, planeDrawings } from "./planes.js";
 
 /** @import { Frame, Geometry } from "./geometry.js" */
 /** @import { Lanes } from "./lane_rows.js" */
-/** @import { Drawing, Shape } from "./shapes.js" */
 /** @import { Panel } from "./planes.js" */
 
 /**
@@ -29,9 +29,6 @@ import { placesAt, planeDrawings } from "./planes.js";
  * @property {(spatial: number[]) => string} words what is said of an element, by its spatial index in what is owed
  * @property {(spatial: number[]) => void} [onSelect]
  */
-
-const SVG = "http://www.w3.org/2000/svg";
-let drawings = 0;
 
 export class GeometryView {
   width = 0;
@@ -54,7 +51,7 @@ export class GeometryView {
       { class: "geometry-view" },
       this.canvas,
       this.words,
-      legend(options.owed.name, options.others),
+      geometryLegend(options.owed.name, options.others),
     );
     this.canvas.addEventListener("keydown", (event) => this.press(event));
     this.observer = new ResizeObserver(([{ contentRect }]) => {
@@ -253,81 +250,3 @@ const frameOf = ({ name, geometry, known, role }, axis) => ({
   size: geometry.output[axis],
   known,
 });
-
-/**
- * A drawing as an element that has a title and a description.
- *
- * @param {Drawing} drawing
- * @param {string} title
- * @param {string} description
- */
-export function svgOf({ width, height, shapes }, title, description) {
-  drawings += 1;
-  const [titleId, descriptionId] = [`drawing-${drawings}-title`, `drawing-${drawings}-about`];
-  const labels = description ? `${titleId} ${descriptionId}` : titleId;
-  const larger = enlargement();
-  const svg = made("svg", {
-    width: width * larger,
-    height: height * larger,
-    viewBox: `0 0 ${width} ${height}`,
-    role: "img",
-    "aria-labelledby": labels,
-  });
-  svg.append(made("title", { id: titleId }, title));
-  if (description) svg.append(made("desc", { id: descriptionId }, description));
-  svg.append(...shapes.map(elementOf));
-  return svg;
-}
-
-/** @param {Shape} shape */
-function elementOf(shape) {
-  const style = shape.style
-    .split(" ")
-    .map((word) => `d-${word}`)
-    .join(" ");
-  switch (shape.kind) {
-    case "rect": {
-      const { x, y, width, height } = shape;
-      return made("rect", { class: style, x, y, width, height });
-    }
-    case "path":
-      return made("path", { class: style, d: shape.d });
-    case "text":
-      return made("text", { class: style, x: shape.x, y: shape.y, "text-anchor": shape.anchor }, shape.text);
-  }
-}
-
-/**
- * @param {string} tag
- * @param {Record<string, string | number>} attributes
- * @param {string} [text]
- */
-function made(tag, attributes, text) {
-  const element = /** @type {SVGElement} */ (document.createElementNS(SVG, tag));
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  if (text !== undefined) element.textContent = text;
-  return element;
-}
-
-/** @param {string} owed @param {DrawnOutput[]} others */
-function legend(owed, others) {
-  /** @type {[string, string][]} */
-  const entries = [
-    ["data", "input element"],
-    ["tap", "tap"],
-    ["reached several", "reached, the darker the more products"],
-    ["cropped", "cropped"],
-    ["beyond", "beyond all taps"],
-    ["element added", "by output_padding"],
-    ["frame owed", owed],
-  ];
-  for (const { name } of others) entries.push(["frame given", name]);
-  const items = entries.map(([style, words]) => {
-    /** @type {Shape[]} */
-    const shapes = [{ kind: "rect", style, x: 1.5, y: 1.5, width: 13, height: 13 }];
-    const svg = svgOf({ width: 16, height: 16, shapes }, words, "");
-    svg.setAttribute("aria-hidden", "true");
-    return el("span", {}, svg, words);
-  });
-  return el("div", { class: "legend" }, ...items);
-}

@@ -1,4 +1,5 @@
 import { fullOf, productsAt, scaleOn, shownRanges } from "./geometry.js";
+import { Grating, PLANE_MARGIN } from "./grating.js";
 import { amount } from "./lane_rows.js";
 import { extentOf } from "./lanes.js";
 import { box, path, shownNumbers, writing } from "./shapes.js";
@@ -8,7 +9,7 @@ import { box, path, shownNumbers, writing } from "./shapes.js";
  * taps reach with the frames of outputs. A product has the same number at its input element and at its tap.
  */
 
-/** @import { Frame, Geometry, Product, Scale } from "./geometry.js" */
+/** @import { Frame, Geometry, Product } from "./geometry.js" */
 /** @import { Drawing, Pair, Shape } from "./shapes.js" */
 
 /**
@@ -41,75 +42,6 @@ const LEGIBLE = 13;
 const SIGNS = 120;
 /** The height of a plane, where it need not be more. */
 const HIGHEST = 620;
-/** Units around the grid. */
-const PLANE_MARGIN = 0.5;
-
-/** The rows and columns of a panel in pixels. */
-class Grating {
-  /** @param {Scale} rows @param {Scale} columns */
-  constructor(rows, columns) {
-    this.rows = rows;
-    this.columns = columns;
-    this.unit = rows.unit;
-    this.margin = PLANE_MARGIN * this.unit;
-  }
-
-  /** @param {number} row @param {number} column @returns {Pair} */
-  corner(row, column) {
-    return [this.columns.x(column) + this.margin, this.rows.x(row) + this.margin];
-  }
-
-  /** @returns {Pair} */
-  get size() {
-    return [this.columns.width + 2 * this.margin, this.rows.width + 2 * this.margin];
-  }
-
-  /** @returns {[number, number][]} every place that is shown */
-  get places() {
-    const columns = shownNumbers(this.columns);
-    return shownNumbers(this.rows).flatMap((row) =>
-      columns.map((column) => /** @type {[number, number]} */ ([row, column])),
-    );
-  }
-
-  /**
-   * A square in the middle of a place, as a part of a path.
-   *
-   * @param {[number, number]} place
-   * @param {number} inset
-   */
-  square([row, column], inset) {
-    const [x, y] = this.corner(row, column);
-    const side = this.unit - 2 * inset;
-    return `M${x + inset} ${y + inset}h${side}v${side}h${-side}z`;
-  }
-
-  /** @param {[number, number]} place */
-  shows([row, column]) {
-    return this.rows.shows(row) && this.columns.shows(column);
-  }
-
-  /**
-   * What stands where rows and columns are left out.
-   *
-   * @returns {Shape[]}
-   */
-  get cuts() {
-    const [width, height] = this.size;
-    const { unit, margin } = this;
-    return [
-      ...this.columns.gaps.flatMap((x) => [
-        box("cut-ground", [x + margin, 0], [unit, height]),
-        writing("cut-mark", [x + margin + unit / 2, height / 2], "…"),
-      ]),
-      ...this.rows.gaps.flatMap((y) => [
-        box("cut-ground", [0, y + margin], [width, unit]),
-        writing("cut-mark", [width / 2, y + margin + unit / 2], "⋮"),
-      ]),
-    ];
-  }
-}
-
 /**
  * The panels of a plane: input, filter, output.
  *

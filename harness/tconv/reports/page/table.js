@@ -16,7 +16,7 @@ import { el } from "./elements.js";
  */
 
 /** The most rows on paper; page.css says so where there are more. */
-const PRINTED = 1000;
+const PRINTED = 100;
 /** Rows beyond the view that are made, so that scrolling shows no gap. */
 const MARGIN = 6;
 /** Rows that are made also where the overview fills the view: the keyboard reaches them next. */

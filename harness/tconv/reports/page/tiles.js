@@ -1,11 +1,12 @@
 import { countMarks, indexOf, marksAlong, moveCursor, nextMark, planeStart, strideOf } from "./arrays.js";
-import { drawMark, hatching, isDark, SWATCH, scaleOf, swatchOf } from "./canvas.js";
-import { css } from "./colours.js";
-import { button, el, enlargement } from "./elements.js";
+import { isDark } from "./canvas.js";
+import { channelTiles, isStrip, largeCell, smallCell } from "./channel_tiles.js";
+import { button, el } from "./elements.js";
 import { firstToShow, marksIn, tileStarts, tilingOf } from "./fields.js";
 import { shadesOf } from "./shades.js";
-import { formatCount, formatFloat32, formatShape } from "./text.js";
-import { drawAbsent, drawTile, MARKED, SPECIAL } from "./tile_canvas.js";
+import { formatCount } from "./text.js";
+import { tileLegend } from "./tile_legend.js";
+import { elementFacts, modeChoices } from "./tile_words.js";
 import { valueTable } from "./value_table.js";
 
 /*
@@ -15,6 +16,7 @@ import { valueTable } from "./value_table.js";
 
 /** @import { FieldName, Fields } from "./fields.js" */
 /** @import { Shade } from "./shades.js" */
+/** @import { Mode } from "./tile_words.js" */
 
 /**
  * @typedef {object} TileOptions
@@ -27,25 +29,9 @@ import { valueTable } from "./value_table.js";
  * @property {(index: number[]) => void} [onSelect] takes the index in `expected`
  */
 /** @typedef {{canvas: HTMLCanvasElement, tile: number, cell: number}} Tile */
-/** @typedef {"beside" | "swipe" | "text"} Mode */
 
-const LARGEST_TILE_CELL = 34;
-const LEAST_TILE_CELL = 4;
-/** In less room the tiles stand two by two. */
-const PHONE = 560;
-/** The width of a small tile, about. */
-const SMALL = 96;
 /** More channels than these scroll in a window of their own. */
 const MANY = 16;
-/** Pixels between tiles. */
-const BETWEEN = 14;
-/** @type {[Mode, string][]} */
-const MODES = [
-  ["beside", "side by side"],
-  ["swipe", "swipe"],
-  ["text", "as text"],
-];
-let views = 0;
 
 export class TileView {
   /** @type {Tile[]} */
@@ -104,15 +90,6 @@ export class TileView {
         button("Next wrong element", () => this.goToWrong(1)),
         this.place,
       );
-    const modes = MODES.filter(
-      ([mode]) => mode !== "swipe" || (shown.includes("expected") && shown.includes("actual")),
-    );
-    views += 1;
-    const choices = modes.map(([mode, words]) => {
-      const input = el("input", { type: "radio", name: `mode-${views}`, value: mode, checked: mode === this.mode });
-      input.addEventListener("change", () => this.look(mode));
-      return el("label", { class: "choice" }, input, words);
-    });
     this.swipe = el("input", {
       type: "range",
       min: 0,
@@ -123,7 +100,7 @@ export class TileView {
     this.swipe.addEventListener("input", () => this.body.style.setProperty("--swipe", `${this.swipe?.value}%`));
     this.swiping = el("label", { class: "swipe", hidden: true }, "expected", this.swipe, "actual");
     bar.append(
-      el("div", { class: "modes", role: "group", "aria-label": "how the values are shown" }, ...choices),
+      modeChoices(shown, this.mode, (mode) => this.look(mode)),
       this.swiping,
     );
     return bar;
@@ -243,16 +220,8 @@ export class TileView {
   draw() {
     const room = this.element.clientWidth;
     if (room === 0) return;
-    const { rows, columns } = this.tiling;
     const shades = shadesOf(this.fields, isDark());
-    const across = Math.min(this.options.shown.length, rows * 2 < columns ? 1 : room < PHONE ? 2 : 4);
-    const fits = Math.floor((room - BETWEEN * across) / across / Math.max(columns, 1));
-    const larger = enlargement();
-    const tall = Math.floor((360 * larger) / Math.max(rows, 1));
-    this.cell = Math.max(
-      LEAST_TILE_CELL,
-      Math.min(Math.floor(LARGEST_TILE_CELL * larger), fits, Math.max(tall, LEAST_TILE_CELL)),
-    );
+    this.cell = largeCell(this.tiling, this.options.shown.length, room);
     if (this.mode === "text") this.text.replaceChildren(valueTable(this.fields, this.starts, this.tiling));
     else this.drawTiles(shades);
     const inSlice = this.starts.reduce((sum, start) => sum + marksIn(this.fields.wrong, start, this.tiling), 0);
@@ -261,7 +230,7 @@ export class TileView {
       inSlice === all
         ? `${formatCount(all)} wrong`
         : `${formatCount(inSlice)} of ${formatCount(all)} wrong elements are in this slice`;
-    this.drawLegend(shades);
+    this.legend.replaceChildren(...tileLegend(this.options, shades, this.cell));
     this.placeCursor();
   }
 
@@ -274,44 +243,20 @@ export class TileView {
     this.tiles = [];
     const { starts } = this;
     this.focus = this.tileOf(this.cursor);
-    const large = this.multiple(this.focus, this.cell, shades);
+    /** @type {(tile: number, cell: number) => HTMLElement} */
+    const make = (tile, cell) => {
+      const stacked = cell === this.cell && isStrip(this.tiling);
+      const made = channelTiles(this.options, this.tiling, { tile, start: starts[tile], cell, stacked, shades });
+      this.tiles.push(...made.canvases.map((canvas) => ({ canvas, tile, cell })));
+      return made.element;
+    };
+    const large = make(this.focus, this.cell);
     large.classList.add("large");
-    const small = Math.min(
-      this.cell,
-      Math.max(Math.floor((SMALL * enlargement()) / Math.max(this.tiling.columns, 1)), LEAST_TILE_CELL),
-    );
-    const others = starts.length > 1 ? starts.map((_, tile) => this.multiple(tile, small, shades)) : [];
+    const small = smallCell(this.tiling, this.cell);
+    const others = starts.length > 1 ? starts.map((_, tile) => make(tile, small)) : [];
     const all = el("div", { class: "multiples" }, ...others);
     all.classList.toggle("many", others.length > MANY);
     this.body.replaceChildren(large, ...(others.length > 0 ? [all] : []));
-  }
-
-  /**
-   * The fields of a channel beside each other.
-   *
-   * @param {number} tile
-   * @param {number} cell
-   * @param {Record<FieldName, Shade>} shades
-   */
-  multiple(tile, cell, shades) {
-    const start = this.starts[tile];
-    const { tiling, fields } = this;
-    const figures = this.options.shown.map((name) => {
-      const canvas = el("canvas", { "aria-hidden": "true" });
-      drawTile(canvas, { fields, name, start, tiling, cell, shade: shades[name] });
-      this.tiles.push({ canvas, tile, cell });
-      return el("figure", { class: `tile ${name}` }, el("figcaption", {}, this.options.titles[name] ?? name), canvas);
-    });
-    const stacked = cell === this.cell && tiling.rows * 2 < tiling.columns ? " stacked" : "";
-    const row = el("div", { class: `row-of-tiles${stacked}` }, ...figures);
-    if (tiling.tiled === null) {
-      const rows = tiling.rows > 1 ? [el("h4", { class: "muted" }, "each row is a channel")] : [];
-      return el("div", { class: "multiple" }, ...(this.options.judged ? rows : []), row);
-    }
-    const count = marksIn(fields.wrong, start, tiling);
-    const judged = count > 0 ? `, ${formatCount(count)} wrong` : ", as owed";
-    const words = `${this.options.names[tiling.tiled]} ${tile}${this.options.judged ? judged : ""}`;
-    return el("div", { class: "multiple" }, el("h4", { class: count > 0 ? "wrong" : "muted" }, words), row);
   }
 
   /** @param {number} element */
@@ -340,64 +285,7 @@ export class TileView {
 
   /** Say what is under the cursor. */
   read() {
-    const { fields, origin, shape, shift, wrong, exact } = this.fields;
-    const element = this.cursor;
-    const index = indexOf(shape, element).map((at, axis) => at + origin[axis]);
-    const moved = shift.some((by) => by !== 0);
-    const facts = [["index", formatShape(index)]];
-    if (moved) facts.push(["actual's own", formatShape(index.map((at, axis) => at - shift[axis]))]);
-    for (const name of this.options.shown) {
-      if (name === "ratio" && exact) continue;
-      const { values, present } = fields[name];
-      const value = values[element];
-      const words = present[element] ? formatFloat32(Math.fround(value)) : "none";
-      facts.push([name === "ratio" ? "error/allowed" : (this.options.titles[name] ?? name).split(",")[0], words]);
-    }
-    if (this.options.judged) facts.push(["so it is", wrong[element] ? "✗ wrong" : "✓ as owed"]);
+    const facts = elementFacts(this.options, this.cursor);
     this.readout.replaceChildren(...facts.map(([name, value]) => el("span", {}, el("b", {}, `${name} `), value)));
   }
-
-  /** @param {Record<FieldName, Shade>} shades */
-  drawLegend(shades) {
-    const entries = [];
-    /** @type {Set<Shade>} */
-    const told = new Set();
-    for (const name of this.options.shown) {
-      const shade = shades[name];
-      if (told.has(shade) || this.mode === "text" || shade.ends[1] === "0") continue;
-      told.add(shade);
-      const words = name === "expected" || name === "actual" ? "values" : (this.options.titles[name] ?? name);
-      entries.push(scaleOf(words, shade.colours, shade.ends[0], shade.ends[1]));
-    }
-    const drawn = this.options.shown.map((name) => this.fields.fields[name]);
-    for (const [value, words] of SPECIAL) {
-      if (
-        !drawn.some(({ values, present }) => values.some((other, at) => present[at] === 1 && Object.is(other, value)))
-      )
-        continue;
-      entries.push(
-        swatch(words, (context) => {
-          context.fillStyle = hatching(context, value);
-          context.fillRect(0, 0, SWATCH, SWATCH);
-        }),
-      );
-    }
-    if (drawn.some(({ present }) => present.includes(0))) {
-      entries.push(swatch("no element there", (context) => drawAbsent(context, [0, 0], SWATCH)));
-    }
-    if (this.options.judged && this.fields.wrong.includes(1) && this.cell >= MARKED) {
-      entries.push(
-        swatch("outlined: wrong", (context) => {
-          const colour = shades.error.of(0);
-          context.fillStyle = css(colour);
-          context.fillRect(0, 0, SWATCH, SWATCH);
-          drawMark(context, [0, 0], [SWATCH, SWATCH], colour);
-        }),
-      );
-    }
-    this.legend.replaceChildren(...entries);
-  }
 }
-
-/** @param {string} words @param {(context: CanvasRenderingContext2D) => void} draw */
-const swatch = (words, draw) => el("span", {}, swatchOf(draw), words);

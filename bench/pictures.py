@@ -1,0 +1,120 @@
+"""Make the pictures of the README and of the docs: screenshots of the page of a real run, light and dark.
+
+The backends run without their waivers, so that the page has something to show. It needs playwright and Debian's
+Chromium.
+
+    python bench/pictures.py --backend onnxruntime --backend onednn --backend openvino
+    python bench/pictures.py --output FOLDER --backend onnx-reference 'strides-dilations/grid/**'
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, ViewportSize
+
+CHROMIUM = "/usr/bin/chromium"
+PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+SIZE: ViewportSize = {"width": 1120, "height": 680}
+LARGEST = 150_000
+"""Bytes of a picture."""
+SCHEMES = ("light", "dark")
+RED = 1
+
+
+def page_of_a_run(backends: list[str], patterns: list[str], folder: Path) -> Path:
+    """Run backends in the smoke tier without waivers, and return their page.
+
+    Raises:
+        RuntimeError: the run did not end as a run that found failures does.
+    """
+    words = [word for backend in backends for word in ("--backend", backend)]
+    command = [sys.executable, "-m", "tconv", "run", "--tier", "smoke", "--waivers", "none", "--quiet", *words]
+    code = subprocess.run([*command, "--output", str(folder), *patterns], check=False).returncode
+    if code != RED:
+        raise RuntimeError(f"the run must find failures, and end with {RED} (got {code})")
+    return next(folder.glob("*.html"))
+
+
+def overview(page: Page) -> None:
+    """Show the answer and the causes."""
+    page.evaluate("scrollTo(0, 0)")
+
+
+def matrix(page: Page) -> None:
+    """Show topics by backends."""
+    page.get_by_role("button", name="matrix", exact=True).click()
+    page.locator("#records").evaluate("section => scrollTo(0, section.offsetTop)")
+
+
+def case(page: Page) -> None:
+    """Show the case of the address; where it has none, the smallest of the first cause whose error has a picture."""
+    if "#" not in page.url:
+        # The pictures are made as causes come into view.
+        for cause in page.locator(".cause:visible").all():
+            cause.scroll_into_view_if_needed()
+        page.locator(".cause:has(.thumbnail:not([hidden])) .smallest a").first.click()
+    drawing = page.locator("#detail .drawing > *").first
+    drawing.locator("svg").first.wait_for()
+    drawing.evaluate("element => element.scrollIntoView({block: 'end'})")
+
+
+VIEWS = (overview, matrix, case)
+
+
+def pictures(browser: Browser, address: str, folder: Path, opened: str) -> None:
+    """Write a picture of each view in each scheme.
+
+    Args:
+        browser: the browser.
+        address: the page.
+        folder: where they go.
+        opened: the fragment of the case to show; empty for the smallest of a cause.
+
+    Raises:
+        ValueError: a picture is too large for the README.
+    """
+    for scheme in SCHEMES:
+        page = browser.new_page(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type] # two words
+        for view in VIEWS:
+            page.goto("about:blank")
+            page.goto(address + (opened if view is case else ""))
+            view(page)
+            page.wait_for_timeout(400)
+            path = folder / f"{view.__name__}-{scheme}.png"
+            page.screenshot(path=path)
+            if path.stat().st_size > LARGEST:
+                raise ValueError(f"{path} must have at most {LARGEST} bytes (got {path.stat().st_size})")
+        page.close()
+
+
+def main() -> None:
+    """Make the pictures as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backend", action="append", required=True, help="a backend; repeatable")
+    parser.add_argument(
+        "--output", type=Path, default=Path(__file__).parents[1] / "docs" / "pictures", help="the folder"
+    )
+    parser.add_argument(
+        "--case", default="", help="the fragment of the case to show, such as '#case=a/b'; default: of a cause"
+    )
+    parser.add_argument("patterns", nargs="*", help="patterns of cases; default: all of the smoke tier")
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = page_of_a_run(arguments.backend, arguments.patterns, Path(folder))
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        pictures(browser, page.as_uri(), arguments.output, arguments.case)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

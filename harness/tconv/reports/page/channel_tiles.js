@@ -1,0 +1,85 @@
+import { el, enlargement } from "./elements.js";
+import { marksIn } from "./fields.js";
+import { formatCount } from "./text.js";
+import { drawTile } from "./tile_canvas.js";
+
+/*
+ * The tiles of a channel, and how large their cells are.
+ */
+
+/** @import { FieldName, Tiling } from "./fields.js" */
+/** @import { Shade } from "./shades.js" */
+/** @import { TileOptions } from "./tiles.js" */
+
+const LARGEST_TILE_CELL = 34;
+const LEAST_TILE_CELL = 4;
+/** The height of a large tile, where it need not be more. */
+const TALLEST = 360;
+/** In less room the tiles stand two by two. */
+const PHONE = 560;
+/** The width of a small tile, about. */
+const SMALL = 96;
+/** Pixels between tiles. */
+const BETWEEN = 14;
+
+/**
+ * Whether tiles are so flat that they stand one under the other.
+ *
+ * @param {Tiling} tiling
+ */
+export const isStrip = ({ rows, columns }) => rows * 2 < columns;
+
+/**
+ * The side of a cell of the channel that is drawn large.
+ *
+ * @param {Tiling} tiling
+ * @param {number} fields how many tiles it has
+ * @param {number} room in pixels
+ */
+export function largeCell(tiling, fields, room) {
+  const across = Math.min(fields, isStrip(tiling) ? 1 : room < PHONE ? 2 : 4);
+  const fits = Math.floor((room - BETWEEN * across) / across / Math.max(tiling.columns, 1));
+  const tall = Math.floor((TALLEST * enlargement()) / Math.max(tiling.rows, 1));
+  const most = Math.floor(LARGEST_TILE_CELL * enlargement());
+  return Math.max(LEAST_TILE_CELL, Math.min(most, fits, Math.max(tall, LEAST_TILE_CELL)));
+}
+
+/**
+ * The side of a cell of the other channels.
+ *
+ * @param {Tiling} tiling
+ * @param {number} large
+ */
+export function smallCell({ columns }, large) {
+  return Math.min(large, Math.max(Math.floor((SMALL * enlargement()) / Math.max(columns, 1)), LEAST_TILE_CELL));
+}
+
+/**
+ * The fields of a channel beside each other.
+ *
+ * @param {TileOptions} options
+ * @param {Tiling} tiling
+ * @param {{tile: number, start: number, cell: number, stacked: boolean, shades: Record<FieldName, Shade>}} channel its
+ *   number and its first element
+ */
+export function channelTiles({ fields, shown, titles, names, judged }, tiling, channel) {
+  const { tile, start, cell, stacked, shades } = channel;
+  const canvases = shown.map((name) => {
+    const canvas = el("canvas", { "aria-hidden": "true" });
+    drawTile(canvas, { fields, name, start, tiling, cell, shade: shades[name] });
+    return canvas;
+  });
+  const figures = shown.map((name, number) =>
+    el("figure", { class: `tile ${name}` }, el("figcaption", {}, titles[name] ?? name), canvases[number]),
+  );
+  const row = el("div", { class: `row-of-tiles${stacked ? " stacked" : ""}` }, ...figures);
+  if (tiling.tiled === null) {
+    const rows = tiling.rows > 1 && judged ? [el("h4", { class: "muted" }, "each row is a channel")] : [];
+    return { element: el("div", { class: "multiple" }, ...rows, row), canvases };
+  }
+  const count = marksIn(fields.wrong, start, tiling);
+  const verdict = count > 0 ? `, ${formatCount(count)} wrong` : ", as owed";
+  const words = `${names[tiling.tiled]} ${tile}${judged ? verdict : ""}`;
+  const head = el("h4", { class: count > 0 ? "wrong" : "muted" }, words);
+  return { element: el("div", { class: "multiple" }, head, row), canvases };
+}

@@ -1,0 +1,58 @@
+import { drawMark, hatching, SWATCH, scaleOf, swatchOf } from "./canvas.js";
+import { css } from "./colours.js";
+import { el } from "./elements.js";
+import { drawAbsent, MARKED, SPECIAL } from "./tile_canvas.js";
+
+/*
+ * What the colours and the marks of tiles mean.
+ */
+
+/** @import { FieldName } from "./fields.js" */
+/** @import { Shade } from "./shades.js" */
+/** @import { TileOptions } from "./tiles.js" */
+
+/**
+ * @param {TileOptions} options
+ * @param {Record<FieldName, Shade>} shades
+ * @param {number} cell the side of a cell in pixels
+ */
+export function tileLegend({ fields, shown, titles, judged }, shades, cell) {
+  const entries = [];
+  /** @type {Set<Shade>} */
+  const told = new Set();
+  for (const name of shown) {
+    const shade = shades[name];
+    if (told.has(shade) || shade.ends[1] === "0") continue;
+    told.add(shade);
+    const words = name === "expected" || name === "actual" ? "values" : (titles[name] ?? name);
+    entries.push(scaleOf(words, shade.colours, shade.ends[0], shade.ends[1]));
+  }
+  const drawn = shown.map((name) => fields.fields[name]);
+  for (const [value, words] of SPECIAL) {
+    if (!drawn.some(({ values, present }) => values.some((other, at) => present[at] === 1 && Object.is(other, value))))
+      continue;
+    entries.push(
+      swatch(words, (context) => {
+        context.fillStyle = hatching(context, value);
+        context.fillRect(0, 0, SWATCH, SWATCH);
+      }),
+    );
+  }
+  if (drawn.some(({ present }) => present.includes(0))) {
+    entries.push(swatch("no element there", (context) => drawAbsent(context, [0, 0], SWATCH)));
+  }
+  if (judged && fields.wrong.includes(1) && cell >= MARKED) {
+    entries.push(
+      swatch("outlined: wrong", (context) => {
+        const colour = shades.error.of(0);
+        context.fillStyle = css(colour);
+        context.fillRect(0, 0, SWATCH, SWATCH);
+        drawMark(context, [0, 0], [SWATCH, SWATCH], colour);
+      }),
+    );
+  }
+  return entries;
+}
+
+/** @param {string} words @param {(context: CanvasRenderingContext2D) => void} draw */
+const swatch = (words, draw) => el("span", {}, swatchOf(draw), words);

@@ -1,0 +1,53 @@
+"""What the browser tests share: a browser, and a page about a backend that goes wrong in twelve ways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+import twelve_ways
+from tconv.corpus import Corpus
+from tconv.execution.run import RunSettings, run
+from tconv.execution.selection import Selection
+from tconv.gate.assessment import assess
+from tconv.records.record_file import read
+from tconv.reports import html
+from tconv.reports.between_runs import compared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+CHROMIUM = "/usr/bin/chromium"
+_BACKENDS = ("twelve_ways:TwelveWays", "wrong_backends:Right")
+
+
+@pytest.fixture(scope="module")
+def ways(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of a page about a backend that goes wrong in twelve ways, and one that is right."""
+    folder = tmp_path_factory.mktemp("ways")
+    file = folder / "ways.yaml"
+    file.write_text(twelve_ways.CASES, encoding="utf-8")
+    corpus = Corpus.load(file)
+    assessments = [assess(read(_records(name, folder, corpus)), None, corpus.facts) for name in _BACKENDS]
+    html.write(assessments, folder / "index.html", corpus.find, [compared(assessments[1], assessments[0])])
+    return (folder / "index.html").as_uri()
+
+
+def _records(backend: str, folder: Path, corpus: Corpus) -> Path:
+    settings = RunSettings(backend, None, 1, 2.0, folder / backend.partition(":")[2], repeat=2)
+    return run(Selection(corpus), settings, lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Return a browser."""
+    arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield started
+        started.close()

@@ -1,0 +1,82 @@
+"""axe finds nothing to object to on any view, in the light and in the dark, on a desk and on a phone.
+
+It is `axe-core` of `tests/page/package-lock.json`: `npm --prefix tests/page ci` installs it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tconv.corpus import Corpus
+from tconv.datafiles import data_folder
+from tconv.gate.assessment import assess
+from tconv.records.record_file import read
+from tconv.reports import atlas
+from tconv.reports.between_runs import FORMS, compared
+from test_answers import run_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, ViewportSize
+
+AXE = Path(__file__).parents[1] / "page" / "node_modules" / "axe-core" / "axe.min.js"
+DESK: ViewportSize = {"width": 1440, "height": 1000}
+PHONE: ViewportSize = {"width": 360, "height": 780}
+VIEWS = ("#view=cases&q=status%3Dfailed", "#view=records", "#view=matrix")
+CASES = ("wrong-size", "lost-bits", "death", "shape", "disputed")
+
+
+def _findings(page: Page) -> list[str]:
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    # With every section open, so that nothing is hidden from axe.
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    page.wait_for_timeout(300)
+    # axe takes every link to a fragment that is off the screen for one that skips; over an open case they are states.
+    found: dict[str, Any] = page.evaluate(
+        "skips => axe.run({rules: {'skip-link': {enabled: skips}}})", "#case=" not in page.url
+    )
+    assert found["passes"], "axe must have looked at something"
+    return [f"{each['id']}: {node['html']}" for each in found["violations"] for node in each["nodes"]]
+
+
+def _looked_at(browser: Browser, address: str, scheme: str, size: ViewportSize) -> list[str]:
+    page = browser.new_page(viewport=size, color_scheme=scheme)  # type: ignore[arg-type] # two words
+    page.goto(address)
+    page.wait_for_timeout(300)
+    try:
+        return _findings(page)
+    finally:
+        page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", [*VIEWS, *(f"#case=ways/{name}" for name in CASES)])
+def test_the_page(browser: Browser, ways: str, view: str, scheme: str) -> None:
+    """Overview, causes, baseline and each view of the explorer; and a case for each kind of what it may show."""
+    assert _looked_at(browser, ways + view, scheme, DESK) == []
+
+
+@pytest.mark.parametrize("view", ["", "#case=ways/wrong-size"])
+def test_the_page_on_a_phone(browser: Browser, ways: str, view: str) -> None:
+    """Where columns are away and a case is a dialog of its own."""
+    assert _looked_at(browser, ways + view, "light", PHONE) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_atlas_and_a_comparison(browser: Browser, ways: str, tmp_path: Path, scheme: str) -> None:
+    """The two other pages."""
+    porting = Corpus.load(data_folder("cases") / "porting", data_folder("cases"))
+    cases = list(porting.cases("smoke"))
+    runs = [
+        run_of(cases, name, lambda _: ()) for name in ("onnx/ConvTranspose-22", "openvino/ConvolutionBackpropData-1")
+    ]
+    made = atlas.atlas([assess(run, None, porting.facts) for run in runs], porting)
+    (tmp_path / "atlas.html").write_text(atlas.html(made), encoding="utf-8")
+    folder = Path(ways.removeprefix("file://")).parent
+    files = [next(folder.glob(f"{name}/*.jsonl")) for name in ("Right", "TwelveWays")]
+    old, new = (assess(read(file), None, lambda _: {}) for file in files)
+    (tmp_path / "comparison.html").write_text(FORMS["html"]([compared(old, new)]), encoding="utf-8")
+    for name in ("atlas", "comparison"):
+        assert _looked_at(browser, (tmp_path / f"{name}.html").as_uri(), scheme, DESK) == []
