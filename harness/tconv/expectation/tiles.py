@@ -116,7 +116,7 @@ class _Sheets:
 
     def sheet(self, many: Ints, tile: Sequence[Part]) -> _Sheet:
         """Return the sheet for a tile of so many samples and groups."""
-        key = many, *((part.size, part.writes) for part in tile)
+        key = many, *((part.size, part.writes, part.whole) for part in tile)
         if key not in self._made:
             self._made[key] = self._new(many, tile)
         return self._made[key]
