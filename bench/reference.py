@@ -83,6 +83,8 @@ SHAPES = (
     Shape("64x28x28, k3 d2, 4 groups", (1, 64, 28, 28), (64, 16, 3, 3), 1, 2, 4),
     Shape("8x32x16x16, k4 s2", (8, 32, 16, 16), (32, 32, 4, 4), 2),
 )
+ONE_CHANNEL = Shape("1x1x500x500, k3 s2", (1, 1, 500, 500), (1, 1, 3, 3), 2)
+"""What is known of a place serves one channel only: the most memory for each element."""
 SIZES = (1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7)
 """About so many elements have the outputs of the growth curves: k3 s2 in the plane."""
 CHANNELS = (1, 16)
@@ -172,7 +174,7 @@ def tiny(torch: ModuleType, seconds: float) -> dict[str, Figure]:
 def memory() -> dict[str, Figure]:
     """Measure the peak of what is allocated beyond operands and output, for value and verdict on a right output."""
     figures = {}
-    for shape in SHAPES:
+    for shape in (*SHAPES, ONE_CHANNEL):
         x, w, geometry = *operands(shape), shape.geometry()
         right = stream.sums(x, w, None, geometry).y.astype(np.float32)
         output = right.size * 8

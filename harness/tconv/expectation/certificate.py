@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 _ROOM = 3 * 2**14
 """So many elements are looked at at once: the arrays that are made of them, 16 bytes for each, stay in the L2 cache."""
-_LIMITS = 8
-"""So many tables are kept: those of the corners, the rims and the middle of an output come again."""
+_LIMITS = 4
+"""So many tables are kept: those of the first rows, of the last and of all between come again."""
 _MOST = 2.0**18
 """Up to so many terms gamma_n is at most 1.02 * n*u, and an A in float32 of some use."""
 _NEARLY_ONE = 1 - 2.0**-16
@@ -167,7 +167,7 @@ class Proof:
             scale[low] = 1
         distance /= scale
         flat = distance.reshape(-1)
-        self._near &= bool(flat.max() <= limits.least) or bool((distance <= self._multiples[limits.taps]).all())
+        self._near &= bool(flat.max() <= limits.least) or bool((distance <= limits.multiple).all())
         self._squares += float(np.vecdot(flat, flat))
 
     def _limits_of(self, counts: Sequence[Array]) -> _Limits:
@@ -177,8 +177,8 @@ class Proof:
             taps: Array = reduce(np.multiply.outer, counts, np.ones((), dtype=np.intp))
             if len(self._limits) == _LIMITS:
                 self._limits.clear()
-            least = float(self._multiples[taps.min() : taps.max() + 1].min())
-            self._limits[key] = _Limits(taps, self._units[taps], least)
+            multiple = self._multiples[taps]
+            self._limits[key] = _Limits(self._units[taps], multiple, float(multiple.min()))
         return self._limits[key]
 
 
@@ -186,13 +186,13 @@ class _Limits(NamedTuple):
     """What distances at some places are measured in.
 
     Attributes:
-        taps: how many taps reach each place, (Y...).
         unit: s is so many times A, (Y...).
-        least: a distance may be so many times s everywhere.
+        multiple: a distance may be so many times s, (Y...).
+        least: the least of these.
     """
 
-    taps: Array
     unit: Array
+    multiple: Array
     least: float
 
 
