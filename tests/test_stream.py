@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import strategies
 from strategies import geometries
 from tconv.dialects.geometry import Geometry
-from tconv.expectation import stream, tiles, tiny
+from tconv.expectation import memory, stream, tiles, tiny
 from tconv.expectation.bound import gamma
 from tconv.expectation.meetings import products
 from tconv.expectation.reference import definition
@@ -38,7 +38,7 @@ WAYS = {
 def way(request: pytest.FixtureRequest) -> Iterator[str]:
     """Make every shape go one way, whatever its size; the last one has tiles that end in the middle of every axis.
 
-    What is allocated is NaN until it is written.
+    What is allocated is NaN until it is written, and the last one keeps no memory from call to call.
     """
     few = request.param == "tiles of few elements"
     allocate = np.empty
@@ -57,6 +57,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
         if few:
             patch.setattr(tiles, "_ROOM", 40)
             patch.setattr(tiles, "_FEWEST", 2)
+            patch.setattr(memory, "MOST", 0)
         if "tile" in request.param:
             patch.setattr(stream, "_way", lambda *_: tiles.tiled)
         yield request.param

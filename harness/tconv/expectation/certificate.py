@@ -25,6 +25,7 @@ import numpy as np
 
 from tconv.expectation.bound import UNIT_ROUNDOFF, WARNING_FACTOR
 from tconv.expectation.meetings import along, axes, products
+from tconv.expectation.memory import kept
 from tconv.expectation.tiles import steps
 from tconv.vocabulary import DType
 
@@ -113,7 +114,6 @@ class Proof:
         # No bound is larger than this, so that zero is not within it.
         self._least = 1.2 * UNIT_ROUNDOFF[of.dtype] * most**2 * term + _FLOOR[of.dtype]
         self._near = most <= _MOST and most * term <= _LARGEST[of.dtype]
-        self._scratch: tuple[Array, ...] = ()
         self._floor = _FLOOR[of.dtype]
         self._tested, self._squares, self._looked = False, 0.0, 0
         self._counts = [along(axis).astype(np.intp) for axis in axes(of.geometry)]
@@ -151,10 +151,11 @@ class Proof:
 
     def _compare(self, actual: Array, y: Float64s, magnitude: Array, limits: _Limits) -> None:
         """Take the distances of a block into account, in units of s."""
-        if not self._scratch or self._scratch[0].size < y.size:
-            working = PROVABLE[self._dtype]
-            self._scratch = tuple(np.empty(y.size, kind) for kind in (np.dtype(np.float64), working, working))
-        exact, distance, scale = (flat[: y.size].reshape(y.shape) for flat in self._scratch)
+        working = PROVABLE[self._dtype].type
+        exact, distance, scale = (
+            kept(name, y.shape, kind)
+            for name, kind in (("exact", np.float64), ("distance", working), ("scale", working))
+        )
         self._tested = self._tested or bool(max(y.max(), -y.min()) > self._least)
         np.copyto(exact, actual)
         exact -= y

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tconv.expectation.meetings import axes
+from tconv.expectation.memory import kept
 from tconv.expectation.parts import parts_of, places_of
 from tconv.expectation.phases import phases_of, shifts_of
 
@@ -92,7 +93,7 @@ class _Sheet(NamedTuple):
 
 
 class _Sheets:
-    """The sheets of all sizes of tiles, in the same memory: fresh memory costs as much as a tile's columns.
+    """The sheets of all sizes of tiles, in the same memory.
 
     Args:
         phases: all phases.
@@ -103,16 +104,11 @@ class _Sheets:
 
     def __init__(self, phases: list[_Weighted], channels: int, along: tuple[Axis, ...], dtype: type) -> None:
         self._phases, self._channels, self._along, self._dtype = phases, channels, along, dtype
-        self._memory: dict[str, Array] = {}
         self._made: dict[object, _Sheet] = {}
 
     def array(self, name: str, shape: Ints) -> Array:
         """Return an array of this shape, whose numbers are any."""
-        size = prod(shape)
-        flat = self._memory.get(name)
-        if flat is None or flat.size < size:
-            flat = self._memory[name] = np.empty(size, self._dtype)
-        return flat[:size].reshape(shape)
+        return kept(name, shape, self._dtype)
 
     def sheet(self, many: Ints, tile: Sequence[Part]) -> _Sheet:
         """Return the sheet for a tile of so many samples and groups."""
