@@ -33,6 +33,7 @@ from measure import in_turn, ratios
 from tconv.dialects.geometry import Geometry
 from tconv.expectation import stream
 from tconv.expectation.certificate import Composition, conforms
+from tconv.expectation.memory import KEPT
 from tconv.expectation.reference import definition
 from tconv.expectation.tiny import plan
 from tconv.expectation.truth import Truth
@@ -40,7 +41,7 @@ from tconv.verdict.comparison import compare
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -83,8 +84,13 @@ SHAPES = (
     Shape("64x28x28, k3 d2, 4 groups", (1, 64, 28, 28), (64, 16, 3, 3), 1, 2, 4),
     Shape("8x32x16x16, k4 s2", (8, 32, 16, 16), (32, 32, 4, 4), 2),
 )
-SIDES = (16, 28, 50, 88, 158, 281, 500, 889, 1581)
-"""Inputs of side n give outputs of 1e3 to 1e7 elements: one channel to one, k3 s2."""
+ONE_CHANNEL = Shape("1x1x500x500, k3 s2", (1, 1, 500, 500), (1, 1, 3, 3), 2)
+"""What is known of a place serves one channel only: the most memory for each element."""
+SIZES = (1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7)
+"""About so many elements have the outputs of the growth curves: k3 s2 in the plane."""
+CHANNELS = (1, 16)
+LINEAR = 2.5e4
+"""From so many elements of the output on its cost is to be linear."""
 COLUMNS = {"definition": None, "value": (0.2, 2.0), "right": (0.4, 4.0), "wrong": None}
 """What is measured of a shape, and the band of its geometric mean."""
 
@@ -98,8 +104,8 @@ def measured(arguments: argparse.Namespace) -> Findings:
     torch.set_num_threads(1)
     seconds = SMALL if arguments.small else SECONDS
     with torch.inference_mode():
-        figures = shapes(torch, seconds) | tiny(torch, seconds) | memory()
-        return Findings(figures, growth(SIDES[:-2] if arguments.small else SIDES, seconds))
+        curves = growth(SIZES[:-2] if arguments.small else SIZES, seconds)
+        return Findings(shapes(torch, seconds) | tiny(torch, seconds) | memory() | linearity(curves), curves)
 
 
 def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
@@ -107,7 +113,7 @@ def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     for shape in SHAPES:
         x, w, geometry = *operands(shape), shape.geometry()
-        right = stream.sums(x, w, None, geometry).y.astype(np.float32)
+        right = by_torch(torch, shape, x.astype(np.float32), w.astype(np.float32))().numpy()
         wrong = right.copy()
         wrong.flat[-1] += 1 + abs(wrong.flat[-1])
         functions = (
@@ -169,7 +175,7 @@ def tiny(torch: ModuleType, seconds: float) -> dict[str, Figure]:
 def memory() -> dict[str, Figure]:
     """Measure the peak of what is allocated beyond operands and output, for value and verdict on a right output."""
     figures = {}
-    for shape in SHAPES:
+    for shape in (*SHAPES, ONE_CHANNEL):
         x, w, geometry = *operands(shape), shape.geometry()
         right = stream.sums(x, w, None, geometry).y.astype(np.float32)
         output = right.size * 8
@@ -178,6 +184,7 @@ def memory() -> dict[str, Figure]:
             ("right", lambda x=x, w=w, g=geometry, y=right: compare(y, Truth({"x": x, "w": w}, DType.F32), g, {})),
         ):
             gc.collect()
+            KEPT.arrays.clear()
             tracemalloc.start()
             function()
             beyond = (tracemalloc.get_traced_memory()[1] - output) / 1e6
@@ -186,20 +193,35 @@ def memory() -> dict[str, Figure]:
     return figures
 
 
-def growth(sides: Sequence[int], seconds: float) -> dict[str, Curve]:
+def growth(sizes: Sequence[float], seconds: float) -> dict[str, Curve]:
     """Measure nanoseconds for each output element, for value and verdict on a right output."""
-    lines: dict[str, list[tuple[float, float]]] = {"value": [], "value and verdict": []}
-    for side in sides:
-        shape = Shape("", (1, 1, side, side), (1, 1, 3, 3), 2)
-        x, w, g = *operands(shape), shape.geometry()
-        right = stream.sums(x, w, None, g).y.astype(np.float32)
-        functions = (
-            lambda x=x, w=w, g=g: stream.sums(x, w, None, g),
-            lambda x=x, w=w, g=g, y=right: compare(y, Truth({"x": x, "w": w}, DType.F32), g, {}),
-        )
-        for line, taken in zip(lines.values(), in_turn(functions, seconds / 2, thread_time), strict=True):
-            line.append((float(right.size), median(taken) / right.size * 1e9))
-    return {"reference by the size of the output": Curve("elements of the output", "ns an element", lines)}
+    curves = {}
+    for channels in CHANNELS:
+        lines: dict[str, list[tuple[float, float]]] = {"value": [], "value and verdict": []}
+        for size in sizes:
+            side = round((size / channels) ** 0.5 / 2)
+            shape = Shape("", (1, channels, side, side), (channels, channels, 3, 3), 2)
+            x, w, g = *operands(shape), shape.geometry()
+            right = stream.sums(x, w, None, g).y.astype(np.float32)
+            functions = (
+                lambda x=x, w=w, g=g: stream.sums(x, w, None, g),
+                lambda x=x, w=w, g=g, y=right: compare(y, Truth({"x": x, "w": w}, DType.F32), g, {}),
+            )
+            for line, taken in zip(lines.values(), in_turn(functions, seconds / 2, thread_time), strict=True):
+                line.append((float(right.size), median(taken) / right.size * 1e9))
+        name = f"reference by the size of the output, {channels} to {channels} channels"
+        curves[name] = Curve("elements of the output", "ns an element", lines)
+    return curves
+
+
+def linearity(curves: Mapping[str, Curve]) -> dict[str, Figure]:
+    """Return the most that an element costs in large outputs, in units of the least: 1 where the cost is linear."""
+    figures = {}
+    for curve, channels in zip(curves.values(), CHANNELS, strict=True):
+        for line, points in curve.lines.items():
+            large = [cost for size, cost in points if size >= LINEAR]
+            figures[f"growth, {line}, {channels} channels, dearest / cheapest"] = Figure.of([max(large) / min(large)])
+    return figures
 
 
 def operands(shape: Shape) -> tuple[Array, Array]:

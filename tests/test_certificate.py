@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from strategies import examples, geometries
 from tconv.dialects.geometry import Geometry
-from tconv.expectation import certificate, tiny
+from tconv.expectation import certificate, stream, tiles, tiny
+from tconv.expectation import truth as module_of_truth
 from tconv.expectation.bound import bound
 from tconv.expectation.certificate import Composition, conforms
 from tconv.expectation.stream import Sums, stacked
@@ -45,13 +46,18 @@ def in_full(actual: Array, reference: Truth, geometry: Geometry) -> Comparison:
         return compare(actual, reference, geometry, {})
 
 
-@pytest.fixture(params=["magnitude in float64", "magnitude in float32"], autouse=True)
+@pytest.fixture(params=["magnitude in float64", "magnitude in float32", "in one pass"], autouse=True)
 def magnitude_type(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let small shapes go the way of large ones too, and in parts of a few elements."""
+    """Let small shapes go the way of large ones too, and of very large ones, in tiles and parts of a few elements."""
     with pytest.MonkeyPatch.context() as patched:
-        if request.param == "magnitude in float32":
+        if request.param != "magnitude in float64":
             patched.setattr(tiny, "MOST", 0)
             patched.setattr(certificate, "_ROOM", 8)
+        if request.param == "in one pass":
+            patched.setattr(module_of_truth, "_KEPT", 0)
+            patched.setattr(stream, "_way", lambda *_: tiles.tiled)
+            patched.setattr(tiles, "_ROOM", 40)
+            patched.setattr(tiles, "_FEWEST", 2)
         tiny.plan.cache_clear()
         yield
     tiny.plan.cache_clear()
@@ -64,9 +70,10 @@ def test_it_is_found_for_outputs_that_are_rounded_once(dtype: DType, *, bias: bo
     geometry = Geometry((7, 5), (3, 4), (2, 1), (1, 2), (1, 0), (13, 11), 2)
     reference = truth(geometry, 1, dtype, bias=bias)
     rounded = reference.values(geometry).astype(TYPES[dtype])
+    proven = reference.conforms(rounded, geometry)
     held = reference.sums(geometry).magnitude
     assert held is not None
-    assert reference.conforms(rounded, geometry) == (dtype is DType.F32 or held.dtype == np.float64)
+    assert proven == (dtype is DType.F32 or held.dtype == np.float64)
     assert in_full(rounded, reference, geometry).notes == ()
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import strategies
 from strategies import geometries
 from tconv.dialects.geometry import Geometry
-from tconv.expectation import stream, tiles, tiny
+from tconv.expectation import memory, stream, tiles, tiny
 from tconv.expectation.bound import gamma
 from tconv.expectation.meetings import products
 from tconv.expectation.reference import definition
@@ -36,15 +36,28 @@ WAYS = {
 
 @pytest.fixture(params=[*WAYS, "tiles of few elements"])
 def way(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Make every shape go one way, whatever its size; the last one has tiles that end in the middle of every axis."""
+    """Make every shape go one way, whatever its size; the last one has tiles that end in the middle of every axis.
+
+    What is allocated is NaN until it is written, and the last one keeps no memory from call to call.
+    """
     few = request.param == "tiles of few elements"
+    allocate = np.empty
+
+    def unwritten(shape: int | tuple[int, ...], dtype: type[Any] | np.dtype[Any] = np.float64, **order: str) -> Array:
+        made: Array = allocate(shape, dtype, **order)
+        if made.dtype.kind == "f":
+            made.fill(np.nan)
+        return made
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(np, "empty", unwritten)
         for name, value in WAYS["tiled" if few else request.param].items():
             patch.setattr(tiny if name == "MOST" else stream, name, value)
         tiny.plan.cache_clear()
         if few:
             patch.setattr(tiles, "_ROOM", 40)
             patch.setattr(tiles, "_FEWEST", 2)
+            patch.setattr(memory, "MOST", 0)
         if "tile" in request.param:
             patch.setattr(stream, "_way", lambda *_: tiles.tiled)
         yield request.param
@@ -94,6 +107,27 @@ def test_integers_have_the_bits_of_the_definition(
     assert found.magnitude is not None
     assert np.array_equal(found.magnitude, magnitude(x, w, b, geometry))
     assert sums(x, w, b, geometry).y.tobytes() == found.y.tobytes()
+
+
+@given(geometries(), SEEDS, SIZES)
+@examples(200)
+def test_each_element_is_seen_once(way: str, geometry: Geometry, seed: int, sizes: tuple[int, int, int]) -> None:
+    """The parts of the output that are seen while it is computed, with their values and no more than their A."""
+    x, w, b = operands(geometry, seed, *sizes)
+    shape = sizes[0], geometry.groups, sizes[2], *geometry.output
+    times, y, least = np.zeros(shape, int), np.zeros(shape), np.zeros(shape)
+
+    def see(region: tuple[slice, ...], values: Array, sums: Array) -> None:
+        times[region] += 1
+        y[region], least[region] = values, sums
+
+    found = sums(x, w, b, geometry, seen=see).y
+    if times.any():
+        assert (times == 1).all(), way
+        assert np.array_equal(y.reshape(found.shape), found)
+        assert (least.reshape(found.shape) <= magnitude(x, w, b, geometry)).all()
+    else:
+        assert way in {"as it chooses", "tiny"} or not magnitude(x, w, None, geometry).any()
 
 
 @given(geometries(), SEEDS, SIZES)

@@ -84,7 +84,8 @@ def gamma(n: Float64s, u: float) -> Float64s:
 
 def _relative(n: Float64s, u: float, magnitude: Float64s) -> Float64s:
     """Return gamma_n * A, and 0 where A is 0 even when gamma is vacuous: a sum of zeros is exact."""
-    return np.where(magnitude == 0, 0.0, gamma(n, u) * magnitude)
+    factor = gamma(n, u)
+    return factor * magnitude if np.isfinite(factor).all() else np.where(magnitude == 0, 0.0, factor * magnitude)
 
 
 def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
@@ -107,9 +108,12 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
         else:
             allowed, before = (part + reference_error for part in _accumulated_in_f32(terms, dtype))
         vacuous = (allowed >= terms.magnitude) & (terms.magnitude > 0)
-        rises, falls = (_rises(terms, sign, dtype, accumulator) for sign in (1, -1))
-        may_overflow = np.abs(terms.y) + before >= _OVERFLOW[dtype]
-        if accumulator is dtype:
+        if _is_far_from_overflow(terms, dtype, accumulator):
+            rises, falls, may_overflow = np.zeros((3, *vacuous.shape), dtype=bool)
+        else:
+            rises, falls = (_rises(terms, sign, dtype, accumulator) for sign in (1, -1))
+            may_overflow = np.abs(terms.y) + before >= _OVERFLOW[dtype]
+        if accumulator is dtype and may_overflow.any():
             # A vacuous bound allows every number. How far a sum can grow is limited all the same.
             may_overflow &= ~vacuous | np.where(terms.y > 0, rises, falls)
         return Bound(
@@ -128,6 +132,17 @@ def accumulator_of(dtype: DType, accumulates: Mapping[str, str]) -> DType:
     if dtype in (DType.F32, DType.F64) or accumulates.get(dtype, DType.F32) == dtype:
         return dtype
     return DType.F32
+
+
+def _is_far_from_overflow(terms: Terms, dtype: DType, accumulator: DType) -> bool:
+    """Return whether no bound and no partial sum comes near the threshold of the type anywhere.
+
+    Up to gamma_n = 1 none is more than 4*A and what products lose that underflow, which is below 1. To ask each element
+    takes a quarter of the time of a bound.
+    """
+    n, y = terms.count.max(initial=0.0), terms.y
+    largest = np.max([terms.magnitude.max(initial=0.0), y.max(initial=0.0), -y.min(initial=0.0)])
+    return bool(gamma(n, UNIT_ROUNDOFF[accumulator]) <= 1 and 8 * largest + 1 < _OVERFLOW[dtype])
 
 
 def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
@@ -208,8 +223,10 @@ def near(actual: Float64s, expected: Float64s, allowed: Float64s) -> Mask:
     Nothing is near where infinity is owed: the distance of a finite number is infinite, and so is the bound.
     """
     with np.errstate(invalid="ignore"):
+        distance = np.abs(actual - expected)
         # Comparing with NaN is false, so a NaN in the distance or the bound is not near.
-        close: Mask = (np.abs(actual - expected) <= allowed) & np.isfinite(actual) & np.isfinite(expected)
+        close: Mask = distance <= allowed
+    close &= np.isfinite(distance)
     return close
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from tconv.expectation.bound import UNIT_ROUNDOFF, WARNING_FACTOR
 from tconv.expectation.meetings import along, axes, products
+from tconv.expectation.memory import kept
 from tconv.expectation.tiles import steps
 from tconv.vocabulary import DType
 
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 
 _ROOM = 3 * 2**14
 """So many elements are looked at at once: the arrays that are made of them, 16 bytes for each, stay in the L2 cache."""
-_LIMITS = 8
-"""So many tables are kept: those of the corners, the rims and the middle of an output come again."""
+_LIMITS = 4
+"""So many tables are kept: those of the first rows, of the last and of all between come again."""
 _MOST = 2.0**18
 """Up to so many terms gamma_n is at most 1.02 * n*u, and an A in float32 of some use."""
 _NEARLY_ONE = 1 - 2.0**-16
@@ -113,7 +114,6 @@ class Proof:
         # No bound is larger than this, so that zero is not within it.
         self._least = 1.2 * UNIT_ROUNDOFF[of.dtype] * most**2 * term + _FLOOR[of.dtype]
         self._near = most <= _MOST and most * term <= _LARGEST[of.dtype]
-        self._scratch: tuple[Array, ...] = ()
         self._floor = _FLOOR[of.dtype]
         self._tested, self._squares, self._looked = False, 0.0, 0
         self._counts = [along(axis).astype(np.intp) for axis in axes(of.geometry)]
@@ -151,10 +151,11 @@ class Proof:
 
     def _compare(self, actual: Array, y: Float64s, magnitude: Array, limits: _Limits) -> None:
         """Take the distances of a block into account, in units of s."""
-        if not self._scratch or self._scratch[0].size < y.size:
-            working = PROVABLE[self._dtype]
-            self._scratch = tuple(np.empty(y.size, kind) for kind in (np.dtype(np.float64), working, working))
-        exact, distance, scale = (flat[: y.size].reshape(y.shape) for flat in self._scratch)
+        working = PROVABLE[self._dtype].type
+        exact, distance, scale = (
+            kept(name, y.shape, kind)
+            for name, kind in (("exact", np.float64), ("distance", working), ("scale", working))
+        )
         self._tested = self._tested or bool(max(y.max(), -y.min()) > self._least)
         np.copyto(exact, actual)
         exact -= y
@@ -167,7 +168,7 @@ class Proof:
             scale[low] = 1
         distance /= scale
         flat = distance.reshape(-1)
-        self._near &= bool(flat.max() <= limits.least) or bool((distance <= self._multiples[limits.taps]).all())
+        self._near &= bool(flat.max() <= limits.least) or bool((distance <= limits.multiple).all())
         self._squares += float(np.vecdot(flat, flat))
 
     def _limits_of(self, counts: Sequence[Array]) -> _Limits:
@@ -177,8 +178,8 @@ class Proof:
             taps: Array = reduce(np.multiply.outer, counts, np.ones((), dtype=np.intp))
             if len(self._limits) == _LIMITS:
                 self._limits.clear()
-            least = float(self._multiples[taps.min() : taps.max() + 1].min())
-            self._limits[key] = _Limits(taps, self._units[taps], least)
+            multiple = self._multiples[taps]
+            self._limits[key] = _Limits(self._units[taps], multiple, float(multiple.min()))
         return self._limits[key]
 
 
@@ -186,13 +187,13 @@ class _Limits(NamedTuple):
     """What distances at some places are measured in.
 
     Attributes:
-        taps: how many taps reach each place, (Y...).
         unit: s is so many times A, (Y...).
-        least: a distance may be so many times s everywhere.
+        multiple: a distance may be so many times s, (Y...).
+        least: the least of these.
     """
 
-    taps: Array
     unit: Array
+    multiple: Array
     least: float
 
 

@@ -54,13 +54,14 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
     with np.errstate(invalid="ignore"):
         actual = actual.astype(np.float64)
     wrong: Mask = actual != expected
-    if wrong.any():
-        wrong &= ~(np.isnan(actual) & np.isnan(expected))
+    if (nan := np.isnan(actual)).any():
+        wrong &= ~(nan & np.isnan(expected))
     if exact:
         return Comparison("exact", wrong, expected, None, ())
     limits = bound(truth.terms(geometry), truth.dtype, accumulates)
     wrong, excused = wrong & ~near(actual, expected, limits.allowed), np.zeros_like(wrong)
-    wrong &= ~(np.isinf(actual) & limits.may_overflow & (np.sign(actual) == np.sign(expected)))
+    if (infinite := np.isinf(actual)).any():
+        wrong &= ~(infinite & limits.may_overflow & (np.sign(actual) == np.sign(expected)))
     notes = []
     output = Output(actual, expected, truth, geometry, limits, accumulates)
     for note, excuse in EXCUSES.items():
@@ -83,17 +84,18 @@ def _is_reduced(actual: Array, expected: Array, limits: Bound, conforming: Mask)
     with np.errstate(invalid="ignore", divide="ignore"):
         distance = np.abs(actual - expected)
         compared = conforming & np.isfinite(distance)
-        if not compared.any():
+        count = int(compared.sum())
+        if not count:
             return False
-        off, deviation = distance[compared], limits.deviation[compared]
-        mean_square = float(np.mean(np.where(off == 0, 0.0, off / deviation) ** 2))
-    together = np.sqrt(mean_square) > 1 + _UNLIKELY / np.sqrt(off.size)
-    return bool(together or (off > limits.warning[compared]).any())
+        distance[~compared] = 0
+        off = np.divide(distance, limits.deviation, out=np.zeros_like(distance), where=distance > 0)
+    together = np.sqrt(np.vdot(off, off) / count) > 1 + _UNLIKELY / np.sqrt(count)
+    return bool(together or (distance > limits.warning).any())
 
 
 def _untested(expected: Array, limits: Bound, dtype: DType) -> int:
     """Return how many elements are untested: the bound is vacuous there, or zeros everywhere would be within it."""
     with np.errstate(over="ignore", invalid="ignore"):
         owed = expected.astype(NUMPY_TYPES[dtype]) != 0
-    passes = owed & near(np.zeros_like(expected), expected, limits.allowed)
+    passes = owed & near(np.zeros(()), expected, limits.allowed)
     return int(passes.sum()) if np.array_equal(passes, owed) else int((passes & limits.vacuous).sum())
