@@ -39,7 +39,7 @@ from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN, TROUBLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from small_corpus import Command
     from tconv.cases.case import Case
