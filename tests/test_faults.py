@@ -14,7 +14,8 @@ FAULTS = Path(__file__).parent.parent / "faults"
 
 
 @pytest.mark.parametrize(
-    ("campaign", "count"), [("case_files", 10), ("records", 10), ("strings", 2), ("processes", 1), ("children", 2)]
+    ("campaign", "count"),
+    [("case_files", 10), ("records", 10), ("strings", 2), ("processes", 1), ("children", 2), ("soak", 2)],
 )
 def test_every_fault_of_a_campaign_is_held(campaign: str, count: int) -> None:
     """No traceback, no hang, no process or file left, no control character, and an exit code that is documented."""
