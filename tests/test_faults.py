@@ -22,3 +22,8 @@ def test_every_fault_of_a_campaign_is_held(campaign: str, count: int) -> None:
     done = subprocess.run(command, env=environment(), capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " held" in done.stdout.splitlines()[-1]
+
+
+def test_runs_one_after_another_are_alike() -> None:
+    """Two in one process: the same records, and no handle, process or file is left by either."""
+    test_every_fault_of_a_campaign_is_held("soak", 2)

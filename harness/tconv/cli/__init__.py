@@ -119,7 +119,9 @@ def _code() -> int:
         code = _tconv.main(prog_name="tconv", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except (Exception, KeyboardInterrupt, _Terminated) as error:  # noqa: BLE001 - a sentence for each
-        message, code = _message(error)
+        # Python makes a RuntimeError of an interrupt in a __set_name__, as a class is made while a module is imported.
+        interrupt = error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt | _Terminated) else error
+        message, code = _message(interrupt)
         # Where nobody can be told, the code still says it.
         with suppress(OSError):
             click.echo(message, err=True)
