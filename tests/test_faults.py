@@ -14,7 +14,14 @@ FAULTS = Path(__file__).parent.parent / "faults"
 
 
 @pytest.mark.parametrize(
-    ("campaign", "count"), [("case_files", 4), ("records", 6), ("strings", 1), ("processes", 1), ("children", 2)]
+    ("campaign", "count"),
+    [
+        pytest.param("case_files", 10, marks=pytest.mark.thorough),
+        ("records", 6),
+        ("strings", 1),
+        pytest.param("processes", 1, marks=pytest.mark.thorough),
+        ("children", 2),
+    ],
 )
 def test_every_fault_of_a_campaign_is_held(campaign: str, count: int) -> None:
     """No traceback, no hang, no process or file left, no control character, and an exit code that is documented."""
