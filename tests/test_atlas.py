@@ -190,6 +190,7 @@ def test_tables_of_the_markdown_are_regular(made: atlas.Atlas) -> None:
     for table in tables:
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
         assert len(widths) == 1, table[:200]
+    assert not re.search(r"\|  +\||\| +$", text, re.MULTILINE)
 
 
 def _waived(porting: Corpus, runs: dict[str, Run], **keys: Any) -> atlas.Atlas:  # noqa: ANN401 - of each key's type
@@ -250,5 +251,6 @@ def test_the_machine_is_named_and_what_it_could_not_ask_is_no_zero(porting: Corp
         "Acme 3000, 2 cores, avx avx2, ONEDNN_MAX_CPU_ISA=AVX2": ["acme 1.2.0 (AVX2)"],
         "not recorded": ["acme 1.2.0"],
     }
+    assert "| not recorded | all others |" in atlas.markdown(made)
     assert "not asked: for machines with amx_bf16" in atlas.markdown(made)
     assert "not asked: for machines with amx_bf16</td>" in atlas.html(made)

@@ -43,6 +43,7 @@ _SUMMARIES = {
         summaries.short,
         summaries.listed,
         summaries.tiers,
+        summaries.machines_of,
         summaries.brief,
         summaries.formula,
         summaries.told_apart,
@@ -59,8 +60,9 @@ _MARKS = {"text": "", "disputed": "*", "deviation": "!"}
 
 def markdown(atlas: Atlas) -> str:
     """Return the atlas in GitHub's Markdown."""
-    # Within a word an underscore means nothing in Markdown.
-    return re.sub(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])", "_", _rendered("atlas.md.j2", atlas))
+    # Within a word an underscore means nothing in Markdown, and an empty cell needs one space at most.
+    text = re.sub(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])", "_", _rendered("atlas.md.j2", atlas))
+    return re.sub(r"(?<=\|) +(?=\|)", " ", text)
 
 
 def html(atlas: Atlas) -> str:

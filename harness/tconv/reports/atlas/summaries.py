@@ -38,6 +38,13 @@ def tiers(atlas: Atlas) -> str:
     return " and ".join(dict.fromkeys(run.assessment.run.header.tier for run in atlas.runs))
 
 
+def machines_of(atlas: Atlas) -> list[tuple[str, Sequence[str]]]:
+    """Return each machine with its runs; of several the one with the most stands last, with "all others"."""
+    *before, (last, names) = sorted(atlas.machines.items(), key=lambda machine: len(machine[1]))
+    elsewhere = {name for _, others in before for name in others}
+    return [*before, (last, ["all others"] if elsewhere and elsewhere.isdisjoint(names) else names)]
+
+
 def brief(combination: str) -> str:
     """Return a padding mode with what stands beside it, in the atlas's abbreviations."""
     return combination.replace(" with output_shape", " + os").replace(" with output_padding", " + op")
