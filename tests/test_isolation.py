@@ -115,7 +115,7 @@ def test_a_backend_of_the_workers_own_is_confined_where_that_is_asked_for(tmp_pa
     assert tconv(tmp_path, "run", *where, "--isolate").returncode == 1
     run = read(next((tmp_path / "reports").glob("*.jsonl")))
     came = next(record.verdict for record in run.records if record.case == "small/trouble")
-    assert came == ver.RefusedValid("Read-only file system, Network is unreachable")
+    assert came == ver.RefusedValid("Read-only file system, Read-only file system, Network is unreachable")
     assert run.header.backend.environment["isolated"] == confinement.WORDS
     assert not (tmp_path / "outside").exists()
 

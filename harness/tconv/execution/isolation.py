@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tconv.backends.confinement import WORDS, confine
 from tconv.backends.parent_death import end_with_parent
 from tconv.errors import BackendMissing
+from tconv.execution.worker_files import temporary_folder
 from tconv.records import artifacts
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def isolated(assignment: Assignment) -> dict[str, str]:
     """
     if not assignment.isolate or assignment.backend.startswith("exec:"):
         return {}
-    folders = [Path(assignment.log).parent]
+    folders = [temporary_folder(assignment.log)]
     try:
         if assignment.folder is not None:
             # Of the output only this: a runtime must not put a link where the run writes its page.
