@@ -15,21 +15,19 @@ import traceback
 from contextlib import suppress
 from dataclasses import dataclass, field
 from errno import ENOSPC
-from multiprocessing import parent_process
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tconv.backends import create, machine, options_of, orphans
 from tconv.backends.options import differing, written
-from tconv.backends.parent_death import end_with_parent
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, one_line
 from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.isolation import isolated, wanted
-from tconv.execution.signals import lead_own_group, leave_server
+from tconv.execution.signals import end_with_server, lead_own_group, leave_server
 from tconv.execution.succession import shared, succeed
 from tconv.execution.worker_files import make_files, temporary_folder
 from tconv.records.record import record_line
@@ -197,10 +195,7 @@ def _detach(assignment: Assignment) -> WorkerFiles:
     """
     lead_own_group()
     leave_server()
-    # A worker of the process that all are forked from ends with it, and that one ends with the run. A worker that was
-    # started otherwise may have been started by a thread that is done, and ends when its connection does.
-    if (parent := parent_process()) is not None and parent.pid != os.getppid():
-        end_with_parent()
+    end_with_server()
     orphans.adopt()
     os.environ.clear()
     os.environ.update(assignment.environment)
