@@ -54,6 +54,7 @@ for line in sys.stdin:
         "write": tried(open, outside, "w"),
         "link": tried(os.symlink, "/", os.environ["TMPDIR"] + "/../link"),
         "own": tried(open, os.path.dirname(message["run"]["output"]) + "/own", "w"),
+        "inputs": tried(open, os.path.dirname([*message["run"]["inputs"].values()][0]) + "/own", "w"),
         "temporary": tried(open, os.environ["TMPDIR"] + "/own", "w"),
         }
     tried(freed)
@@ -98,7 +99,7 @@ def test_a_child_reaches_no_network_no_file_and_no_process_of_others(
     """Its own folder and temporary files it may write; the header says so, and nothing of it lives on."""
     came, isolated = harm(tmp_path, mark, *arguments)
     assert came["connect"] == "Network is unreachable"
-    assert came["write"] == came["link"] == "Read-only file system"
+    assert came["write"] == came["link"] == came["inputs"] == "Read-only file system"
     assert came["own"] == came["temporary"] == "done"
     assert not (tmp_path / "outside").exists()
     assert isolated == confinement.WORDS
