@@ -13,6 +13,7 @@ from dataclasses import replace
 from multiprocessing import Pipe, active_children, get_context
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -32,7 +33,8 @@ from tconv.execution.process import Chunk, WorkerProcess
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.execution.waiting import CHUNK, Waiting
-from tconv.execution.worker import Assignment, results_file
+from tconv.execution.worker import Assignment
+from tconv.execution.worker_files import make_files, results_file
 from tconv.records.record_file import read
 from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
@@ -563,3 +565,30 @@ def test_the_file_of_a_workers_records_is_emptied_when_it_is_large(
         with file.open("a", encoding="utf-8") as results:
             results.write("0 new\n")
         assert [line.text for line in worker.lines(whole=True)] == ["new"]
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="no link can be refused here")
+def test_a_link_in_the_place_of_a_workers_records_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file that it leads to is not emptied, however large it is, and the worker is ended."""
+    monkeypatch.setattr("tconv.execution.process._MOST_RESULTS", 7)
+    (tmp_path / "precious").write_text("precious text", encoding="utf-8")
+    killed: list[bool] = []
+    process = SimpleNamespace(kill=lambda: killed.append(True))
+    ours, theirs = Pipe()
+    with ours, theirs:
+        worker = WorkerProcess(cast("Any", process), ours, Position(), tmp_path / "worker.log")
+        results_file(str(worker.log)).symlink_to(tmp_path / "precious")
+        worker.feed(Chunk([]))
+    assert (tmp_path / "precious").read_text(encoding="utf-8") == "precious text"
+    assert killed
+
+
+def test_a_link_in_the_place_of_a_workers_log_is_not_followed(tmp_path: Path) -> None:
+    """A worker that finds one where its log should be does not start, and what the link leads to stays as it was."""
+    (tmp_path / "precious").write_text("precious text", encoding="utf-8")
+    (tmp_path / "worker-1.log").symlink_to(tmp_path / "precious")
+    with pytest.raises(FileExistsError):
+        make_files(str(tmp_path / "worker-1.log"))
+    assert (tmp_path / "precious").read_text(encoding="utf-8") == "precious text"

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 import socket
+import subprocess
 import sys
 import tempfile
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import SimpleNamespace
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from left_behind import gone
 from small_corpus import tconv, written
-from tconv.backends import confinement
+from tconv.backends import confinement, orphans
 from tconv.backends.isolated_child import ChildStarter
+from tconv.cli import options
 from tconv.errors import BackendMissing
+from tconv.execution.isolation import isolated, wanted
+from tconv.execution.worker import Assignment
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOSTILE = """
 import json, os, socket, subprocess, sys
@@ -48,6 +54,7 @@ for line in sys.stdin:
         "write": tried(open, outside, "w"),
         "link": tried(os.symlink, "/", os.environ["TMPDIR"] + "/../link"),
         "own": tried(open, os.path.dirname(message["run"]["output"]) + "/own", "w"),
+        "inputs": tried(open, os.path.dirname([*message["run"]["inputs"].values()][0]) + "/own", "w"),
         "temporary": tried(open, os.environ["TMPDIR"] + "/own", "w"),
         }
     tried(freed)
@@ -92,7 +99,7 @@ def test_a_child_reaches_no_network_no_file_and_no_process_of_others(
     """Its own folder and temporary files it may write; the header says so, and nothing of it lives on."""
     came, isolated = harm(tmp_path, mark, *arguments)
     assert came["connect"] == "Network is unreachable"
-    assert came["write"] == came["link"] == "Read-only file system"
+    assert came["write"] == came["link"] == came["inputs"] == "Read-only file system"
     assert came["own"] == came["temporary"] == "done"
     assert not (tmp_path / "outside").exists()
     assert isolated == confinement.WORDS
@@ -115,7 +122,7 @@ def test_a_backend_of_the_workers_own_is_confined_where_that_is_asked_for(tmp_pa
     assert tconv(tmp_path, "run", *where, "--isolate").returncode == 1
     run = read(next((tmp_path / "reports").glob("*.jsonl")))
     came = next(record.verdict for record in run.records if record.case == "small/trouble")
-    assert came == ver.RefusedValid("Read-only file system, Network is unreachable")
+    assert came == ver.RefusedValid("Read-only file system, Read-only file system, Network is unreachable")
     assert run.header.backend.environment["isolated"] == confinement.WORDS
     assert not (tmp_path / "outside").exists()
 
@@ -132,6 +139,82 @@ def test_what_cannot_be_confined_is_told_and_runs_only_where_it_need_not(monkeyp
         starter.start(errors).communicate()
     assert starter.isolated == "no: the system is plan9"
     assert starter.folder is None
+
+
+@pytest.mark.parametrize(
+    ("text", "isolate"), [("", None), ("on", True), ("y", True), ("YES ", True), ("off", False), ("0", False)]
+)
+def test_the_environment_says_whether_runtimes_are_confined(
+    text: str, *, isolate: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words for yes and no are those of any option, for commands with the option and for others."""
+    monkeypatch.setenv("TCONV_ISOLATE", text)
+    assert wanted() is isolate
+    seen: list[bool | None] = []
+
+    @click.command()
+    @options.isolate
+    def command(isolate: bool | None) -> None:  # noqa: FBT001 - click passes it by name
+        seen.append(isolate)
+
+    CliRunner().invoke(command, [], catch_exceptions=False)
+    CliRunner().invoke(command, ["--no-isolate"], catch_exceptions=False)
+    assert seen == [isolate, False]
+
+
+def test_what_says_neither_yes_nor_no_is_refused(tmp_path: Path) -> None:
+    """Whoever wished for confinement is not left without it in silence."""
+    done = tconv(tmp_path, "run", "--backend", "wrong_backends:Right", TCONV_ISOLATE="required")
+    assert done.returncode == 2
+    assert "environment variable TCONV_ISOLATE must be yes or no (got 'required')" in done.stderr
+
+
+@pytest.mark.parametrize("forked", [True, False])
+def test_a_confined_worker_ends_with_the_process_that_it_was_forked_from_alone(
+    *, forked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that a thread has spawned would be killed at the thread's end."""
+    asked: list[bool] = []
+    pid = os.getppid() + forked
+    monkeypatch.setattr("tconv.execution.signals.parent_process", lambda: SimpleNamespace(pid=pid))
+    monkeypatch.setattr("tconv.execution.signals.end_with_parent", lambda: asked.append(True))
+    monkeypatch.setattr("tconv.execution.isolation.confine", lambda *_: None)
+    isolated(Assignment("reference", None, None, str(tmp_path / "worker.log"), isolate=True))
+    assert bool(asked) is forked
+
+
+@linux
+def test_processes_that_the_system_hides_are_no_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `hidepid` their files cannot be read; the others are found all the same, and nothing fails."""
+    read_text = Path.read_text
+
+    def hidden(path: Path, **settings: str) -> str:
+        if path.parent.name == "1":
+            raise PermissionError(path)
+        return read_text(path, **settings)
+
+    monkeypatch.setattr(Path, "read_text", hidden)
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
+    try:
+        assert child.pid in orphans.children()
+    finally:
+        child.kill()
+        child.wait()
+
+
+@confined
+def test_a_child_whose_namespace_is_killed_is_told_as_killed() -> None:
+    """Its first process, which would say how the command ended, is killed with all others: that is no orderly end."""
+    with tempfile.TemporaryFile() as errors:
+        starter = ChildStarter(["sh", "-c", "echo; exec sleep 300"], isolate=True)
+        child = starter.start(errors)
+        assert child.stdout is not None
+        child.stdout.readline()
+        first = int(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text())
+        os.kill(first, signal.SIGKILL)
+        child.communicate()
+        assert child.returncode == -signal.SIGKILL
+        starter.clear()
 
 
 @confined

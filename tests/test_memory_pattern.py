@@ -32,3 +32,17 @@ def test_new_memory_has_the_pattern_where_it_is_wanted() -> None:
         assert found() == bytes([165 ^ 255]) * _SIZE
     with patterned(wanted=False):
         assert found() != bytes([165 ^ 255]) * _SIZE
+
+
+@glibc
+def test_a_pattern_of_the_users_own_is_there_again_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the one that the environment names."""
+    monkeypatch.setenv("MALLOC_PERTURB_", "90")
+    with patterned(wanted=True):
+        pass
+    try:
+        assert found() == bytes([90 ^ 255]) * _SIZE
+    finally:
+        monkeypatch.delenv("MALLOC_PERTURB_")
+        with patterned(wanted=True):
+            pass

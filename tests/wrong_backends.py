@@ -616,14 +616,19 @@ class HangsWithSession(Hangs):
 
 
 class Reaches(_Troubled):
-    """Where it is not confined: a file of others and the network. It tells in a refusal what came of it."""
+    """Where it is not confined: a file of others, the next worker's log, the network. It tells what came of it."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Compute, or try both."""
         if not troubled(call):
             return super().run(call, arrays)
         came = []
-        for what in (lambda: Path("outside").touch(), lambda: socket.create_connection(("127.0.0.1", 9), 5)):
+        log = Path("/proc/self/fd/1").readlink().with_name("worker-9.log")
+        for what in (
+            lambda: Path("outside").touch(),
+            lambda: log.symlink_to("outside"),
+            lambda: socket.create_connection(("127.0.0.1", 9), 5),
+        ):
             try:
                 what()
             except OSError as error:

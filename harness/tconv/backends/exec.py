@@ -90,9 +90,11 @@ class Exec:
         if not self._command:
             raise BackendMissing("backend 'exec:' must name a command, as in exec:'python runner.py'")
         self._starter = ChildStarter(self._command, isolate)
-        # Below a folder of the pool's, which outlives a worker that is killed. The folder is a new one for each case,
-        # and the file for standard error has no path: what a child puts in their place harms no later case.
+        # Below a folder of the pool's, which outlives a worker that is killed. The folders are new ones for each case,
+        # and the file for standard error has no path: what a child puts in their place harms no later case. What we
+        # write lies beside the folder that a confined child may write to: no link of it can lead us elsewhere.
         self._files: Path | None = None
+        self._answers: Path | None = None
         self._errors: IO[bytes] | None = None
         self._count = 0
         self._printed = 0
@@ -165,8 +167,9 @@ class Exec:
 
     def _reply(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         self._clear()
-        self._files = Path(tempfile.mkdtemp(prefix="tconv-exec-", dir=self._starter.folder))
-        output = self._files / "output_0.npy"
+        self._files = Path(tempfile.mkdtemp(prefix="tconv-exec-"))
+        self._answers = Path(tempfile.mkdtemp(prefix="tconv-exec-", dir=self._starter.folder))
+        output = self._answers / "output_0.npy"
         request = {"id": self._next_id(), "output": str(output)} | self._written(call, arrays)
         self._printed = os.fstat(self._errors.fileno()).st_size if self._errors else 0
         self._send({"run": request})
@@ -220,15 +223,16 @@ class Exec:
         return str(path)
 
     def _file(self, name: str) -> Path:
-        """Return the path of a file in the case's folder; it is opened only where nothing is there, be it a link."""
+        """Return the path of a file for the child to read; it is opened only where nothing is there, be it a link."""
         assert self._files is not None  # noqa: S101 - the caller makes it
         return self._files / name
 
     def _clear(self) -> None:
-        """Remove the folder of the last case, whatever has become of it; no link in it is followed."""
-        if self._files is not None:
-            shutil.rmtree(self._files, ignore_errors=True)
-            self._files = None
+        """Remove the folders of the last case, whatever has become of them; no link in them is followed."""
+        for folder in (self._files, self._answers):
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+        self._files = self._answers = None
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._child is not None  # noqa: S101 - the callers start it

@@ -34,14 +34,17 @@ def end_children() -> None:
     if _adopting != os.getpid():
         return
     deadline = monotonic() + _SECONDS
-    while (running := children()) and monotonic() < deadline:
-        for child in running:
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        for child in running:
-            with suppress(ChildProcessError):
-                os.waitpid(child, os.WNOHANG)
-        sleep(0.001)
+    # How the runtime ended must be said, also where the system does not tell what it left behind.
+    with suppress(OSError):
+        while (running := children()) and monotonic() < deadline:
+            for child in running:
+                # It has ended since, or runs with another user's rights.
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(child, signal.SIGKILL)
+            for child in running:
+                with suppress(ChildProcessError):
+                    os.waitpid(child, os.WNOHANG)
+            sleep(0.001)
 
 
 def children() -> list[int]:
@@ -52,7 +55,8 @@ def children() -> list[int]:
     """
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(FileNotFoundError, ProcessLookupError):
+        # It has ended since, or the system hides it (`hidepid`): then it is another user's, and no child.
+        with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
             if path.read_text(errors="replace").rpartition(")")[2].split()[_PARENT] == str(os.getpid()):
                 found.append(int(path.parent.name))
     return found

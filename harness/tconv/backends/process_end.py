@@ -46,15 +46,20 @@ def ending(code: int | None) -> str:
 
 
 @contextmanager
-def own_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that a runtime's process could have replaced: what is no file now, or a link, is not read.
+def own_file(path: Path, *, writable: bool = False) -> Iterator[BinaryIO]:
+    """Open a file that a runtime's process could have replaced: what is no file now, or a link, is not opened.
+
+    Args:
+        path: the file.
+        writable: whether it is to be written to, too.
 
     Raises:
         OSError: it is not there, or no file.
     """
     # Without waiting: a pipe that is put in its place would never be written.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(descriptor, "rb") as file:
+    access = os.O_RDWR if writable else os.O_RDONLY
+    descriptor = os.open(path, access | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "r+b" if writable else "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(EINVAL, "is no file", str(path))
         yield file

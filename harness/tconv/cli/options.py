@@ -12,7 +12,7 @@ import click
 from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
-from tconv.execution.isolation import VARIABLE
+from tconv.execution.isolation import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,8 +70,7 @@ def timeout(seconds: float = 60.0, text: str = "Seconds for one case.") -> Calla
 
 isolate = click.option(
     "--isolate/--no-isolate",
-    default=None,
-    envvar=VARIABLE,
+    default=wanted,
     help="Confine runtimes: no network, nothing to write to but folders of their own (Linux); default: those of exec:,"
     " where the system lets it.",
 )

@@ -7,22 +7,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tconv.backends.confinement import WORDS, confine
-from tconv.backends.parent_death import end_with_parent
-from tconv.errors import BackendMissing
+from tconv.errors import BackendMissing, UsageError
+from tconv.execution.signals import end_with_server
+from tconv.execution.worker_files import temporary_folder
 from tconv.records import artifacts
 
 if TYPE_CHECKING:
     from tconv.execution.worker import Assignment
 
 VARIABLE = "TCONV_ISOLATE"
-"""The environment variable with yes or no, for commands that have no option for it."""
+"""The environment variable that says it, also for commands that have no option for it."""
+_MEANINGS = dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True) | dict.fromkeys(
+    ("0", "false", "f", "no", "n", "off"), False
+)
 
 
 def wanted() -> bool | None:
-    """Return whether runtimes must be confined, as the environment says it; None where it says nothing."""
-    return {"yes": True, "1": True, "true": True, "no": False, "0": False, "false": False}.get(
-        os.environ.get(VARIABLE, "").lower()
-    )
+    """Return whether runtimes must be confined, as the environment says it; None where it says nothing.
+
+    Raises:
+        UsageError: it says neither yes nor no. Taken for nothing, a wish to confine would be lost in silence.
+    """
+    text = os.environ.get(VARIABLE, "")
+    if not text.strip():
+        return None
+    try:
+        return _MEANINGS[text.strip().lower()]
+    except KeyError:
+        raise UsageError(f"environment variable {VARIABLE} must be yes or no (got {text!r})") from None
 
 
 def isolated(assignment: Assignment) -> dict[str, str]:
@@ -35,7 +47,7 @@ def isolated(assignment: Assignment) -> dict[str, str]:
     """
     if not assignment.isolate or assignment.backend.startswith("exec:"):
         return {}
-    folders = [Path(assignment.log).parent]
+    folders = [temporary_folder(assignment.log)]
     try:
         if assignment.folder is not None:
             # Of the output only this: a runtime must not put a link where the run writes its page.
@@ -48,5 +60,5 @@ def isolated(assignment: Assignment) -> dict[str, str]:
             f"--isolate must be possible (got: {reason}); allow user namespaces, or leave it out"
         ) from None
     # The kernel may have forgotten it with the change of rights.
-    end_with_parent()
+    end_with_server()
     return {"isolated": WORDS}

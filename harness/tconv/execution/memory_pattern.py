@@ -9,6 +9,7 @@ memory that is taken and given back.
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -33,4 +34,6 @@ def patterned(*, wanted: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        _GLIBC.mallopt(_PERTURB, 0)
+        own = os.environ.get("MALLOC_PERTURB_", "")
+        # The user may want a pattern all the time.
+        _GLIBC.mallopt(_PERTURB, int(own) if own.isdecimal() else 0)

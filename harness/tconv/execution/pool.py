@@ -79,7 +79,7 @@ class Pool:
         """Yield a line for every case, in the order in which they are done.
 
         Args:
-            cases: taken one chunk at a time, as the workers need them.
+            cases: read as the workers need them, one chunk ahead.
 
         Raises:
             BackendLost: a worker died, and the backend does not start again.

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from tconv.backends.process_end import last_words, own_file
 from tconv.errors import BackendMissing, DialectError, OptionError, TconvError, one_line
-from tconv.execution.worker import results_file
+from tconv.execution.worker_files import results_file
 from tconv.records.headers import BackendHeader
 from tconv.records.record import Line
 
@@ -191,19 +191,27 @@ class WorkerProcess:
         self.chunk, self.pending = chunk, dict(enumerate(chunk.cases))
         self.started = monotonic()
         self.messages += 1
-        self._pass_over_results()
+        try:
+            self._pass_over_results()
+        except OSError:
+            # Its file is gone, or no file of its own any more: what it wrote would not be read. It is lost.
+            self.process.kill()
         # That a worker has just ended is noticed when its next message is awaited.
         with suppress(OSError):
             self.connection.send((chunk.cases, chunk.apart))
 
     def _pass_over_results(self) -> None:
-        """Begin to read after what is written so far: all that was awaited has been read."""
-        file = results_file(str(self.log))
-        self.results = file.stat().st_size if file.exists() else 0
-        # The file does not grow with the run. Often it is not emptied: file systems write an emptied file to the disk.
-        if self.results > _MOST_RESULTS:
-            os.truncate(file, 0)
-            self.results = 0
+        """Begin to read after what is written so far: all that was awaited has been read.
+
+        Raises:
+            OSError: a runtime has put something in the place of the file, or removed it.
+        """
+        with own_file(results_file(str(self.log)), writable=True) as file:
+            self.results = os.fstat(file.fileno()).st_size
+            # The file does not grow with the run. Often it is not emptied: that writes to the disk.
+            if self.results > _MOST_RESULTS:
+                file.truncate(0)
+                self.results = 0
 
     def receive(self, seconds: float) -> list[Any] | None:
         """Return the next message, or None where the worker ends or sends nothing for so many seconds."""

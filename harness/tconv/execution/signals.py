@@ -8,9 +8,11 @@ import sys
 import tempfile
 from contextlib import contextmanager
 from errno import EMFILE
-from multiprocessing import get_all_start_methods, get_context, resource_tracker
+from multiprocessing import get_all_start_methods, get_context, parent_process, resource_tracker
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
+
+from tconv.backends.parent_death import end_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +58,8 @@ def undisturbed() -> Iterator[None]:
     traceback.
 
     Raises:
-        OSError: the process that workers are forked from has ended; its EOFError would read as an interrupt.
+        OSError: no worker could be forked, as there are too few file handles or processes. The process that workers are
+            forked from says it by an EOFError, which would read as an interrupt.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -102,6 +105,16 @@ def lead_own_group() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _BLOCKED)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def end_with_server() -> None:
+    """Let a worker end with the process that all workers are forked from, which ends with the run.
+
+    A worker that was started otherwise may have been started by a thread that is done, at whose end the kernel would
+    kill it. It ends when its connection does.
+    """
+    if (parent := parent_process()) is not None and parent.pid != os.getppid():
+        end_with_parent()
 
 
 def leave_server() -> None:

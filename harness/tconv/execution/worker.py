@@ -15,22 +15,21 @@ import traceback
 from contextlib import suppress
 from dataclasses import dataclass, field
 from errno import ENOSPC
-from multiprocessing import parent_process
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tconv.backends import create, machine, options_of, orphans
 from tconv.backends.options import differing, written
-from tconv.backends.parent_death import end_with_parent
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, one_line
 from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.isolation import isolated, wanted
-from tconv.execution.signals import lead_own_group, leave_server
+from tconv.execution.signals import end_with_server, lead_own_group, leave_server
 from tconv.execution.succession import shared, succeed
+from tconv.execution.worker_files import make_files, temporary_folder
 from tconv.records.record import record_line
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from tconv.backends import BackendInfo
     from tconv.dialects import Dialect
     from tconv.execution.position import Position
+    from tconv.execution.worker_files import WorkerFiles
     from tconv.records.record import Record
 
 _SECONDS_BETWEEN_MESSAGES = 0.05
@@ -84,7 +84,7 @@ class Assignment:
 
 def serve(connection: Connection, position: Position, assignment: Assignment) -> None:
     """Answer messages of cases until the parent closes the connection."""
-    _detach(assignment)
+    files = _detach(assignment)
     before = shared() if assignment.succeeded else None
     try:
         evaluator = _start_evaluator(connection, position, assignment)
@@ -101,18 +101,17 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
         # Whoever is told ends both, and a copy that ends because its parent is gone is told to nobody.
         succeed(lambda code: _send(connection, ["ended", code, position.message]))
     companion = Companion(evaluator, position, assignment.together, announce, assignment.deadly)
-    # No buffer of ours: what is written is there when the process has died.
-    with suppress(EOFError), results_file(assignment.log).open("ab", buffering=0) as results:
+    with suppress(EOFError), files.results:
         while True:
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
             cases, apart = connection.recv()
             if copied:
                 # What the parent had to read of the one before, it has read when it sends a message.
                 position.renew()
-                os.truncate(assignment.log, 0)
+                files.log.truncate(0)
                 copied = False
             position.receive()
-            _answer(companion.records(cases, apart=apart), connection, results)
+            _answer(companion.records(cases, apart=apart), connection, files.results)
 
 
 def _word(error: TconvError) -> str:
@@ -123,11 +122,6 @@ def _word(error: TconvError) -> str:
             return "option"
         case _:
             return "wrong"
-
-
-def results_file(log: str) -> Path:
-    """Return the file of a worker's records, beside its log."""
-    return Path(log).with_suffix(".records")
 
 
 def _answer(records: Iterator[tuple[int, Record]], connection: Connection, results: BinaryIO) -> None:
@@ -193,31 +187,27 @@ def _header(info: BackendInfo, environment: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _detach(assignment: Assignment) -> None:
+def _detach(assignment: Assignment) -> WorkerFiles:
     """Leave the terminal's process group, and send what a runtime prints to a file.
 
-    Its temporary files go into the folder of that file, which is removed when the pool ends. The environment is the
-    parent's, and not that of the process which this one was forked from.
+    Its temporary files go into a folder of its own, which is removed when the worker is, or when the pool ends. The
+    environment is the parent's, and not that of the process which this one was forked from.
     """
     lead_own_group()
     leave_server()
-    # A worker of the process that all are forked from ends with it, and that one ends with the run. A worker that was
-    # started otherwise may have been started by a thread that is done, and ends when its connection does.
-    if (parent := parent_process()) is not None and parent.pid != os.getppid():
-        end_with_parent()
+    end_with_server()
     orphans.adopt()
     os.environ.clear()
     os.environ.update(assignment.environment)
-    log = assignment.log
-    os.environ["TMPDIR"] = tempfile.tempdir = str(Path(log).parent)
+    files = make_files(assignment.log)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(temporary_folder(assignment.log))
     for stream in (sys.stdout, sys.stderr):
         # There is none where the caller had closed it.
         if stream is not None:
             stream.flush()
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
-    os.close(descriptor)
+    os.dup2(files.log.fileno(), 1)
+    os.dup2(files.log.fileno(), 2)
+    return files
 
 
 def _send(connection: Connection, message: list[Any]) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import wait
 from pathlib import Path
+from shutil import rmtree
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,8 @@ from tconv.execution.process import Chunk, EndedWhileLoading, Introduced, Worker
 from tconv.execution.signals import start_method, undisturbed
 from tconv.execution.threads import limited
 from tconv.execution.work_folder import WorkFolder
-from tconv.execution.worker import Assignment, results_file, serve
+from tconv.execution.worker import Assignment, serve
+from tconv.execution.worker_files import results_file, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,6 +128,7 @@ class Workers:
         self.processes.remove(worker)
         for file in (worker.log, results_file(str(worker.log))):
             file.unlink(missing_ok=True)
+        rmtree(temporary_folder(str(worker.log)), ignore_errors=True)
 
     def leave_copies(self) -> None:
         """Let those that are started from now on leave copies of themselves for the time after their deaths."""
