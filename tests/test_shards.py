@@ -127,6 +127,21 @@ def test_a_fact_in_which_the_machines_differ_is_not_in_the_whole() -> None:
     assert joined.header.backend.machine == {"cores": "2 | 4", "system": "Linux"}
 
 
+def test_confinement_does_not_part_a_run() -> None:
+    """A system may forbid it on one of two machines: the shards are one run, which a resumed one continues."""
+
+    def confined(part: Run, environment: dict[str, str]) -> Run:
+        backend = part.header.backend.model_copy(update={"environment": {"threads": "1"} | environment})
+        return replace(part, header=part.header.model_copy(update={"backend": backend}))
+
+    first, second = shards_of(WHOLE, 2)
+    for other, words in (({"isolated": "no: not permitted"}, "no: not permitted | yes"), ({}, "no | yes")):
+        (joined,) = merged([confined(first, {"isolated": "yes"}), confined(second, other)])
+        assert joined.header.backend.environment == {"threads": "1", "isolated": words}
+    assert confined(first, {"isolated": "yes"}).header.continues(first.header)
+    assert not confined(first, {"threads": "2"}).header.continues(first.header)
+
+
 def test_artifacts_are_found_from_the_folder_above(tmp_path: Path) -> None:
     """Shards may lie in folders of their own; a path in a record leads into its own folder of artifacts only."""
     first, second = shards_of(WHOLE, 2)

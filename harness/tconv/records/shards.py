@@ -72,7 +72,7 @@ def merged(runs: Sequence[Run]) -> list[Run]:
     """Return runs with the shards of one run joined to one; what is no shard stays as it is.
 
     Two shards are of one run where their headers say the same of all but the shard, the number of cases, the start, the
-    path, the waivers and the machine, whose facts are joined as `machine_facts` says.
+    path, the waivers, the confinement and the machine, whose facts are joined as `machine_facts` says.
     Where shards are missing, the joined header names those that are there.
 
     Raises:
@@ -86,7 +86,8 @@ def merged(runs: Sequence[Run]) -> list[Run]:
 
 
 def _identity(header: RunHeader) -> str:
-    backend = header.backend.model_copy(update={"machine": {}})
+    environment = machine_facts.without_confinement(header.backend.environment)
+    backend = header.backend.model_copy(update={"machine": {}, "environment": environment})
     shard = f"/{Shards.parse(header.shard).count}"
     own = {"cases": 0, "started": "", "path": "", "waivers": None, "backend": backend, "shard": shard}
     return header.model_copy(update=own).model_dump_json()
@@ -113,10 +114,9 @@ def _joined(group: Sequence[Run]) -> Run:
 
 
 def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
-    machine = machine_facts.joined([header.backend.machine for header in headers])
     return headers[0].model_copy(
         update={
-            "backend": headers[0].backend.model_copy(update={"machine": machine}),
+            "backend": machine_facts.joined_backend([header.backend for header in headers]),
             "cases": sum(header.cases for header in headers),
             "started": min(header.started for header in headers),
             "shard": str(shards) if shards.missing else "",
