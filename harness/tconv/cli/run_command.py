@@ -135,7 +135,7 @@ def command(
         tempfile.TemporaryFile(dir=output).close()
     own = cases is None or waivers is not None
     # Read before the run, which may write over the records.
-    before = assessed_files(record_files(baseline), cases, waivers, strict=strict)[0] if baseline else []
+    before = assessed_files(record_files(baseline, cases), cases, waivers, strict=strict)[0] if baseline else []
     corpus = Corpus.load(cases)
     if cases is not None:
         refuse_contradicted(corpus)
