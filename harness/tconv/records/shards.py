@@ -12,6 +12,7 @@ from tconv.errors import FileError, UsageError
 from tconv.records import machine_facts
 from tconv.records.artifacts import FOLDER
 from tconv.records.cells import summed
+from tconv.records.headers import WaiversHeader
 from tconv.records.record_file import Run
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _FORM = re.compile(r"(\d{1,6}(?:,\d{1,6})*)/(\d{1,6})")
 _IN_NAME = re.compile(r"-shard-[\d-]+(?=-of-\d+)")
+_SEVERAL = "(the shards differ)"
 _Item = TypeVar("_Item")
 
 
@@ -119,9 +121,15 @@ def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
             "backend": machine_facts.joined_backend([header.backend for header in headers]),
             "cases": sum(header.cases for header in headers),
             "started": min(header.started for header in headers),
+            "waivers": _joined_waivers({header.waivers for header in headers}),
             "shard": str(shards) if shards.missing else "",
         }
     )
+
+
+def _joined_waivers(waivers: set[WaiversHeader | None]) -> WaiversHeader | None:
+    """Return the waivers of all shards; where they differ, what stands for several, which no file's digest is."""
+    return waivers.pop() if len(waivers) == 1 else WaiversHeader(file="several", digest=_SEVERAL)
 
 
 def _in_folder(run: Run, folder: Path) -> Iterator[Record]:
