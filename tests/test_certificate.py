@@ -58,6 +58,9 @@ def magnitude_type(request: pytest.FixtureRequest) -> Iterator[None]:
             patched.setattr(stream, "_way", lambda *_: tiles.tiled)
             patched.setattr(tiles, "_ROOM", 40)
             patched.setattr(tiles, "_FEWEST", 2)
+            # The sums of |x||w| are then of one of the two channels in a group.
+            patched.setattr(tiles, "_SOME", 1)
+            patched.setattr(tiles, "_PART", 0.5)
         tiny.plan.cache_clear()
         yield
     tiny.plan.cache_clear()

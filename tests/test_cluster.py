@@ -213,6 +213,15 @@ def test_machines_may_differ_in_what_no_kernel_is_chosen_by(client: type[Client]
     assert joined([introduction(cores="8"), introduction(cores="8")]).backend.machine == {"cores": "8"}
 
 
+def test_machines_may_differ_in_whether_they_let_a_runtime_be_confined() -> None:
+    """That is the system's choice, and no answer depends on it."""
+    free = introduction()
+    backend = free.backend.model_copy(update={"environment": {"isolated": "yes"}})
+    parties = {"a": free, "b": free.model_copy(update={"backend": backend})}
+    assert not differences(parties)
+    assert joined(list(parties.values())).backend.environment == {"isolated": "no | yes"}
+
+
 def test_jobs_do_not_go_with_a_cluster(command: Command) -> None:
     """Workers' threads say how many cases run at a time; nothing is ignored in silence."""
     done = command("run", "--dask", "tcp://127.0.0.1:1", "-j", "2")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from made_records import AGREED, CASES, DIALECT, DIFFERED, facts, header, run_of, waiver, waiver_file
-from small_corpus import written
+from small_corpus import HEAD, record_file, written
 from tconv.corpus import Corpus
 from tconv.errors import UsageError
 from tconv.gate.assessment import assess
@@ -20,7 +20,7 @@ from tconv.records.cells import Cell
 from tconv.records.headers import BackendHeader, header_line
 from tconv.records.record import Record, record_line
 from tconv.records.record_file import Run
-from tconv.reports.between_runs import FORMS, compared, paired, show
+from tconv.reports.between_runs import FORMS, compared, paired, refuse_ambiguous, show
 from tconv.reports.between_runs.comparing import Transition
 from tconv.verdict import kinds as ver
 
@@ -144,6 +144,50 @@ def test_runs_of_other_cases_are_not_compared_with_those_of_tconvs_own() -> None
     (comparison,) = paired(old, [of("elsewhere/mine.yaml", "2")])
     assert comparison.old is old[1]
     assert [one.old for one in paired(old, [of("", "2"), of("mine.yaml", "2")])] == old
+
+
+def test_of_several_runs_of_other_cases_that_of_the_same_cases_is_compared() -> None:
+    """By what the cases are, or else by where they are; where that names none, or several, both are said."""
+
+    def of(path: str, corpus: str) -> Assessment:
+        made = run_of({"a/b": AGREED})
+        return assess(
+            replace(made, header=made.header.model_copy(update={"path": path, "corpus": corpus})), None, facts
+        )
+
+    old = [of("mine.yaml", "sha256:1"), of("yours.yaml", "sha256:2")]
+    for new, expected in ((of("moved.yaml", "sha256:2"), old[1]), (of("mine.yaml", "sha256:3"), old[0])):
+        assert [one.old for one in paired(old, [new])] == [expected]
+        refuse_ambiguous(old, ["acme"], None, {}, new.run.header.corpus, new.run.header.path)
+    both = [of("yours.yaml", "sha256:2"), of("mine.yaml", "sha256:1")]
+    assert [one.old for one in paired(old, both)] == [old[1], old[0]]
+    for backend, path, corpus in (("acme", "third.yaml", "sha256:3"), ("acme", "mine.yaml", "sha256:9")):
+        again = [*old, of("mine.yaml", "sha256:1")]
+        with pytest.raises(UsageError, match=r"the old runs must have one of acme in .* \(got [23]: "):
+            paired(again, [of(path, corpus)])
+        with pytest.raises(UsageError, match=r"the old runs must have one of acme in .* \(got [23]: "):
+            refuse_ambiguous(again, [backend], None, {}, corpus, path)
+    # These are no choice that the new run has.
+    refuse_ambiguous(again, ["another"], None, {}, "sha256:9", "third.yaml")
+    refuse_ambiguous(again, ["acme"], None, {"threads": "2"}, "sha256:9", "third.yaml")
+    refuse_ambiguous(again, ["acme"], None, {}, "sha256:9", "")
+
+
+def test_a_baseline_of_several_runs_is_refused_before_the_run(command: Command, tmp_path: Path) -> None:
+    """A folder with runs of two folders of cases has a run of each; with two of one it is exit code 2, and no run."""
+    written(tmp_path)
+    written(tmp_path, f"{HEAD}cases: [{{name: plain}}]\n", "other.yaml")
+    run_of_cases = ("run", "--backend", "wrong_backends:Right", "-j", "1", "--waivers", "none", "--cases")
+    for cases in ("small.yaml", "other.yaml"):
+        assert command(*run_of_cases, cases, "--output", "old").returncode == 0
+    done = command(*run_of_cases, "other.yaml", "--output", "new", "--baseline", "old")
+    assert done.returncode == 0, done.stderr
+    assert "1 as before" in done.stdout
+    (tmp_path / "old" / "again.jsonl").write_bytes(record_file(tmp_path, output="old").read_bytes())
+    done = command(*run_of_cases, "small.yaml", "--output", "never", "--baseline", "old")
+    assert done.returncode == 2
+    assert "the old runs must have one of Right in" in done.stderr
+    assert not list((tmp_path / "never").iterdir())
 
 
 @pytest.mark.parametrize("form", FORMS)

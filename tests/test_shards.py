@@ -17,6 +17,7 @@ from small_corpus import HEAD, record_file, records, written
 from tconv.corpus import Corpus
 from tconv.errors import FileError, UsageError
 from tconv.gate.assessment import assess, assessed
+from tconv.records.headers import WaiversHeader
 from tconv.records.record import Record
 from tconv.records.record_file import Run, read
 from tconv.records.shards import Shards, merged
@@ -125,6 +126,36 @@ def test_a_fact_in_which_the_machines_differ_is_not_in_the_whole() -> None:
     ]
     (joined,) = merged(parts)
     assert joined.header.backend.machine == {"cores": "2 | 4", "system": "Linux"}
+
+
+def test_confinement_does_not_part_a_run() -> None:
+    """A system may forbid it on one of two machines: the shards are one run, which a resumed one continues."""
+
+    def confined(part: Run, environment: dict[str, str]) -> Run:
+        backend = part.header.backend.model_copy(update={"environment": {"threads": "1"} | environment})
+        return replace(part, header=part.header.model_copy(update={"backend": backend}))
+
+    first, second = shards_of(WHOLE, 2)
+    for other, words in (({"isolated": "no: not permitted"}, "no: not permitted | yes"), ({}, "no | yes")):
+        (joined,) = merged([confined(first, {"isolated": "yes"}), confined(second, other)])
+        assert joined.header.backend.environment == {"threads": "1", "isolated": words}
+    assert confined(first, {"isolated": "yes"}).header.continues(first.header)
+    assert not confined(first, {"threads": "2"}).header.continues(first.header)
+
+
+def test_who_reads_shards_with_several_waivers_is_told_so() -> None:
+    """They were not all judged by the waivers of the first one; nor by those of the reader."""
+
+    def by(part: Run, waivers: WaiversHeader | None) -> Run:
+        return replace(part, header=part.header.model_copy(update={"waivers": waivers}))
+
+    first, second = shards_of(WHOLE, 2)
+    known, other = WaiversHeader(file="acme.yaml", digest="1"), WaiversHeader(file="acme.yaml", digest="2")
+    for waivers in (other, WaiversHeader(file="none"), None):
+        (joined,) = merged([by(first, known), by(second, waivers)])
+        assert assess(joined, None, facts).waived_before_by == "several (the shards differ)"
+    (joined,) = merged([by(first, known), by(second, known)])
+    assert joined.header.waivers == known
 
 
 def test_artifacts_are_found_from_the_folder_above(tmp_path: Path) -> None:

@@ -58,6 +58,24 @@ def test_standard_output_by_its_path_is_written_to(tmp_path: Path) -> None:
     assert done.stdout.count("</testsuites>") == 1
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="the system has no paths of descriptors")  # noqa: PTH110
+@pytest.mark.parametrize("path", ["/dev/stdout", "link", "out.txt"])
+def test_standard_output_that_is_a_file_gets_the_report_and_what_is_printed(tmp_path: Path, path: str) -> None:
+    """`--junit /dev/stdout > out.txt`: the file stays the shell's, and neither text overwrites the other."""
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    command = [sys.executable, "-m", "tconv", *RIGHT, str(written(tmp_path)), "--junit", path]
+    with (tmp_path / "out.txt").open("w", encoding="utf-8") as out:
+        out.write("before\n")
+        out.flush()
+        done = subprocess.run(command, cwd=tmp_path, env=environment(), stdout=out, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "out.txt").read_text(encoding="utf-8")
+    assert text.startswith("before\n<?xml")
+    assert text.count("</testsuites>") == 1
+    assert text.rstrip().endswith(".html")
+    assert (tmp_path / "link").is_symlink()
+
+
 def test_a_trial_leaves_no_folder_behind(tmp_path: Path) -> None:
     """Not where the file can be written, and not where it cannot."""
     tried([tmp_path / "a/b/c.xml"])

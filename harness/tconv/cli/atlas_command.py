@@ -34,7 +34,7 @@ from tconv.reports import atlas, atomic_write
 )
 def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, markdown: Path, page: Path) -> None:
     """Write the atlas of RECORDS: which answer each backend gives where the texts differ, and how to port a call."""
-    assessments, corpus = assessed_files(record_files(records), cases, waivers)
+    assessments, corpus = assessed_files(record_files(records, cases), cases, waivers)
     contents = atlas.atlas(assessments, corpus)
     for source in contents.red:
         click.echo(f"note: {source.name}, {source.dialect} is red: {'; '.join(source.assessment.red)}", err=True)

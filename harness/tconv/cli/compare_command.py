@@ -58,7 +58,9 @@ def command(
     """
     if form == "text" and output is not None:
         raise UsageError("--output must be beside --format markdown, html or json (got it with text)")
-    before, after = (assessed_files(record_files([path]), cases, waivers, strict=strict)[0] for path in (old, new))
+    before, after = (
+        assessed_files(record_files([path], cases), cases, waivers, strict=strict)[0] for path in (old, new)
+    )
     comparisons = between_runs.paired(before, after)
     if form == "text":
         with printing():

@@ -87,7 +87,7 @@ def command(
             "RECORDS must be given, and no --backend or --option; or --prove-waivers, which runs the examples"
         )
     report = Reporting.of(**reports)
-    assessments, _ = assessed_files(record_files(records), cases, waivers, strict=strict)
+    assessments, _ = assessed_files(record_files(records, cases), cases, waivers, strict=strict)
     if proposal is not None and len(assessments) != 1:
         files = ", ".join(str(assessment.run.path) for assessment in assessments)
         raise UsageError(f"--propose-waivers must have the records of one run (got {files}); name its file")

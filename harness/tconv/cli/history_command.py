@@ -108,7 +108,7 @@ def command(
     """
     corpus = Corpus.load(cases)
     if records is not None:
-        return _print(record_files([records]), corpus, waivers, form, propose=propose)
+        return _print(record_files([records], cases), corpus, waivers, form, propose=propose)
     if backend is None:
         raise UsageError("BACKEND must be given, or --records with records to read")
     versions, patterns = _parsed(arguments)

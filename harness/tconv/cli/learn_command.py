@@ -64,7 +64,7 @@ def command(
         raise UsageError("--option, --dialect and --jobs must be beside --backend: records have theirs")
     corpus = Corpus.load(cases)
     runs = (
-        merged([read_of(path, corpus) for path in record_files(records)])
+        merged([read_of(path, corpus) for path in record_files(records, cases)])
         if records
         else _asked(backends, option, options.dialect(dialect_name), Selection(corpus, tier), jobs)
     )

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tconv.corpus import Corpus
 from tconv.errors import FileError
+from tconv.records.record_file import header_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,28 +26,60 @@ argument = click.argument("records", nargs=-1, required=True, type=click.Path(pa
 """RECORDS, which `record_files` expands."""
 
 
-def record_files(paths: Sequence[Path]) -> list[Path]:
+def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
     """Return the record files: each file, all files of a folder and below it, and those that come by standard input.
 
-    What standard input brings may be several files one after the other, as `cat` joins them.
+    What standard input brings may be several files one after the other, as `cat` joins them. A folder may have runs of
+    tconv's own cases and of others: those of the other kind are left out, with a note. A file that is named is not.
+
+    Args:
+        paths: what the user names.
+        cases: the value of --cases, None for tconv's own: the runs that are wanted of a folder.
 
     Raises:
         FileError: a folder or the standard input has none.
     """
-    found = [file for path in paths for file in _files(path)]
+    found = [file for path in paths for file in _files(path, cases)]
     return list({file.resolve(): file for file in found}.values())
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path, cases: Path | None) -> Iterator[Path]:
     if path == STANDARD_INPUT:
         yield from _received()
     elif path.is_dir():
         files = sorted(path.rglob("*.jsonl"))
         if not files:
             raise FileError(path, "must be a folder with record files, *.jsonl (got none)")
-        yield from files
+        yield from _of_kind(path, files, cases)
     else:
         yield path
+
+
+def _of_kind(folder: Path, files: Sequence[Path], cases: Path | None) -> Sequence[Path]:
+    """Return the files of runs of tconv's own cases, or of others; all where there is none, so that all are refused."""
+    others = [file for file in files if _is_other(file, cases)]
+    if others:
+        digest = Corpus.load(cases).digest
+        others = [file for file in others if header_in(file).corpus != digest]
+    if not others or len(others) == len(files):
+        return files
+    names = ", ".join(file.relative_to(folder).as_posix() for file in others)
+    kind, remedy = (
+        ("of cases of your own", "give --cases, or name the files")
+        if cases is None
+        else ("of tconv's own cases", "leave --cases out, or name the files")
+    )
+    what = f"left out {len(others)} of {len(files)} record files, {kind}: {names}"
+    click.echo(f"note: {folder}: {what}; to read them, {remedy}", err=True)
+    return [file for file in files if file not in others]
+
+
+def _is_other(file: Path, cases: Path | None) -> bool:
+    try:
+        return bool(header_in(file).path) != (cases is not None)
+    except FileError:
+        # Whoever reads the whole file says what is wrong with it.
+        return False
 
 
 def _received() -> Iterator[Path]:

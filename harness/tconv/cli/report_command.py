@@ -61,9 +61,9 @@ def command(
     if form == "html" and output is None and records[0] == STANDARD_INPUT:
         raise UsageError("--output must say where the page goes, as standard input has no folder")
     report = Reporting.of(**reports)
-    files = record_files(records)
+    files = record_files(records, cases)
     assessments, corpus = assessed_files(files, cases, waivers, strict=strict)
-    before = assessed_files(record_files(baseline), cases, waivers, strict=strict)[0] if baseline else []
+    before = assessed_files(record_files(baseline, cases), cases, waivers, strict=strict)[0] if baseline else []
     comparisons = between_runs.paired(before, assessments) if before else []
     match form:
         case "html":

@@ -135,10 +135,12 @@ def command(
         tempfile.TemporaryFile(dir=output).close()
     own = cases is None or waivers is not None
     # Read before the run, which may write over the records.
-    before = assessed_files(record_files(baseline), cases, waivers, strict=strict)[0] if baseline else []
+    before = assessed_files(record_files(baseline, cases), cases, waivers, strict=strict)[0] if baseline else []
     corpus = Corpus.load(cases)
     if cases is not None:
         refuse_contradicted(corpus)
+    asked_in = options.dialect(dialect_name)
+    between_runs.refuse_ambiguous(before, backends, asked_in, option, corpus.digest, str(cases or ""))
     patterns = (*patterns, *(EXCLUDING + text for text in exclude))
     whole = Selection(corpus, tier, patterns, str(cases or ""), Shards.parse(shard) if shard else None)
     # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
@@ -154,7 +156,7 @@ def command(
         enough = _enough(maxfail, corpus, waiver_files[backend], waivers, strict=strict)
         settings = RunSettings(
             backend,
-            options.dialect(dialect_name),
+            asked_in,
             jobs,
             timeout,
             output,

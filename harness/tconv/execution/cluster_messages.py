@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _OF_A_MACHINE = ("dialect", "folder", "log", "environment", "deadly")
 """Fields of an assignment that a dask worker sets itself."""
+_MAY_DIFFER = {
+    *(f"backend.machine.{fact}" for fact in machine_facts.MAY_DIFFER),
+    f"backend.environment.{machine_facts.CONFINEMENT}",
+}
 _ERRORS = {error.__name__: error for error in (BackendMissing, BackendLost, DialectError, OptionError, ClusterError)}
 """What a worker may report; anything else is a failure of tconv itself."""
 CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
@@ -79,7 +83,7 @@ def differences(introductions: Mapping[str, Introduction]) -> list[str]:
     return [
         f"{name} is {', '.join(f'{text!r} on {worker}' for text, worker in by_text.items())}"
         for name in names
-        if not name.endswith(tuple(f"machine.{fact}" for fact in machine_facts.MAY_DIFFER))
+        if name not in _MAY_DIFFER
         and len(by_text := {facts.get(name, ""): worker for worker, facts in reversed(by_worker.items())}) > 1
     ]
 
@@ -87,8 +91,8 @@ def differences(introductions: Mapping[str, Introduction]) -> list[str]:
 def joined(introductions: Sequence[Introduction]) -> Introduction:
     """Return the introduction of workers that do not differ; where machines may differ, it has the facts of all."""
     first = introductions[0]
-    machine = machine_facts.joined([introduction.backend.machine for introduction in introductions])
-    return first.model_copy(update={"backend": first.backend.model_copy(update={"machine": machine})})
+    backend = machine_facts.joined_backend([introduction.backend for introduction in introductions])
+    return first.model_copy(update={"backend": backend})
 
 
 def order_of(assignment: Assignment, timeout: float) -> Order:

@@ -37,6 +37,8 @@ _FEWEST = 16
 """A tile has at least so many places, if there are: a matrix product of fewer is slow."""
 _SOME = 12
 """Sums of |x||w| of at least so many channels, if there are."""
+_PART = 3.5
+"""Of so many times the root of the channels for each tap, where that is more."""
 _ALL = (slice(None),)
 
 
@@ -92,7 +94,7 @@ def some_channels(channels: int, geometry: Geometry) -> int:
     n is that of the phases with the fewest taps.
     """
     taps = prod(max(k // s, 1) for s, k in zip(geometry.strides, geometry.kernel, strict=True))
-    return min(channels, max(_SOME, round(3.5 * sqrt(channels / taps))))
+    return min(channels, max(_SOME, round(_PART * sqrt(channels / taps))))
 
 
 def _absolute(phases: Weighted, channels: int, some: int) -> Weighted:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tconv.backends.options import written
 from tconv.dialects.known_names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
+from tconv.records.machine_facts import without_confinement
 from tconv.records.texts import Name, Text  # noqa: TC001 - as above
 
 FORMAT = 1
@@ -74,7 +75,7 @@ class WaiversHeader(BaseModel):
 
 
 class RunHeader(BaseModel):
-    """What a run was. `resume` continues a file whose header is equal in all but `started`, `path` and `waivers`.
+    """What a run was. `resume` continues a file whose header is equal in all that `continues` holds.
 
     Attributes:
         tconv: the version of tconv.
@@ -115,9 +116,14 @@ class RunHeader(BaseModel):
     started: str
 
     def continues(self, other: RunHeader) -> bool:
-        """Return whether this run and `other` are the same but for their start, path and waivers."""
-        ignored = {"started": "", "path": "", "waivers": None}
-        return self.model_copy(update=ignored) == other.model_copy(update=ignored)
+        """Return whether this run and `other` are the same but for their start, path, waivers and confinement."""
+        return self._held == other._held
+
+    @property
+    def _held(self) -> RunHeader:
+        environment = without_confinement(self.backend.environment)
+        backend = self.backend.model_copy(update={"environment": environment})
+        return self.model_copy(update={"started": "", "path": "", "waivers": None, "backend": backend})
 
 
 class HeaderLine(BaseModel):

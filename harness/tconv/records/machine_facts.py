@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tconv.records.headers import BackendHeader
+
 MAY_DIFFER = ("processor", "cores", "memory")
 """Facts that the machines of a run need not share: no waiver asks for them, and none is a vector extension."""
+CONFINEMENT = "isolated"
+"""What a header's environment says of confinement. A system may forbid it, and no answer depends on it, so that the
+machines of a run need not share it."""
 
 
 def joined(machines: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -22,3 +27,23 @@ def joined(machines: Sequence[Mapping[str, str]]) -> dict[str, str]:
         for name, texts in values.items()
         if name in MAY_DIFFER or len(texts) == 1
     }
+
+
+def joined_backend(backends: Sequence[BackendHeader]) -> BackendHeader:
+    """Return the backend of a run that several machines took part in, with the facts of all.
+
+    Args:
+        backends: the backend as each machine says it, alike in all that need not be of a machine.
+    """
+    machine = joined([backend.machine for backend in backends])
+    environment = without_confinement(backends[0].environment)
+    if any(CONFINEMENT in backend.environment for backend in backends):
+        environment[CONFINEMENT] = " | ".join(
+            sorted({backend.environment.get(CONFINEMENT, "no") for backend in backends})
+        )
+    return backends[0].model_copy(update={"machine": machine, "environment": environment})
+
+
+def without_confinement(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what a backend says of itself, without how its process was confined."""
+    return {name: text for name, text in environment.items() if name != CONFINEMENT}

@@ -82,12 +82,29 @@ def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = l
     return Run(path, header, sorted(records, key=lambda record: record.case), cells)
 
 
+def header_in(path: Path) -> RunHeader:
+    """Return the header of a record file, of which no more is read.
+
+    Raises:
+        FileError: the file is not there, or does not begin with a header.
+    """
+    try:
+        with path.open("rb") as file:
+            line = file.readline()
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    return _header(path, (1, printable_line(line)))
+
+
+def _unreadable(path: Path, error: Exception) -> FileError:
+    return FileError(path, f"must be a readable file of records (got: {getattr(error, 'strerror', None) or error})")
+
+
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(path, f"must be a readable file of records (got: {reason})") from None
+        raise _unreadable(path, error) from None
     whole = data[: data.rfind(b"\n") + 1]
     for number, line in enumerate(whole.splitlines(), start=1):
         yield number, printable_line(line)

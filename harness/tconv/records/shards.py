@@ -12,6 +12,7 @@ from tconv.errors import FileError, UsageError
 from tconv.records import machine_facts
 from tconv.records.artifacts import FOLDER
 from tconv.records.cells import summed
+from tconv.records.headers import WaiversHeader
 from tconv.records.record_file import Run
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _FORM = re.compile(r"(\d{1,6}(?:,\d{1,6})*)/(\d{1,6})")
 _IN_NAME = re.compile(r"-shard-[\d-]+(?=-of-\d+)")
+_SEVERAL = "(the shards differ)"
 _Item = TypeVar("_Item")
 
 
@@ -72,7 +74,7 @@ def merged(runs: Sequence[Run]) -> list[Run]:
     """Return runs with the shards of one run joined to one; what is no shard stays as it is.
 
     Two shards are of one run where their headers say the same of all but the shard, the number of cases, the start, the
-    path, the waivers and the machine, whose facts are joined as `machine_facts` says.
+    path, the waivers, the confinement and the machine, whose facts are joined as `machine_facts` says.
     Where shards are missing, the joined header names those that are there.
 
     Raises:
@@ -86,7 +88,8 @@ def merged(runs: Sequence[Run]) -> list[Run]:
 
 
 def _identity(header: RunHeader) -> str:
-    backend = header.backend.model_copy(update={"machine": {}})
+    environment = machine_facts.without_confinement(header.backend.environment)
+    backend = header.backend.model_copy(update={"machine": {}, "environment": environment})
     shard = f"/{Shards.parse(header.shard).count}"
     own = {"cases": 0, "started": "", "path": "", "waivers": None, "backend": backend, "shard": shard}
     return header.model_copy(update=own).model_dump_json()
@@ -113,15 +116,20 @@ def _joined(group: Sequence[Run]) -> Run:
 
 
 def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
-    machine = machine_facts.joined([header.backend.machine for header in headers])
     return headers[0].model_copy(
         update={
-            "backend": headers[0].backend.model_copy(update={"machine": machine}),
+            "backend": machine_facts.joined_backend([header.backend for header in headers]),
             "cases": sum(header.cases for header in headers),
             "started": min(header.started for header in headers),
+            "waivers": _joined_waivers({header.waivers for header in headers}),
             "shard": str(shards) if shards.missing else "",
         }
     )
+
+
+def _joined_waivers(waivers: set[WaiversHeader | None]) -> WaiversHeader | None:
+    """Return the waivers of all shards; where they differ, what stands for several, which no file's digest is."""
+    return waivers.pop() if len(waivers) == 1 else WaiversHeader(file="several", digest=_SEVERAL)
 
 
 def _in_folder(run: Run, folder: Path) -> Iterator[Record]:

@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tconv.cases.patterns import parse
-from tconv.errors import UsageError
 from tconv.gate.status import OF_CELLS, Status
 from tconv.records.failure import failure
 from tconv.reports.causes import causes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from tconv.gate.assessment import Assessment
     from tconv.records.headers import RunHeader
@@ -160,45 +159,6 @@ def _is_part(new: Assessment, old: Assessment) -> bool:
     """Return whether the new run has not asked all that it would have: of a part of the corpus, a shard, or cut off."""
     header = new.run.header
     return bool(header.patterns not in {(), old.run.header.patterns} or header.shard or new.run.cases != header.cases)
-
-
-def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Comparison]:
-    """Return the comparisons of runs: those of the same backend, options and dialect, whatever their versions are.
-
-    Runs of tconv's own cases are not compared with those of others where there is a choice.
-
-    A single old run is compared with each of the new ones, and a single new one without an old one of its kind with
-    each of the old ones.
-
-    Raises:
-        UsageError: a run of one side has no run, or several, of the other side that it can be compared with.
-    """
-    alike = [before for before in old if _key(before) == _key(new[0])]
-    if len(old) == 1 or (len(new) == 1 and not alike):
-        return [compared(before, after) for before in old for after in new]
-    if len(new) == 1:
-        old = alike
-    by_key: dict[tuple[object, ...], list[Assessment]] = defaultdict(list)
-    for assessment in old:
-        by_key[_key(assessment)].append(assessment)
-    pairs = []
-    for after in new:
-        before = by_key.pop(_key(after), [])
-        if len(before) != 1:
-            backend, dialect, *_ = _key(after)
-            must = f"the old runs must have one of {backend} in {dialect}, as the new ones have"
-            raise UsageError(f"{must} (got {len(before)}); name the two record files")
-        pairs.append(compared(before[0], after))
-    if by_key:
-        backend, dialect, *_ = next(iter(by_key))
-        raise UsageError(f"the new runs must have one of {backend} in {dialect} (got none); name the two record files")
-    return pairs
-
-
-def _key(assessment: Assessment) -> tuple[object, ...]:
-    header = assessment.run.header
-    # A folder may have runs of tconv's own cases and of others, which have no case in common.
-    return header.backend.name, header.dialect, bool(header.path), *sorted(header.backend.options.items())
 
 
 def _standings(assessment: Assessment) -> dict[str, Standing]:

@@ -1,0 +1,62 @@
+"""Which record files of a folder are read: those of the cases that the command is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from made_records import header
+from small_corpus import written
+from tconv.cli.record_files import record_files
+from tconv.corpus import Corpus
+from tconv.errors import FileError
+from tconv.records.headers import header_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def recorded(file: Path, corpus: str, path: str = "") -> Path:
+    """Write a record file with nothing but its header."""
+    made = header().model_copy(update={"corpus": corpus, "path": path})
+    file.write_text(f"{header_line(made)}\n", encoding="utf-8")
+    return file
+
+
+def test_a_folder_may_have_runs_of_tconvs_own_cases_and_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of the other kind are left out, with a note; what is merely old is not, and a named file never."""
+    mine = written(tmp_path)
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    own = recorded(folder / "a.jsonl", Corpus.load(None).digest)
+    old = recorded(folder / "b.jsonl", "sha256:0")
+    others = recorded(folder / "c.jsonl", Corpus.load(mine).digest, "small.yaml")
+    edited = recorded(folder / "d.jsonl", "sha256:1", "small.yaml")
+    # One's own cases may be a copy of tconv's.
+    copied = recorded(folder / "e.jsonl", Corpus.load(None).digest, "copy")
+    assert record_files([folder], None) == [own, old, copied]
+    note = capsys.readouterr().err
+    assert "left out 2 of 5 record files, of cases of your own: c.jsonl, d.jsonl; to read them, give --cases" in note
+    assert record_files([folder], mine) == [others, edited, copied]
+    assert "2 of 5 record files, of tconv's own cases: a.jsonl, b.jsonl; to read them, leave" in capsys.readouterr().err
+    assert record_files([others, own], None) == [others, own]
+    assert not capsys.readouterr().err
+
+
+def test_a_folder_with_nothing_else_is_read_as_it_is(tmp_path: Path) -> None:
+    """So that the gate says which --cases its records are of; what is no record file is for who reads it, too."""
+    mine = recorded(tmp_path / "a.jsonl", "sha256:0", "small.yaml")
+    assert record_files([tmp_path], None) == [mine]
+    (tmp_path / "b.jsonl").write_text("nothing", encoding="utf-8")
+    assert record_files([tmp_path], None) == [tmp_path / "b.jsonl"]
+    with pytest.raises(FileError, match="must be a folder with record files"):
+        record_files([written(tmp_path).parent / "b.jsonl", _empty(tmp_path)], None)
+
+
+def _empty(folder: Path) -> Path:
+    made = folder / "empty"
+    made.mkdir()
+    return made
