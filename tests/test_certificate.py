@@ -88,6 +88,23 @@ def test_the_root_mean_square_of_the_distances_is_within_its_line(times: float, 
     assert reference.conforms(actual.astype(np.float32), geometry) == proven
 
 
+@pytest.mark.parametrize(("times", "proven"), [(0.2, True), (1.2, False)])
+def test_the_sums_of_some_channels_prove_no_more_than_those_of_all(times: float, *, proven: bool) -> None:
+    """With operands of about one size, a sum of |x||w| of one channel of four shows smaller errors only."""
+    geometry = Geometry((9, 8), (3, 3), (1, 1), (1, 1), (0, 0), (11, 10), 1)
+    generator = np.random.default_rng(0)
+    shapes = {"x": (1, 4, 9, 8), "w": (4, 2, 3, 3), "b": (2,)}
+    made = {role: generator.uniform(0.95, 1.05, shape) for role, shape in shapes.items()}
+    operands = {role: each * generator.choice([-1.0, 1.0], each.shape) for role, each in made.items()}
+    reference = Truth(operands, DType.F32)
+    terms = reference.terms(geometry)
+    s = 2.0**-24 * np.sqrt((terms.count + 1) / 3) * terms.magnitude / 2
+    actual = (reference.values(geometry) + times * s).astype(np.float32)
+    with patch.multiple(tiles, _SOME=1, _PART=0.5):
+        assert tiles.some_channels(4, geometry) == 1
+        assert Truth(operands, DType.F32).conforms(actual, geometry) == proven
+
+
 @given(
     geometries(ranks=(1, 3)),
     SEEDS,
