@@ -33,7 +33,7 @@ from measure import in_turn, ratios
 from tconv.dialects.geometry import Geometry
 from tconv.expectation import stream
 from tconv.expectation.certificate import Composition, conforms
-from tconv.expectation.memory import KEPT
+from tconv.expectation.memory import SCRATCH
 from tconv.expectation.reference import definition
 from tconv.expectation.tiny import plan
 from tconv.expectation.truth import Truth
@@ -184,7 +184,7 @@ def memory() -> dict[str, Figure]:
             ("right", lambda x=x, w=w, g=geometry, y=right: compare(y, Truth({"x": x, "w": w}, DType.F32), g, {})),
         ):
             gc.collect()
-            KEPT.arrays.clear()
+            SCRATCH.arrays.clear()
             tracemalloc.start()
             function()
             beyond = (tracemalloc.get_traced_memory()[1] - output) / 1e6

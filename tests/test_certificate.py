@@ -54,7 +54,7 @@ def magnitude_type(request: pytest.FixtureRequest) -> Iterator[None]:
             patched.setattr(tiny, "MOST", 0)
             patched.setattr(certificate, "_ROOM", 8)
         if request.param == "in one pass":
-            patched.setattr(module_of_truth, "_KEPT", 0)
+            patched.setattr(module_of_truth, "_STORED", 0)
             patched.setattr(stream, "_way", lambda *_: tiles.tiled)
             patched.setattr(tiles, "_ROOM", 40)
             patched.setattr(tiles, "_FEWEST", 2)

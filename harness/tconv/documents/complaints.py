@@ -79,7 +79,11 @@ def complaints(root: Node, model: type[Part], error: ValidationError) -> list[Co
     found = [_complaint(group, model) for group in _groups(faults, 0)]
     # A misspelt key is unknown, and its right spelling is missing: that is one mistake.
     meant = {(complaint.location[:-1], complaint.message.rpartition("did you mean ")[2]) for complaint, _ in found}
-    return [one for one, missing in found if missing is None or (one.location, f"{missing!r}?") not in meant]
+    return [
+        complaint
+        for complaint, missing in found
+        if missing is None or (complaint.location, f"{missing!r}?") not in meant
+    ]
 
 
 def _groups(faults: list[_Fault], level: int) -> Iterator[list[_Fault]]:

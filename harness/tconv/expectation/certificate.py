@@ -25,7 +25,7 @@ import numpy as np
 
 from tconv.expectation.bound import UNIT_ROUNDOFF, WARNING_FACTOR
 from tconv.expectation.meetings import along, axes, products
-from tconv.expectation.memory import kept
+from tconv.expectation.memory import scratch
 from tconv.expectation.tiles import steps
 from tconv.vocabulary import DType
 
@@ -153,7 +153,7 @@ class Proof:
         """Take the distances of a block into account, in units of s."""
         working = PROVABLE[self._dtype].type
         exact, distance, scale = (
-            kept(name, y.shape, kind)
+            scratch(name, y.shape, kind)
             for name, kind in (("exact", np.float64), ("distance", working), ("scale", working))
         )
         self._tested = self._tested or bool(max(y.max(), -y.min()) > self._least)

@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from tconv.expectation.memory import kept
+from tconv.expectation.memory import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,7 +90,7 @@ class Sheets:
 
     def array(self, name: str, shape: Ints) -> Array:
         """Return an array of this shape, whose numbers are any."""
-        return kept(name, shape, self._dtype)
+        return scratch(name, shape, self._dtype)
 
     def sheet(self, many: Ints, tile: Sequence[Part]) -> Sheet:
         """Return the sheet for a tile of so many samples and groups."""

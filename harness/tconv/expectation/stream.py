@@ -98,8 +98,8 @@ def sums(
     taps = w.reshape(geometry.groups, -1, *w.shape[1:])
     absolute: Array | None = None
     if magnitude and held:
-        kept = np.empty((*data.shape[:2], w.shape[1], *geometry.output), np.float32)
-        absolute, seen = kept.reshape(shape), lambda region, _, sums: kept.__setitem__(region, sums)
+        absolute_sums = np.empty((*data.shape[:2], w.shape[1], *geometry.output), np.float32)
+        absolute, seen = absolute_sums.reshape(shape), lambda region, _, sums: absolute_sums.__setitem__(region, sums)
     y = _way(data, taps)(data, taps, bias, geometry, seen if held else None)
     term = max(bounds[0] * bounds[1], bounds[2])
     return Sums(y.reshape(shape), absolute, term)

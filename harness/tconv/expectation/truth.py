@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tconv.expectation.stream import Limits
     from tconv.vocabulary import Array, Float64s, Mask
 
-_KEPT = 2**16
+_STORED = 2**16
 """Up to so many elements the sums of |x||w| are kept for the next output of the same operands and geometry."""
 
 
@@ -82,13 +82,13 @@ class Truth:
             return self._sums[1].y
         if geometry not in self._values:
             made = sums(self._x, self._w, self._b, geometry, limits=lambda: self._largest)
-            _keep(self._values, geometry, made.y, most=32)
+            _remember(self._values, geometry, made.y, most=32)
         return self._values[geometry]
 
     def terms(self, geometry: Geometry) -> Terms:
         """Return what the bound under a geometry is made of."""
         if geometry not in self._terms:
-            _keep(self._terms, geometry, self._made_terms(geometry), most=2)
+            _remember(self._terms, geometry, self._made_terms(geometry), most=2)
         return self._terms[geometry]
 
     def _made_terms(self, geometry: Geometry) -> Terms:
@@ -110,7 +110,7 @@ class Truth:
             return False
         of = Composition(geometry, self._x.shape[1] // geometry.groups, self._b is not None, self.dtype)
         known = self._sums is not None and self._sums[0] == geometry
-        if self.dtype is DType.F32 and not known and prod(self.shape(geometry)) > _KEPT:
+        if self.dtype is DType.F32 and not known and prod(self.shape(geometry)) > _STORED:
             return self._conforms_in_one_pass(actual, of)
         made = self.sums(geometry)
         stack = Sums(made.y[None], None if made.magnitude is None else made.magnitude[None], made.term)
@@ -121,7 +121,7 @@ class Truth:
         largest_term = max(self._largest[0] * self._largest[1], self._largest[2])
         proof = Proof(actual, of, largest_term)
         made = sums(self._x, self._w, self._b, of.geometry, seen=proof.look, limits=lambda: self._largest)
-        _keep(self._values, of.geometry, made.y, most=32)
+        _remember(self._values, of.geometry, made.y, most=32)
         return proof.found
 
     def exact(self, geometry: Geometry) -> bool:
@@ -163,11 +163,14 @@ class Truth:
         return mask
 
 
-def _keep(kept: dict[Geometry, Any], geometry: Geometry, value: object, *, most: int) -> None:
-    """Keep the last few values. A cache around a method would keep the arrays until the garbage is collected."""
-    if len(kept) >= most:
-        kept.pop(next(iter(kept)))
-    kept[geometry] = value
+def _remember(cache: dict[Geometry, Any], geometry: Geometry, value: object, *, most: int) -> None:
+    """Store a value, and forget the oldest of too many.
+
+    A cache around a method would hold the arrays until the garbage is collected.
+    """
+    if len(cache) >= most:
+        cache.pop(next(iter(cache)))
+    cache[geometry] = value
 
 
 def _are_integers(array: Float64s) -> bool:

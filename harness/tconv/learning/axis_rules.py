@@ -74,9 +74,9 @@ def followed(axes: Sequence[AnsweredAxis], quantity: str) -> tuple[Formula, ...]
     deviating = _deviating(axes, quantity)
     if not deviating:
         return ()
-    one = _nearly(axes, deviating, quantity) or _single(axes, quantity, "got") or _mostly(axes, deviating, quantity)
-    if one and _witnessed(one, axes) and not _is_of_text(one, deviating, quantity):
-        return (one,)
+    shared = _nearly(axes, deviating, quantity) or _single(axes, quantity, "got") or _mostly(axes, deviating, quantity)
+    if shared and _witnessed(shared, axes) and not _is_of_text(shared, deviating, quantity):
+        return (shared,)
     found: list[Formula] = []
     while deviating and len(found) < _MOST_FORMULAS:
         formula = _single(deviating, quantity, "got") or _covering(deviating, quantity)

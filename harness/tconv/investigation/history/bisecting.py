@@ -87,7 +87,7 @@ def bisected(versions: Sequence[Version], ask: Callable[[Version], Record]) -> C
     return Change((before, answers[before]), (after, answers[after]), len(answers), tuple(left_out))
 
 
-def alike(one: Record, other: Record) -> bool:
+def alike(record: Record, other: Record) -> bool:
     """Return whether two records of a case are alike: both without a failure, or with failures that are alike."""
-    first, second = failure(one), failure(other)
+    first, second = failure(record), failure(other)
     return first is second if first is None or second is None else first.alike(second)

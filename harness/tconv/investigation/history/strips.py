@@ -147,11 +147,11 @@ def _reworded(causes: Mapping[_Key, list[list[Judged]]]) -> list[tuple[_Key, lis
     return found
 
 
-def _same(one: Sequence[Sequence[Judged]], other: Sequence[Sequence[Judged]]) -> bool:
+def _same(cause: Sequence[Sequence[Judged]], other: Sequence[Sequence[Judged]]) -> bool:
     """Return whether two causes have most of their cases in common, and no release."""
-    if any(mine and others for mine, others in zip(one, other, strict=True)):
+    if any(mine and others for mine, others in zip(cause, other, strict=True)):
         return False
-    cases, more = ({judged.record.case for of in members for judged in of} for members in (one, other))
+    cases, more = ({judged.record.case for of in members for judged in of} for members in (cause, other))
     return len(cases & more) > len(cases | more) / 2
 
 
