@@ -15,8 +15,8 @@ from tconv.cli.record_files import record_files
 from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus
 from tconv.errors import BackendLost, BackendMissing, OptionError, UsageError, writing
-from tconv.gate.assessment import assessed_files
 from tconv.gate.proof import Prover, Standing
+from tconv.gate.record_files import assessed_files
 from tconv.gate.waivers import OPEN, chosen, load
 from tconv.reports import phrases
 from tconv.reports.proposed_waivers import proposed

@@ -23,8 +23,9 @@ from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError,
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.gate.assessment import assessed, assessed_files
+from tconv.gate.assessment import assessed
 from tconv.gate.reading import read_of
+from tconv.gate.record_files import assessed_files
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen, header_of
 from tconv.records.shards import Shards
