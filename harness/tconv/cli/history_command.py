@@ -124,8 +124,11 @@ def command(
         _ = selection.count
         _ = chosen(waivers, backend)
     prepare()
-    pythons = wheels(runtime.package, interpreters(), prereleases=any(version.is_prerelease for version in versions))
-    named = _named(versions, pythons, runtime) if versions else between(pythons, *bounds)
+    pre, lost = any(version.is_prerelease for version in versions), list[str]()
+    pythons = wheels(runtime.package, interpreters(), lost.append, prereleases=pre)
+    if lost and pythons.keys().isdisjoint(versions):
+        raise BackendMissing(lost[0])
+    named = _named(versions, pythons, runtime, *lost) if versions else between(pythons, *bounds)
     fleet = Fleet(runtime, dialect, Environments(cache, _make, rebuild), pythons, jobs, timeout)
     if case is not None:
         return _bisect(fleet, named, case.id, corpus)
@@ -179,10 +182,15 @@ def _runtime(backend: str, package: str | None, runner: Path | None) -> Runtime:
     return known
 
 
-def _named(versions: Sequence[Version], pythons: Mapping[Version, Interpreter], runtime: Runtime) -> list[Version]:
+def _named(
+    versions: Sequence[Version],
+    pythons: Mapping[Version, Interpreter],
+    runtime: Runtime,
+    reason: str = "it has no wheel for a Python of this machine",
+) -> list[Version]:
     for version in versions:
         if version not in pythons:
-            _left_out(runtime.package, version, "it has no wheel for a Python of this machine")
+            _left_out(runtime.package, version, reason)
     return [version for version in versions if version in pythons]
 
 
