@@ -57,6 +57,35 @@ def test_the_public_names() -> None:
         _ = tconv.convtranspose  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("name", "keywords", "message"),
+    [
+        ("resolve", {"stride": 2}, r"a keyword of resolve must .* \(got 'stride'\); did you mean 'strides'\?"),
+        ("conv_transpose", {"autopad": "valid"}, "did you mean 'auto_pad'"),
+        ("tolerance", {"padding": 1}, "did you mean 'pads_begin' and 'pads_end'"),
+        ("assert_conforms", {"dilation": 1}, "did you mean 'dilations'"),
+        ("assert_conforms", {"readings": ()}, "did you mean 'reading'"),
+        ("disputed", {"dialekt": ""}, "did you mean 'dialect'"),
+        (
+            "resolve",
+            {"kernel": [3]},
+            r"resolve must have its arguments \(got: missing .* 'spatial'\); help\(tconv.resolve\)",
+        ),
+    ],
+)
+def test_a_wrong_keyword_is_refused_with_the_nearest(name: str, keywords: dict[str, Any], message: str) -> None:
+    """Every function does so, in the words of a UsageError; the words of other tools are understood."""
+    with pytest.raises(UsageError, match=message):
+        getattr(tconv, name)(**keywords)
+
+
+def test_too_many_arguments_are_refused() -> None:
+    """With where the right ones are listed; what help shows is the function's own."""
+    with pytest.raises(UsageError, match=r"disputed must have its arguments \(got: too many"):
+        disputed(ONNX_22, ONNX_11)  # type: ignore[call-arg]
+    assert list(inspect.signature(resolve).parameters)[:2] == ["spatial", "kernel"]
+
+
 def test_importing_the_package_imports_no_numpy() -> None:
     """The command starts without what it may not need: the interface is imported when it is asked for."""
     code = "import sys, tconv; assert 'numpy' not in sys.modules; tconv.resolve; assert 'numpy' in sys.modules"

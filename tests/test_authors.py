@@ -12,6 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tconv import schemas
+from tconv.backends import extras
+from tconv.backends.extras import installing
 from tconv.corpus import Corpus
 from tconv.corpus.facts import DERIVED, MEANINGS
 from tconv.corpus.lint import lint
@@ -160,4 +162,13 @@ def test_the_strategies_name_their_extra(tmp_path: Path) -> None:
     (tmp_path / "hypothesis.py").write_text("raise ModuleNotFoundError('No module named hypothesis')")
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import tconv.investigation.strategies"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "install tconv with the extra hypothesis: pip install '.[hypothesis]'" in done.stderr
+    assert f"install it with: {installing(['hypothesis'])}\n" in done.stderr
+
+
+def test_an_extra_is_told_by_what_it_brings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No index of packages has tconv, but each has what its extras bring; from sources, the clone is named."""
+    needs = ["numpy>=2", "dask>=2026.1; extra == 'dask'", "distributed>=1; extra == 'dask'", "jax; extra == 'jax'"]
+    monkeypatch.setattr(extras, "requires", lambda _: needs)
+    assert installing(["dask"]) == "pip install 'dask>=2026.1' 'distributed>=1'"
+    monkeypatch.setattr(extras, "requires", lambda _: None)
+    assert installing(["dask"]) == "pip install '.[dask]' in the clone"

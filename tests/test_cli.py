@@ -169,6 +169,12 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("--nope",), "tconv: No such option '--nope'"),
         (("run", "--tire", "gate"), "tconv: No such option '--tire'"),
         (("run", "--tier", "gat"), "tconv: Invalid value for '--tier': 'gat' is not one of 'smoke', 'gate', 'full'"),
+        (("run", "--tier", "gat"), "'exhaustive'; did you mean 'gate'?; see 'tconv run --help'"),
+        (
+            ("port", "--from", "onednn", "--to", "onnx/ConvTranspose-1"),
+            "did you mean 'onednn/ConvTranspose-1' and 'onednn/ConvolutionBackpropData-1'?; see 'tconv port --help'",
+        ),
+        (("port", "--to", "geometry/1", "--spatial", "5"), "(got no --from and --kernel)"),
         (("run", "--tier"), "tconv: Option '--tier' requires an argument"),
         (("run", "--timeout", "soon"), "tconv: Invalid value for '--timeout': 'soon' is not a valid float"),
         (("run", "--timeout", "0"), "tconv: Invalid value for '--timeout': 0.0 is not in the range"),

@@ -688,6 +688,26 @@ def test_pip_and_venv_bring_a_release_from_a_folder(
     assert again.returncode == 3
 
 
+def test_without_a_network_it_ends_in_a_sentence(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says that the index cannot be reached and what to do, and not that releases have no wheel."""
+    monkeypatch.setattr(history_command, "interpreters", lambda: [HERE])
+    written(tmp_path)
+    refusing = {"INDEX_URL": "http://127.0.0.1:9/simple", "RETRIES": "1", "FIND_LINKS": "", "CONFIG_FILE": os.devnull}
+    for name, value in refusing.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    monkeypatch.delenv("PIP_NO_INDEX", raising=False)
+    monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
+    for releases in (["1.15.1"], ["--from", "1"]):
+        done = command("history", "onnxruntime", *releases, "--cache", "cache")
+        assert (done.returncode, done.stdout) == (3, "")
+        assert re.fullmatch(
+            r"tconv: the index of packages must be reachable \(got: Connection refused\); connect .* with the wheels\n",
+            done.stderr,
+        )
+
+
 def test_the_names_of_known_runtimes_are_backends() -> None:
     """Their waiver files are found by these names."""
     for name in RUNTIMES:

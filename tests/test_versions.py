@@ -1,9 +1,11 @@
 """The releases that tox installs are those of all that `pyproject.toml` names, and of nothing else."""
 
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -30,3 +32,11 @@ def test_each_requirement_has_a_release_that_fulfils_it() -> None:
     written = releases()
     assert {canonicalize_name(requirement.name) for requirement in requirements()} == set(written)
     assert [str(each) for each in requirements() if written[canonicalize_name(each.name)] not in each.specifier] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/first-steps.md"])
+def test_what_a_page_shows_is_printed_by_these_releases(page: str) -> None:
+    """The first lines that a newcomer compares with their own terminal are those of the releases of the tests."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = "\n".join(re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    assert {*re.findall(r"\bonnxruntime[ -]([0-9.]+[0-9])", shown)} == {releases()["onnxruntime"]}

@@ -89,7 +89,11 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
             "11:14: must have a kind, one of agreed, disputed, inconsistent, ",
         ),
         ("format: 1", "format: 2", "1:9: must be less than or equal to 1 (got 2)"),
-        ("kind: differed}", "kind: difered}", f"11:14: must have a kind, one of {', '.join(KINDS)} (got 'difered')"),
+        (
+            "kind: differed}",
+            "kind: difered}",
+            f"11:14: must have a kind, one of {', '.join(KINDS)} (got 'difered'); did you mean 'differed'?",
+        ),
         ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, inconsistent, "),
         (
             "kind: differed",

@@ -190,6 +190,8 @@ _ELSEWHERE: Final = {
     "double": ("f64",),
 }
 """What other tools call it, in small letters."""
+_FEW = 3
+"""Words that may all have been meant."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -202,6 +204,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
     words = {text.lower(): text for text in map(str, known)}
     meant = [text for text in _ELSEWHERE.get(word.lower(), ()) if text.lower() in words]
     match = meant or [words[text] for text in get_close_matches(word.lower(), words, n=1, cutoff=0.6)]
+    if not match and word:
+        # The beginning of a long name, such as 'openvino' of its dialects; of many it says nothing.
+        match = [words[text] for text in words if text.startswith(word.lower())]
+        match = match if len(match) <= _FEW else []
     return f"; did you mean {' and '.join(map(repr, match))}?" if match else ""
 
 

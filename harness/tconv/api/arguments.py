@@ -88,11 +88,6 @@ def arrays_of(x: Any, w: Any, bias: Any, dialect: Dialect, written: Mapping[str,
         UsageError: an array is not of numbers, or a layout is not known.
         Invalid: an array has too few dimensions for its layout.
     """
-    unknown = [name for name in written if name not in Written.__annotations__]
-    if unknown:
-        known = ", ".join(Written.__annotations__)
-        hint = nearest(unknown[0], Written.__annotations__)
-        raise UsageError(f"an attribute must be one of {known} (got {unknown[0]!r}){hint}")
     data = _format(DataFormat, written.get("data_format"), dialect.data_format, "data_format")
     filters = _format(FilterFormat, written.get("filter_format"), dialect.filter_format, "filter_format")
     x, w = _numbers("x", x), _numbers("w", w)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tconv.api.arguments import DEFAULT_DIALECT, Written, dialect_of, geometry_of
+from tconv.api.keywords import checked
 from tconv.api.own_problem import ProblemOfArrays, problem_of
 from tconv.backends.outcome import Produced
 from tconv.cases.layouts import from_ncx, to_ncx
@@ -50,6 +51,7 @@ class Tolerance:
     derivation: str
 
 
+@checked
 def assert_conforms(
     y: Array,
     x: Array,
@@ -113,6 +115,7 @@ def assert_conforms(
     raise AssertionError("\n".join(lines))
 
 
+@checked
 def tolerance(
     x: Array,
     w: Array,

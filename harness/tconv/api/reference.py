@@ -15,6 +15,7 @@ from tconv.api.arguments import (
     signature_of,
     sizes_of,
 )
+from tconv.api.keywords import checked
 from tconv.cases.layouts import from_ncx
 from tconv.expectation.reference import definition
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 
+@checked
 def conv_transpose(
     x: Array,
     w: Array,
@@ -105,6 +107,7 @@ def conv_transpose(
     )
 
 
+@checked
 def resolve(
     *,
     spatial: Sequence[int],
@@ -169,6 +172,7 @@ def resolve(
     return geometry_of(signature_of(attributes, (1, count, *sizes), (count, 1, *taps), None), dialect, reading)
 
 
+@checked
 def disputed(dialect: str | Dialect = DEFAULT_DIALECT) -> dict[str, str]:
     """Return the disputed readings of a dialect: what each says, by its name.
 

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from tconv.backends.extras import installing
 from tconv.backends.options import Option, checked
 from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
 from tconv.errors import BackendMissing, OptionError, nearest
@@ -156,7 +157,7 @@ def _remedy(spec: str) -> str:
     """Return the command that installs a backend's runtime: its entry point names the extra that brings it."""
     for entry in entry_points(group=GROUP):
         if entry.name == spec and entry.extras and entry.dist:
-            return f"; install it with: pip install '{entry.dist.name}[{','.join(entry.extras)}]'"
+            return f"; install it with: {installing(entry.extras, entry.dist.name)}"
     return ""
 
 

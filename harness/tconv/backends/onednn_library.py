@@ -9,12 +9,12 @@ import site
 import sys
 from pathlib import Path
 
+from tconv.backends.extras import installing
 from tconv.errors import BackendMissing
 
 LIBRARY_VARIABLE = "TCONV_ONEDNN"
 """The environment variable that chooses libdnnl: its file, or the folder of an environment that has it."""
 
-_INSTALL = "pip install 'tconv-conformance[onednn]'"
 _DRIVER = "libintelocl.so"
 _DRIVERS_VARIABLE = "OCL_ICD_FILENAMES"
 # Variables that can hide the processor from SYCL, which the current build's kernels need.
@@ -40,7 +40,7 @@ def located() -> Path:
         for candidate in sorted(folder.glob("libdnnl.so.3*")):
             return candidate.resolve()
     raise BackendMissing(
-        f"backend 'onednn' must have libdnnl; install it with: {_INSTALL}"
+        f"backend 'onednn' must have libdnnl; install it with: {installing(['onednn'])}"
         if not choice
         else f"{LIBRARY_VARIABLE} must name libdnnl.so or an environment that has it (got {choice!r}); "
         f"make one with: python -m venv {choice} && {choice}/bin/pip install onednn"
@@ -69,7 +69,7 @@ def loaded(path: Path) -> ct.CDLL:
     if not hasattr(library, "dnnl_graph_op_create"):
         raise BackendMissing(
             f"backend 'onednn' must have a libdnnl with the Graph API, 3.0 or newer (got {path}); "
-            f"install one with: {_INSTALL}"
+            f"install one with: {installing(['onednn'])}"
         )
     return library
 
@@ -96,7 +96,7 @@ def _remedy(path: Path, reason: str) -> str:
     """Return the command that installs what the loader does not find."""
     missing = _MISSING_FILE.search(reason)
     if missing is None:
-        return f"; install another with: {_INSTALL}"
+        return f"; install another with: {installing(['onednn'])}"
     if missing["name"].startswith("libgomp"):
         return "; install it with: apt-get install libgomp1"
     return f"; install what it needs with: {_pip(path)} install onednn"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -140,7 +141,8 @@ def _message(error: BaseException) -> tuple[str, int]:
         case click.ClickException():
             context = getattr(error, "ctx", None)
             command = context.command_path if context else "tconv"
-            return f"tconv: {one_line(error.format_message()).rstrip('.')}; see '{command} --help'", error.exit_code
+            said = one_line(error.format_message()).rstrip(".") + _meant(error)
+            return f"tconv: {said}; see '{command} --help'", error.exit_code
         case FileError():
             return str(error), error.exit_code
         case TconvError():
@@ -153,6 +155,13 @@ def _message(error: BaseException) -> tuple[str, int]:
             # A fault of tconv: the terminal shows a sentence, a file the trace.
             said = one_line(f"{type(error).__name__}: {error}")
             return f"tconv: failed by itself: {said}; {_trace()}", _INTERNAL_FAILURE
+
+
+def _meant(error: click.ClickException) -> str:
+    """Return the nearest right word where an option has a choice of words, and another one was given."""
+    choice = error.param.type if isinstance(error, click.BadParameter) and error.param else None
+    given = re.match("'(.*?)' is not one of", error.message)
+    return nearest(given[1], choice.choices) if isinstance(choice, click.Choice) and given else ""
 
 
 def _refusal(error: OSError) -> str:

@@ -9,7 +9,7 @@ import click
 from tconv.cli import options
 from tconv.cli.record_files import argument, record_files
 from tconv.errors import writing
-from tconv.gate.assessment import assessed_files
+from tconv.gate.record_files import assessed_files
 from tconv.reports import atlas, atomic_write
 
 

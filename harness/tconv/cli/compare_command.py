@@ -11,7 +11,7 @@ from tconv.cli import options
 from tconv.cli.output import printing, published
 from tconv.cli.record_files import record_files
 from tconv.errors import UsageError
-from tconv.gate.assessment import assessed_files
+from tconv.gate.record_files import assessed_files
 from tconv.reports import between_runs
 
 Form = Literal["text", "markdown", "html", "json"]

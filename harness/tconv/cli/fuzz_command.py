@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli import options
+from tconv.cli.option_fields import by, taking
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.errors import UsageError, writing
@@ -44,80 +45,70 @@ _SECONDS_BETWEEN_LINES = 5.0
 FILE = "findings.yaml"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Whom cases are drawn for, and how many."""
+
+    backend: str = by("--backend", default="onnxruntime", show_default=True, help="Whom to ask.")
+    option: dict[str, str] = by(options.backend_options())
+    dialect: str | None = by(options.spoken)
+    against: str | None = by("--against", metavar="BACKEND", help="Ask this one too, and tell where the two differ.")
+    against_option: dict[str, str] = by(options.backend_options("--against-option", "--against"))
+    against_dialect: str | None = by("--against-dialect", help="The dialect that --against speaks; default: its first.")
+    seconds: float | None = by(
+        "--seconds",
+        type=click.FloatRange(min=0.1),
+        help=f"How long cases are drawn; default: {_SECONDS:g}, without --examples.",
+    )
+    examples: int | None = by("--examples", type=click.IntRange(1), help="How many cases are drawn.")
+    seed: int = by(
+        "--seed", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True, help="Another: other cases."
+    )
+    faults: bool = by(
+        "--faults/--no-faults",
+        default=True,
+        show_default=True,
+        help="Whether some cases break one constraint on purpose.",
+    )
+    waivers: str | None = by(options.waivers)
+    jobs: int | None = by(options.jobs)
+    timeout: float = by(options.timeout(10.0))
+    isolate: bool | None = by(options.isolate)
+    output: Path = by(options.output)
+
+
 @click.command(name="fuzz")
-@click.option("--backend", default="onnxruntime", show_default=True, help="Whom to ask.")
-@options.backend_options()
-@click.option("--dialect", "dialect_name", default=None, help="The dialect to speak; default: the backend's first.")
-@click.option("--against", default=None, metavar="BACKEND", help="Ask this one too, and tell where the two differ.")
-@options.backend_options("--against-option", "--against")
-@click.option(
-    "--against-dialect",
-    "against_dialect_name",
-    default=None,
-    help="The dialect that --against speaks; default: its first.",
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0.1),
-    default=None,
-    help=f"How long cases are drawn; default: {_SECONDS:g}, without --examples.",
-)
-@click.option("--examples", type=click.IntRange(1), default=None, help="How many cases are drawn.")
-@click.option(
-    "--seed", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True, help="Another: other cases."
-)
-@click.option(
-    "--faults/--no-faults", default=True, show_default=True, help="Whether some cases break one constraint on purpose."
-)
-@options.waivers
-@options.jobs
-@options.timeout(10.0)
-@options.isolate
-@options.output
-def command(
-    backend: str,
-    option: dict[str, str],
-    dialect_name: str | None,
-    against: str | None,
-    against_option: dict[str, str],
-    against_dialect_name: str | None,
-    seconds: float | None,
-    examples: int | None,
-    seed: int,
-    faults: bool,  # noqa: FBT001 - click passes it by name
-    waivers: str | None,
-    jobs: int,
-    timeout: float,
-    isolate: bool | None,  # noqa: FBT001 - click passes it by name
-    output: Path,
-) -> int:
+@taking(Asked)
+def command(asked: Asked) -> int:
     """Ask a backend what no case file asks: cases drawn at random over all attributes.
 
     Failures that no waiver knows of are told once each, shrunk to the smallest case that fails alike, and written to
     findings.yaml, which `tconv run --cases` takes. With --against, what is told is where two backends answer the same
     case differently. The same seed draws the same cases. Exits with 1 where something is found.
     """
-    if seconds is None and examples is None:
-        seconds = _SECONDS
-    if against is None and (against_dialect_name is not None or against_option):
+    seconds = _SECONDS if asked.seconds is None and asked.examples is None else asked.seconds
+    named = [(asked.backend, asked.dialect, asked.option)]
+    if asked.against is not None:
+        named.append((asked.against, asked.against_dialect, asked.against_option))
+        if asked.waivers not in {None, "none"}:
+            must = "--waivers must be 'none' beside --against, or left out"
+            raise UsageError(f"{must}: each backend has a file of its own")
+    elif asked.against_dialect is not None or asked.against_option:
         raise UsageError("--against-dialect and --against-option must be beside --against")
-    named = [(backend, dialect_name, option, isolate)]
-    if against is not None:
-        named.append((against, against_dialect_name, against_option, isolate))
-    if against is not None and waivers not in {None, "none"}:
-        raise UsageError("--waivers must be 'none' beside --against, or left out: each backend has a file of its own")
     # An unusable folder is reported before the run, which may take an hour.
-    with writing(output, "folder"):
-        output.mkdir(parents=True, exist_ok=True)
+    with writing(asked.output, "folder"):
+        asked.output.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        targets = [stack.enter_context(_target(*words, waivers, jobs, timeout)) for words in named]
+        targets = [stack.enter_context(_target(asked, *words)) for words in named]
         dialect, look = targets[0].dialect, _look(targets)
         clock = _Clock(" and ".join(target.pool.backend.name for target in targets), seconds)
-        deviations = fuzzing.fuzz(islice(drawn(seed, dialect, broken=faults), examples), look, clock)
-        familiar = _familiar(targets[0]) if deviations and against is None else {}
+        cases = islice(drawn(asked.seed, dialect, broken=asked.faults), asked.examples)
+        deviations = fuzzing.fuzz(cases, look, clock)
+        familiar = _familiar(targets[0]) if deviations and asked.against is None else {}
         findings = fuzzing.findings(deviations, dialect, look, familiar, _shrinking)
         title = "  against  ".join(f"{target.pool.backend.title}  {target.dialect.name}" for target in targets)
-    return _report(targets, findings, len(deviations), f"{title}  seed {seed}  {clock.ran:,} cases", output)
+    title = f"{title}  seed {asked.seed}  {clock.ran:,} cases"
+    return _report(targets, findings, len(deviations), title, asked.output)
 
 
 def _report(targets: list[_Target], findings: list[Finding], count: int, title: str, output: Path) -> int:
@@ -164,20 +155,12 @@ class _Target:
 
 
 @contextmanager
-def _target(
-    spec: str,
-    dialect_name: str | None,
-    given: dict[str, str],
-    isolate: bool | None,  # noqa: FBT001 - a value that is passed on
-    waiver_file: str | None,
-    jobs: int,
-    timeout: float,
-) -> Iterator[_Target]:
-    waivers, dialect = chosen(waiver_file, spec), options.dialect(dialect_name)
-    assignment = Assignment(spec, dialect, None, "", together=WORTHWHILE, options=given, isolate=isolate)
-    with Pool(assignment, jobs, timeout) as pool:
+def _target(asked: Asked, spec: str, dialect_name: str | None, given: dict[str, str]) -> Iterator[_Target]:
+    waivers, dialect = chosen(asked.waivers, spec), options.dialect(dialect_name)
+    assignment = Assignment(spec, dialect, None, "", together=WORTHWHILE, options=given, isolate=asked.isolate)
+    with Pool(assignment, options.jobs_of(asked.jobs), asked.timeout) as pool:
         if ":" in spec:
-            waivers = chosen(waiver_file, pool.backend.name)
+            waivers = chosen(asked.waivers, pool.backend.name)
         yield _Target(pool, pool.dialect, waivers)
 
 

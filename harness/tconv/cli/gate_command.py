@@ -15,8 +15,9 @@ from tconv.cli.record_files import record_files
 from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus
 from tconv.errors import BackendLost, BackendMissing, OptionError, UsageError, writing
-from tconv.gate.assessment import assessed_files
 from tconv.gate.proof import Prover, Standing
+from tconv.gate.record_files import assessed_files
+from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, chosen, load
 from tconv.reports import phrases
 from tconv.reports.proposed_waivers import proposed
@@ -100,7 +101,11 @@ def command(
 def _propose(assessment: Assessment, path: Path) -> None:
     with writing(path), path.open("x", encoding="utf-8") as file:
         file.write(proposed(assessment))
-    click.echo(f"proposed waivers {path}: complete what says {OPEN}", err=True)
+    if assessment.counts[Status.FAILED]:
+        click.echo(f"proposed waivers {path}: complete what says {OPEN}", err=True)
+        return
+    all_ = "; with --waivers none they are proposed for what is waived now" if assessment.counts[Status.WAIVED] else ""
+    click.echo(f"proposed waivers {path}: none, as no case failed{all_}", err=True)
 
 
 def _prove(

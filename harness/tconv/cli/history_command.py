@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +11,7 @@ from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from tconv.cli import options
+from tconv.cli.option_fields import by, taking
 from tconv.cli.progress import showing
 from tconv.cli.record_files import record_files
 from tconv.corpus import Corpus
@@ -38,67 +40,54 @@ _DIALECT = "onnx/ConvTranspose-11"
 Format = Literal["text", "markdown"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Which releases of which runtime are asked what."""
+
+    backend: str | None = by(click.argument("backend", required=False))
+    arguments: tuple[str, ...] = by(click.argument("arguments", nargs=-1, metavar="[VERSION]... [PATTERN]..."))
+    first: str | None = by("--from", "first", metavar="VERSION", help="One release of each minor version, from here.")
+    last: str | None = by("--to", "last", metavar="VERSION|latest", help="One of each minor version, up to here.")
+    bisect: str | None = by("--bisect", metavar="CASE", help="Find the release that changed this case.")
+    records: Path | None = by(
+        "--records", type=click.Path(path_type=Path, exists=True), help="Run nothing: read these."
+    )
+    propose: bool = by("--propose", is_flag=True, help="Print which releases each waiver is for, as its example shows.")
+    form: Format = by(
+        "--format",
+        "form",
+        type=click.Choice(["text", "markdown"]),
+        default="text",
+        show_default=True,
+        help="markdown: a page for docs.",
+    )
+    package: str | None = by("--package", help="The distribution that brings a runtime of your own.")
+    runner: Path | None = by(
+        "--runner",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="The script that speaks for a runtime of your own; its argument is the dialect.",
+    )
+    dialect: str | None = by("--dialect", help="The dialect; default: one that most releases speak.")
+    tier: Tier = by(options.tier)
+    cases: Path | None = by(options.cases)
+    waivers: str | None = by(options.waivers)
+    jobs: int | None = by(options.jobs)
+    timeout: float = by(options.timeout(10.0))
+    output: Path = by(options.output)
+    resume: bool = by("--resume", is_flag=True, help="Go on with the records of the same releases.")
+    cache: Path = by(
+        "--cache",
+        type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
+        default=default_cache,
+        show_default="below XDG_CACHE_HOME or ~/.cache",
+        help="The folder of the releases' environments.",
+    )
+    rebuild: bool = by("--rebuild", is_flag=True, help="Make the environments anew.")
+
+
 @click.command(name="history")
-@click.argument("backend", required=False)
-@click.argument("arguments", nargs=-1, metavar="[VERSION]... [PATTERN]...")
-@click.option("--from", "first", default=None, metavar="VERSION", help="One release of each minor version, from here.")
-@click.option("--to", "last", default=None, metavar="VERSION|latest", help="One of each minor version, up to here.")
-@click.option("--bisect", "case_id", default=None, metavar="CASE", help="Find the release that changed this case.")
-@click.option("--records", type=click.Path(path_type=Path, exists=True), default=None, help="Run nothing: read these.")
-@click.option("--propose", is_flag=True, help="Print which releases each waiver is for, as its example shows.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown"]),
-    default="text",
-    show_default=True,
-    help="markdown: a page for docs.",
-)
-@click.option("--package", default=None, help="The distribution that brings a runtime of your own.")
-@click.option(
-    "--runner",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    default=None,
-    help="The script that speaks for a runtime of your own; its argument is the dialect.",
-)
-@click.option("--dialect", "dialect_name", default=None, help="The dialect; default: one that most releases speak.")
-@options.tier
-@options.cases
-@options.waivers
-@options.jobs
-@options.timeout(10.0)
-@options.output
-@click.option("--resume", is_flag=True, help="Go on with the records of the same releases.")
-@click.option(
-    "--cache",
-    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
-    default=default_cache,
-    show_default="below XDG_CACHE_HOME or ~/.cache",
-    help="The folder of the releases' environments.",
-)
-@click.option("--rebuild", is_flag=True, help="Make the environments anew.")
-def command(
-    backend: str | None,
-    arguments: tuple[str, ...],
-    first: str | None,
-    last: str | None,
-    case_id: str | None,
-    records: Path | None,
-    propose: bool,  # noqa: FBT001 - click passes it by name
-    form: Format,
-    package: str | None,
-    runner: Path | None,
-    dialect_name: str | None,
-    tier: Tier,
-    cases: Path | None,
-    waivers: str | None,
-    jobs: int,
-    timeout: float,
-    output: Path,
-    resume: bool,  # noqa: FBT001
-    cache: Path,
-    rebuild: bool,  # noqa: FBT001
-) -> int:
+@taking(Asked)
+def command(asked: Asked) -> int:
     """Ask several releases of a runtime, each in an environment of its own, and print since which release it does what.
 
     BACKEND is one of onnxruntime, openvino, openvino-onnx, or any name with --package and --runner. Releases are named
@@ -106,35 +95,38 @@ def command(
 
     --bisect asks one case alone, of as few releases as can be; exit with 1 where it does not change.
     """
-    corpus = Corpus.load(cases)
-    if records is not None:
-        return _print(record_files([records], cases), corpus, waivers, form, propose=propose)
-    if backend is None:
+    corpus = Corpus.load(asked.cases)
+    if asked.records is not None:
+        return _print(asked, record_files([asked.records], asked.cases), corpus)
+    if asked.backend is None:
         raise UsageError("BACKEND must be given, or --records with records to read")
-    versions, patterns = _parsed(arguments)
-    runtime = _runtime(backend, package, runner)
-    selection = Selection(corpus, tier, patterns, str(cases or ""))
+    versions, patterns = _parsed(asked.arguments)
+    runtime = _runtime(asked.backend, asked.package, asked.runner)
+    selection = Selection(corpus, asked.tier, patterns, str(asked.cases or ""))
     # What is wrong with the command line is reported before anything is installed.
-    dialect = dialect_named(dialect_name or runtime.dialect)
-    bounds = _bound(first), _bound(last)
-    if not versions and first is None and last is None and case_id is None:
+    dialect = dialect_named(asked.dialect or runtime.dialect)
+    bounds = _bound(asked.first), _bound(asked.last)
+    case = None if asked.bisect is None else corpus.case(asked.bisect)
+    if not versions and asked.first is None and asked.last is None and case is None:
         raise UsageError("releases must be named, by VERSIONs or by --from and --to (got neither)")
-    case = None if case_id is None else corpus.case(case_id)
     if case is None:
         _ = selection.count
-        _ = chosen(waivers, backend)
+        _ = chosen(asked.waivers, asked.backend)
     prepare()
-    pythons = wheels(runtime.package, interpreters(), prereleases=any(version.is_prerelease for version in versions))
-    named = _named(versions, pythons, runtime) if versions else between(pythons, *bounds)
-    fleet = Fleet(runtime, dialect, Environments(cache, _make, rebuild), pythons, jobs, timeout)
+    pre, lost = any(version.is_prerelease for version in versions), list[str]()
+    pythons = wheels(runtime.package, interpreters(), lost.append, prereleases=pre)
+    if lost and pythons.keys().isdisjoint(versions):
+        raise BackendMissing(lost[0])
+    named = _named(versions, pythons, runtime, *lost) if versions else between(pythons, *bounds)
+    environments = Environments(asked.cache, _make, asked.rebuild)
+    fleet = Fleet(runtime, dialect, environments, pythons, options.jobs_of(asked.jobs), asked.timeout)
     if case is not None:
         return _bisect(fleet, named, case.id, corpus)
-    paths = list(
-        _recorded(fleet, backend, named if versions else last_of_each_minor(named), selection, output, resume=resume)
-    )
+    releases = named if versions else last_of_each_minor(named)
+    paths = list(_recorded(fleet, asked.backend, releases, selection, asked.output, resume=asked.resume))
     if not paths:
-        raise BackendMissing(f"a release of {backend} must be there (got none)")
-    return _print(paths, corpus, waivers, form, propose=propose)
+        raise BackendMissing(f"a release of {asked.backend} must be there (got none)")
+    return _print(asked, paths, corpus)
 
 
 def _make(folder: Path, interpreter: Interpreter, requirements: Sequence[str]) -> None:
@@ -179,10 +171,15 @@ def _runtime(backend: str, package: str | None, runner: Path | None) -> Runtime:
     return known
 
 
-def _named(versions: Sequence[Version], pythons: Mapping[Version, Interpreter], runtime: Runtime) -> list[Version]:
+def _named(
+    versions: Sequence[Version],
+    pythons: Mapping[Version, Interpreter],
+    runtime: Runtime,
+    reason: str = "it has no wheel for a Python of this machine",
+) -> list[Version]:
     for version in versions:
         if version not in pythons:
-            _left_out(runtime.package, version, "it has no wheel for a Python of this machine")
+            _left_out(runtime.package, version, reason)
     return [version for version in versions if version in pythons]
 
 
@@ -202,13 +199,13 @@ def _recorded(
             _left_out(backend, version, error)
 
 
-def _print(files: Sequence[Path], corpus: Corpus, waivers: str | None, form: Format, *, propose: bool) -> int:
-    found = list(history.histories(files, corpus, waivers))
-    if form == "markdown":
+def _print(asked: Asked, files: Sequence[Path], corpus: Corpus) -> int:
+    found = list(history.histories(files, corpus, asked.waivers))
+    if asked.form == "markdown":
         click.echo(history.markdown(found), nl=False)
         return 0
     for each in found:
-        history.show(each, propose=propose)
+        history.show(each, propose=asked.propose)
     return 0
 
 

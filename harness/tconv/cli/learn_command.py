@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -38,9 +37,7 @@ if TYPE_CHECKING:
 @click.option("--dialect", "dialect_name", default=None, help="With --backend: the dialect to speak.")
 @options.tier_to_full
 @options.cases
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=None, help="Worker processes; default: one for each core."
-)
+@options.jobs
 def command(
     records: tuple[Path, ...],
     backends: tuple[str, ...],
@@ -80,7 +77,7 @@ def _asked(
     for backend in backends:
         with TemporaryDirectory(prefix="tconv-learn-") as folder, showing(backend) as progress:
             settings = RunSettings(
-                backend, dialect, jobs or os.cpu_count() or 1, timeout=60.0, output=Path(folder), options=option
+                backend, dialect, options.jobs_of(jobs), timeout=60.0, output=Path(folder), options=option
             )
             yield read_of(run(selection, settings, progress), selection.corpus)
 

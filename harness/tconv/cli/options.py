@@ -59,8 +59,14 @@ junit = click.option(
 )
 
 jobs = click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1, help="Worker processes."
+    "-j", "--jobs", type=click.IntRange(1, 256), default=None, help="Worker processes; default: one for each core."
 )
+spoken = click.option("--dialect", default=None, help="The dialect to speak; default: the backend's first.")
+
+
+def jobs_of(jobs: int | None) -> int:
+    """Return how many workers there are."""
+    return jobs or os.cpu_count() or 1
 
 
 def timeout(seconds: float = 60.0, text: str = "Seconds for one case.") -> Callable[[FC], FC]:

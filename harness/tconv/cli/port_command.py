@@ -100,8 +100,10 @@ def _calls(
             raise UsageError(f"--model must stand without {first}: the model says it; leave one of both out")
         yield from calls_of(model, symbols)
         return
-    if source is None or "spatial" not in written or "kernel" not in written:
-        raise UsageError("a call must have --from, --spatial and --kernel, or be of a --model (got too little)")
+    needed = {"--from": source, "--spatial": written.get("spatial"), "--kernel": written.get("kernel")}
+    if source is None or None in needed.values():
+        lacking = " and ".join(name for name, value in needed.items() if value is None)
+        raise UsageError(f"a call must have --from, --spatial and --kernel, or be of a --model (got no {lacking})")
     if symbols:
         raise UsageError("--size must stand beside --model (got it without); write the sizes with --spatial")
     dialect = dialect_named(source)

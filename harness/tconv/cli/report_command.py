@@ -12,7 +12,7 @@ from tconv.cli.output import json_text, published
 from tconv.cli.record_files import STANDARD_INPUT, argument, record_files
 from tconv.cli.reporting import Reporting, reporting, result
 from tconv.errors import UsageError
-from tconv.gate.assessment import assessed_files
+from tconv.gate.record_files import assessed_files
 from tconv.reports import between_runs, html, job_summary, junit
 
 Form = Literal["html", "markdown", "junit", "json"]

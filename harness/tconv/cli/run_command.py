@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import click
 from tconv.backends import names
 from tconv.cli import options
 from tconv.cli.last_failed import failed_last
+from tconv.cli.option_fields import by, taking
 from tconv.cli.progress import showing
 from tconv.cli.record_files import record_files
 from tconv.cli.reporting import Reporting, reporting
@@ -23,8 +23,9 @@ from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError,
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.gate.assessment import assessed, assessed_files
+from tconv.gate.assessment import assessed
 from tconv.gate.reading import read_of
+from tconv.gate.record_files import assessed_files
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen, header_of
 from tconv.records.shards import Shards
@@ -41,140 +42,119 @@ if TYPE_CHECKING:
 _ALL = "all"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be run."""
+
+    patterns: tuple[str, ...] = by(click.argument("patterns", nargs=-1, metavar="[PATTERN]..."))
+    backends: tuple[str, ...] = by(
+        "--backend",
+        "backends",
+        multiple=True,
+        default=("onnxruntime",),
+        show_default=True,
+        help="Whom to judge; 'all' for those that are there.",
+    )
+    option: dict[str, str] = by(options.backend_options())
+    dialect: str | None = by(options.spoken)
+    tier: Tier = by(options.tier)
+    cases: Path | None = by(options.cases)
+    waivers: str | None = by(options.waivers)
+    jobs: int | None = by(options.jobs)
+    dask: str | None = by(
+        "--dask", metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
+    )
+    timeout: float = by(options.timeout())
+    isolate: bool | None = by(options.isolate)
+    repeat: int = by(
+        "--repeat",
+        type=click.IntRange(1, 1000),
+        default=1,
+        show_default=True,
+        help="Ask each case so often; answers that differ are unstable.",
+    )
+    together: int | None = by(
+        "--together",
+        type=click.IntRange(1, 1000),
+        help=f"Ask so many valid cases in one model; default: 1, and {WORTHWHILE} in the tiers full and exhaustive.",
+    )
+    shard: str | None = by(
+        "--shard", metavar="I/N", help="Run the I-th of N parts; 'tconv report' joins the records of all."
+    )
+    exclude: tuple[str, ...] = by(
+        "--exclude", multiple=True, metavar="PATTERN", help="Leave out the cases of this pattern; repeatable."
+    )
+    last_failed: bool = by("--last-failed", is_flag=True, help="Run what failed last, by the records in --output.")
+    maxfail: int | None = by("--maxfail", type=click.IntRange(1), metavar="N", help="End the run after N failures.")
+    baseline: tuple[Path, ...] = by(
+        options.baseline("Records to compare with: exit with 1 too where a case became worse; repeatable.")
+    )
+    output: Path = by(options.output)
+    resume: bool = by("--resume", is_flag=True, help="Go on with the records of the same run.")
+    strict: bool = by(options.strict)
+
+
 @click.command(name="run")
-@click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
-@click.option(
-    "--backend",
-    "backends",
-    multiple=True,
-    default=("onnxruntime",),
-    show_default=True,
-    help="Whom to judge; 'all' for those that are there.",
-)
-@options.backend_options()
-@click.option("--dialect", "dialect_name", default=None, help="The dialect to speak; default: the backend's first.")
-@options.tier
-@options.cases
-@options.waivers
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=None, help="Worker processes; default: one for each core."
-)
-@click.option(
-    "--dask", default=None, metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
-)
-@options.timeout()
-@options.isolate
-@click.option(
-    "--repeat",
-    type=click.IntRange(1, 1000),
-    default=1,
-    show_default=True,
-    help="Ask each case so often; answers that differ are unstable.",
-)
-@click.option(
-    "--together",
-    type=click.IntRange(1, 1000),
-    default=None,
-    help=f"Ask so many valid cases in one model; default: 1, and {WORTHWHILE} in the tiers full and exhaustive.",
-)
-@click.option(
-    "--shard", default=None, metavar="I/N", help="Run the I-th of N parts; 'tconv report' joins the records of all."
-)
-@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out the cases of this pattern; repeatable.")
-@click.option("--last-failed", is_flag=True, help="Run what failed last, by the records in the folder of --output.")
-@click.option("--maxfail", type=click.IntRange(1), default=None, metavar="N", help="End the run after N failures.")
-@options.baseline("Records to compare with: exit with 1 too where a case became worse; repeatable.")
-@options.output
-@click.option("--resume", is_flag=True, help="Go on with the records of the same run.")
-@options.strict
+@taking(Asked)
 @reporting
-def command(
-    patterns: tuple[str, ...],
-    backends: tuple[str, ...],
-    option: dict[str, str],
-    dialect_name: str | None,
-    tier: Tier,
-    cases: Path | None,
-    waivers: str | None,
-    jobs: int | None,
-    dask: str | None,
-    timeout: float,
-    isolate: bool | None,  # noqa: FBT001 - click passes it by name
-    repeat: int,
-    together: int | None,
-    shard: str | None,
-    exclude: tuple[str, ...],
-    maxfail: int | None,
-    baseline: tuple[Path, ...],
-    output: Path,
-    *,
-    last_failed: bool,
-    resume: bool,
-    strict: bool,
-    **reports: Any,  # noqa: ANN401 - the options of `reporting`
-) -> int:
+def command(asked: Asked, **reports: Any) -> int:  # noqa: ANN401 - the options of `reporting`
     """Run cases on a backend, judge every answer, and say whether the gate is green.
 
     PATTERN is a glob over case ids, `*` within a segment and `**` across, with conditions where wanted:
     'padding/*/grow[auto_pad=same_upper]'. Without one, the whole tier is run.
     """
-    together = _company(together, tier, repeat)
-    if len(set(backends)) != len(backends):
-        raise UsageError(f"--backend must name each backend once (got {', '.join(backends)})")
-    if (everyone := _ALL in backends) and len(backends) > 1:
-        raise UsageError(f"--backend must be '{_ALL}', or names (got {', '.join(backends)})")
-    if everyone and waivers not in (None, "none"):
-        raise UsageError(f"--waivers FILE is of one backend: it must not go with --backend {_ALL}")
-    jobs = _jobs(jobs, dask)
-    backends = tuple(names()) if everyone else backends
-    if last_failed and (resume or shard):
+    backends, together, jobs = _backends(asked), _company(asked), _jobs(asked)
+    if asked.last_failed and (asked.resume or asked.shard):
         raise UsageError("--last-failed must be without --resume and --shard: it is a selection of its own")
     report = Reporting.of(**reports)
-    with writing(output, "folder"):
-        output.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=output).close()
+    with writing(asked.output, "folder"):
+        asked.output.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=asked.output).close()
+    cases, waivers, strict = asked.cases, asked.waivers, asked.strict
     own = cases is None or waivers is not None
     # Read before the run, which may write over the records.
-    before = assessed_files(record_files(baseline, cases), cases, waivers, strict=strict)[0] if baseline else []
+    files = record_files(asked.baseline, cases) if asked.baseline else []
+    before = assessed_files(files, cases, waivers, strict=strict)[0] if files else []
     corpus = Corpus.load(cases)
     if cases is not None:
         refuse_contradicted(corpus)
-    asked_in = options.dialect(dialect_name)
-    between_runs.refuse_ambiguous(before, backends, asked_in, option, corpus.digest, str(cases or ""))
-    patterns = (*patterns, *(EXCLUDING + text for text in exclude))
-    whole = Selection(corpus, tier, patterns, str(cases or ""), Shards.parse(shard) if shard else None)
+    dialect = options.dialect(asked.dialect)
+    between_runs.refuse_ambiguous(before, backends, dialect, asked.option, corpus.digest, str(cases or ""))
+    patterns = (*asked.patterns, *(EXCLUDING + text for text in asked.exclude))
+    shard = Shards.parse(asked.shard) if asked.shard else None
+    whole = Selection(corpus, asked.tier, patterns, str(cases or ""), shard)
     # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
     _ = whole.count
     waiver_files = {backend: chosen(waivers, backend) for backend in backends}
-    last = partial(failed_last, output, dialect_name=dialect_name, options=option, corpus=corpus, waivers=waivers)
-    selections = {
-        backend: _of_last(whole, last(backend=backend, own=own, strict=strict)) if last_failed else whole
-        for backend in backends
-    }
+    selections = dict.fromkeys(backends, whole)
+    if asked.last_failed:
+        last = partial(failed_last, asked.output, dialect_name=asked.dialect, options=asked.option)
+        for backend in backends:
+            failed = last(backend=backend, corpus=corpus, waivers=waivers, own=own, strict=strict)
+            selections[backend] = _of_last(whole, failed)
     assessments = []
     for backend, selection in selections.items():
-        enough = _enough(maxfail, corpus, waiver_files[backend], waivers, strict=strict)
         settings = RunSettings(
             backend,
-            asked_in,
+            dialect,
             jobs,
-            timeout,
-            output,
-            resume,
-            repeat,
+            asked.timeout,
+            asked.output,
+            asked.resume,
+            asked.repeat,
             together,
-            dask,
-            option,
+            asked.dask,
+            asked.option,
             lambda name: header_of(chosen(waivers, name), waivers),
-            isolate,
-            enough,
+            asked.isolate,
+            _enough(asked.maxfail, corpus, waiver_files[backend], waivers, strict=strict),
         )
         try:
             with showing(backend, quiet=report.detail == "quiet") as progress:
                 path = run(selection, settings, progress)
         except (BackendMissing, DialectError, OptionError) as error:
             # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
-            if not everyone or isinstance(error, BackendLost):
+            if _ALL not in asked.backends or isinstance(error, BackendLost):
                 raise
             click.echo(f"tconv: {backend} is left out: {error}", err=True)
             continue
@@ -183,11 +163,24 @@ def command(
         assessments.append(assessed(finished, file, corpus, strict=strict, own=own, find=selection.find))
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
-    page = output / f"{selection.name or 'index'}.html"
+    page = asked.output / f"{selection.name or 'index'}.html"
     comparisons = between_runs.paired(before, assessments) if before else []
     html.write(assessments, page, selection.find, comparisons)
     report.report(assessments, cases, waivers, page, comparisons)
     return int(any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons))
+
+
+def _backends(asked: Asked) -> tuple[str, ...]:
+    """Return the backends that are asked, by name."""
+    if len(set(asked.backends)) != len(asked.backends):
+        raise UsageError(f"--backend must name each backend once (got {', '.join(asked.backends)})")
+    if _ALL not in asked.backends:
+        return asked.backends
+    if len(asked.backends) > 1:
+        raise UsageError(f"--backend must be '{_ALL}', or names (got {', '.join(asked.backends)})")
+    if asked.waivers not in (None, "none"):
+        raise UsageError(f"--waivers FILE is of one backend: it must not go with --backend {_ALL}")
+    return tuple(names())
 
 
 def _of_last(whole: Selection, failed: frozenset[str]) -> Selection:
@@ -219,17 +212,17 @@ def _enough(
     return enough
 
 
-def _company(together: int | None, tier: Tier, repeat: int) -> int:
+def _company(asked: Asked) -> int:
     """Return how many cases are asked in company: none in the gate, so that a failure there is the case's own."""
-    if together is None:
-        return WORTHWHILE if tier in {"full", "exhaustive"} and repeat == 1 else 1
-    if together > 1 and repeat > 1:
-        raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {together})")
-    return together
+    if asked.together is None:
+        return WORTHWHILE if asked.tier in {"full", "exhaustive"} and asked.repeat == 1 else 1
+    if asked.together > 1 and asked.repeat > 1:
+        raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {asked.together})")
+    return asked.together
 
 
-def _jobs(jobs: int | None, dask: str | None) -> int:
+def _jobs(asked: Asked) -> int:
     """Return how many workers there are."""
-    if dask is not None and jobs is not None:
+    if asked.dask is not None and asked.jobs is not None:
         raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
-    return jobs or os.cpu_count() or 1
+    return options.jobs_of(asked.jobs)

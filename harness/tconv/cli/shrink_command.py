@@ -34,7 +34,7 @@ _CASES_BETWEEN_LINES = 100
 @click.argument("case_id", metavar="CASE")
 @click.option("--backend", default="onnxruntime", show_default=True, help="Who fails.")
 @options.backend_options()
-@click.option("--dialect", "dialect_name", default=None, help="The dialect to speak; default: the backend's first.")
+@options.spoken
 @options.cases
 @options.timeout(10.0)
 @click.option(
@@ -47,7 +47,7 @@ def command(
     case_id: str,
     backend: str,
     option: dict[str, str],
-    dialect_name: str | None,
+    dialect: str | None,
     cases: Path | None,
     timeout: float,
     output: Path | None,
@@ -58,18 +58,18 @@ def command(
     explained, an explanation in common; else with the same words. Exits with 1 where CASE does not fail.
     """
     case = Corpus.load(cases).case(case_id)
-    with Pool(Assignment(backend, options.dialect(dialect_name), None, "", options=option), 1, timeout) as pool:
-        run, dialect, named = _counted(pool.record), pool.dialect, pool.backend.arguments
+    with Pool(Assignment(backend, options.dialect(dialect), None, "", options=option), 1, timeout) as pool:
+        run, spoken, named = _counted(pool.record), pool.dialect, pool.backend.arguments
         record = run(case)
         wanted = failure(record)
         if wanted is None:
             click.echo(f"tconv: a case must fail to be shrunk (got {one_line(headline(record.verdict))})", err=True)
             return 1
-        result = shrunk(case, record, dialect, _alike(wanted, run))
+        result = shrunk(case, record, spoken, _alike(wanted, run))
     smallest = replace(result.case, id=_NAME, about=summary(result.result))
     text = case_file([smallest], f"The smallest case that fails as {case.id} does.")
     file = output or Path(f"{_NAME}.yaml")
-    words = ["tconv", "run", "--cases", str(file), *named, "--dialect", dialect.name]
+    words = ["tconv", "run", "--cases", str(file), *named, "--dialect", spoken.name]
     lines = [summary(result.result), f"{result.tried} simpler cases were run", shlex.join(words)]
     if output is None:
         # The output must be a case file: these lines go into comments.

@@ -121,7 +121,7 @@ def build(
 
 def unsaid(settings: Mapping[str, Any], message: str) -> str:
     """Return what to add to a message about axes where the settings leave the spatial sizes to the default."""
-    if settings.get("spatial") is not None or "spatial axis" not in message:
+    if settings.get("spatial") is not None or not any(words in message for words in ("spatial axis", "rank")):
         return ""
     return f"; spatial is not given, so it is {DEFAULTS['spatial']}"
 

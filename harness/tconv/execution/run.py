@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
 from tconv import __version__
+from tconv.backends.extras import installing
 from tconv.errors import ClusterError, FileError, writing
 from tconv.execution.cell_counts import CellCounts
 from tconv.execution.isolation import wanted
@@ -181,7 +182,7 @@ def _pool(assignment: Assignment, settings: RunSettings) -> Pool | Cluster:
     try:
         from tconv.execution.cluster import Cluster  # noqa: PLC0415 - dask is an extra
     except ImportError as error:
-        remedy = "install it with: pip install 'tconv-conformance[dask]'"
+        remedy = f"install it with: {installing(['dask'])}"
         raise ClusterError(f"--dask must have dask and distributed installed (got: {error}); {remedy}") from error
     return Cluster(settings.dask, assignment, settings.timeout)
 

@@ -8,22 +8,20 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from tconv.comparison.siblings import settled
-from tconv.corpus import Corpus
-from tconv.gate.reading import read_of
+from tconv.gate.completeness import incomplete
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.trust import untrusted
-from tconv.gate.waiver_uses import WaiverUse, waiver_uses
-from tconv.gate.waivers import active_waivers, chosen, waivers_elsewhere
+from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
+from tconv.gate.waivers import active_waivers, waivers_elsewhere
 from tconv.learning import denials, lessons
-from tconv.records.shards import Shards, merged
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.comparison.answers import Answers
+    from tconv.corpus import Corpus
     from tconv.dialects.readings import Together
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
@@ -108,7 +106,7 @@ class Assessment:
     @property
     def waived(self) -> frozenset[str]:
         """The ids of the cases that are waived."""
-        return _waived(self.judged)
+        return frozenset(member.record.case for member in self.judged if member.waiver is not None)
 
     @cached_property
     def counts(self) -> Counter[Status]:
@@ -205,8 +203,8 @@ def assess(
         members,
         facts,
         tuple(replace(use, state="unneeded") if relative and use.state == "stale" else use for use in uses),
-        tuple(_harmed(run, active, facts)),
-        tuple(_incomplete(run, digest)),
+        tuple(harmed(run, active, facts)),
+        tuple(incomplete(run, digest)),
         mixed,
         tuple(waivers_elsewhere(waivers, dialect, backend)),
         learnt,
@@ -253,66 +251,3 @@ def assessed(
     # The cases that may settle a verdict of a shard are in the other shards.
     settling = None if run.header.shard else known
     return assess(run, waivers, facts_of, strict=strict, own=own, digest=corpus.digest, find=settling)
-
-
-def assessed_files(
-    records: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool = False
-) -> tuple[list[Assessment], Corpus]:
-    """Return what the gate says of record files, each with the waivers of its backend, and the corpus of all.
-
-    The shards of one run are joined; where some are missing, the assessment is incomplete.
-
-    Args:
-        records: the files.
-        cases: the path after --cases; None for tconv's own corpus.
-        waivers: the value of --waivers.
-        strict: whether accepting an invalid model is a failure.
-    """
-    corpus = Corpus.load(cases)
-    own = cases is None or waivers is not None
-    assessments = [
-        assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
-        for run in merged([_found_at(cases, read_of(path, corpus), corpus) for path in records])
-    ]
-    return [
-        replace(assessment, incomplete=(*assessment.incomplete, *_missing(assessment.run)))
-        for assessment in assessments
-    ], corpus
-
-
-def _found_at(cases: Path | None, run: Run, corpus: Corpus) -> Run:
-    """Return a run whose header says where its cases are for whoever reads it, and not where they were as it ran."""
-    if cases is None or run.header.corpus != corpus.digest:
-        return run
-    return replace(run, header=run.header.model_copy(update={"path": str(cases)}))
-
-
-def _waived(members: Sequence[Judged]) -> frozenset[str]:
-    return frozenset(member.record.case for member in members if member.waiver is not None)
-
-
-def _harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
-    """Yield the records of harmed processes, except where a waiver covers the case that harms or this case's death."""
-    if any(waiver.harms and any(waiver.covers(case, facts[case]) for case in facts) for waiver in active):
-        return
-    deaths = [waiver for waiver in active if waiver.verdict["kind"] == "died"]
-    for record in run.records:
-        if record.harmed and not any(waiver.covers(record.case, facts[record.case]) for waiver in deaths):
-            yield record
-
-
-def _incomplete(run: Run, digest: str | None) -> Iterator[str]:
-    """Yield why the records are not what their header promises."""
-    if run.cases != run.header.cases:
-        yield f"{run.header.cases} cases must have a record (got {run.cases}); resume the run"
-    if digest is not None and run.header.corpus != digest:
-        named = f"name its cases with --cases {run.header.path}, or " if run.header.path else ""
-        yield f"the records must be of this corpus, {digest} (got {run.header.corpus}); {named}run it again"
-
-
-def _missing(run: Run) -> Iterator[str]:
-    """Yield which shards of a run are not there."""
-    if run.header.shard:
-        shards = Shards.parse(run.header.shard)
-        numbers = ", ".join(map(str, shards.missing))
-        yield f"all {shards.count} shards must be there (missing: {numbers}); give the records of every shard"

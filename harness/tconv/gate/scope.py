@@ -60,6 +60,11 @@ class Scope(Part):
             facts.get(key, default) in labels for key, default, labels in self._wanted
         )
 
+    def lacks(self, facts: Mapping[str, str]) -> tuple[str, str | None, set[str]] | None:
+        """Return the first fact of `where` that a case lacks: its name, its value there, and the texts it may have."""
+        found = ((key, facts.get(key, default), labels) for key, default, labels in self._wanted)
+        return next(((key, value, labels) for key, value, labels in found if value not in labels), None)
+
     @cached_property
     def _wanted(self) -> list[tuple[str, str | None, set[str]]]:
         """The facts of `where`, each with the value of a case that does not have it, and the texts that it may have."""

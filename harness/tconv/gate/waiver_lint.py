@@ -11,7 +11,7 @@ from tconv.errors import nearest
 from tconv.gate.waivers import WaiverFile, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tconv.corpus import Corpus
@@ -89,8 +89,17 @@ def _of_example(waiver: Waiver, document: Document, place: _Location, corpus: Co
         hint = nearest(waiver.example.partition("[")[0], paths)
         yield _finding(document, place, f"example must be the id of a case (got {waiver.example!r}){hint}")
     elif not waiver.covers(waiver.example, facts):
-        message = f"example must be a case that the waiver covers (got {waiver.example!r}); correct cases, where or it"
-        yield _finding(document, place, message)
+        message = f"example must be a case that the waiver covers (got {waiver.example!r}{_lacking(waiver, facts)})"
+        yield _finding(document, place, f"{message}; correct cases, where or it")
+
+
+def _lacking(waiver: Waiver, facts: Mapping[str, str]) -> str:
+    """Return what a case has otherwise than the waiver's `where` asks; an empty text where its `cases` part them."""
+    lacking = waiver.lacks(facts)
+    if lacking is None:
+        return ""
+    name, value, wanted = lacking
+    return f", which has {name}={value} and not {'|'.join(sorted(wanted))}"
 
 
 def _finding(document: Document, place: _Location, message: str, *, key: bool = False) -> WaiverFinding:

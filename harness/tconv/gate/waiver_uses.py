@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver
     from tconv.records.cells import Cell
+    from tconv.records.record import Record
     from tconv.records.record_file import Run
 
     FactsOf = Callable[[str], Mapping[str, str] | None]
@@ -78,6 +79,16 @@ def waiver_uses(
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
             yield WaiverUse(waiver, "wide" if agreeing else "fitting", waived, agreeing)
+
+
+def harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
+    """Yield the records of harmed processes, except where a waiver covers the case that harms or this case's death."""
+    if any(waiver.harms and any(waiver.covers(case, facts[case]) for case in facts) for waiver in active):
+        return
+    deaths = [waiver for waiver in active if waiver.verdict["kind"] == "died"]
+    for record in run.records:
+        if record.harmed and not any(waiver.covers(record.case, facts[record.case]) for waiver in deaths):
+            yield record
 
 
 def _deviates(example: Judged, waiver: Waiver, *, whole: bool) -> bool:

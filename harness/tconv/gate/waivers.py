@@ -48,7 +48,7 @@ def _is_specifier(text: str) -> str:
 def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
     kind = verdict.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r})")
+        raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r}){nearest(str(kind), KINDS)}")
     known = set(KINDS[kind].__dataclass_fields__)
     for key, value in verdict.items():
         if isinstance(value, str) and "*" in value and not value.strip("* "):

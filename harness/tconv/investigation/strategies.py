@@ -8,9 +8,11 @@ try:
     from hypothesis import reject
     from hypothesis import strategies as st
 except ModuleNotFoundError:
+    from tconv.backends.extras import installing
+
     raise ModuleNotFoundError(
-        "tconv.investigation.strategies must have hypothesis beside it (got none installed); install tconv with the "
-        "extra hypothesis: pip install '.[hypothesis]' in the clone, or '[hypothesis]' behind the wheel's name"
+        "tconv.investigation.strategies must have the extra hypothesis beside it (got none installed); install it "
+        f"with: {installing(['hypothesis'])}"
     ) from None
 
 from tconv.dialects import dialect_named

@@ -11,6 +11,7 @@ from tconv.learning.answers import QUANTITIES, SPACINGS
 from tconv.learning.axis_rules import MOST, followed, owed
 from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.shared_facts import shared_facts
+from tconv.learning.text_axes import text_axes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,8 +55,9 @@ class Learner:
 
     @cached_property
     def owed(self) -> dict[str, Formula | None]:
-        """The text's own formulas, by quantity."""
-        return {quantity: owed(self.all_axes, quantity) for quantity in QUANTITIES}
+        """The text's own formulas, by quantity: they hold on the answers' axes, and on any others of the situation."""
+        axes = [*text_axes(self.situation, self.dialect), *self.all_axes]
+        return {quantity: owed(axes, quantity) for quantity in QUANTITIES}
 
     @cached_property
     def followed(self) -> dict[str, tuple[Formula, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -11,15 +12,23 @@ from packaging.version import InvalidVersion, Version
 from tconv.errors import BackendMissing, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tconv.investigation.history.interpreters import Interpreter
 
 _AVAILABLE = "Available versions:"
 _NO_PIP = "No module named pip"
+_LAST_TRY = re.compile(r"Retry\(total=0,.*?connection broken by '(\w+)(?:.*\[Errno -?\d+\] ([^')\n]+))?")
+"""What pip says before it tries an index for the last time: the error, and its number's words where it has one."""
 
 
-def wheels(package: str, pythons: Sequence[Interpreter], *, prereleases: bool = False) -> dict[Version, Interpreter]:
+def wheels(
+    package: str,
+    pythons: Sequence[Interpreter],
+    unreachable: Callable[[str], object],
+    *,
+    prereleases: bool = False,
+) -> dict[Version, Interpreter]:
     """Return the releases that have a wheel for one of some Pythons, oldest first, each with the oldest such Python.
 
     With the oldest, numpy and whatever else comes along are nearest to what the release was built for.
@@ -27,31 +36,50 @@ def wheels(package: str, pythons: Sequence[Interpreter], *, prereleases: bool = 
     Args:
         package: its name on the index.
         pythons: the oldest first.
+        unreachable: is given a sentence where the index cannot be reached, so that only releases at hand are found.
         prereleases: whether these count too.
 
     Raises:
-        BackendMissing: pip is not there, or knows of no wheel for any of the Pythons.
+        BackendMissing: pip is not there, the index cannot be reached, or has no wheel for any of the Pythons.
     """
     found: dict[Version, Interpreter] = {}
-    said = ""
+    said = lost = ""
     for python in pythons:
         command = [sys.executable, "-m", "pip", "index", "versions", package, "--python-version", python.name]
         command += ["--only-binary", ":all:", "--disable-pip-version-check", *(["--pre"] if prereleases else [])]
+        # What could not be reached just now is not tried five times for every Python.
+        command += ["--retries", "0"] if lost else []
         answer = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own Python
         if _NO_PIP in answer.stderr:
             raise BackendMissing(
                 f"the Python that runs tconv must have pip (got none in {sys.executable}); "
                 f"{sys.executable} -m ensurepip installs it"
             )
+        lost = lost or _lost(answer.stderr)
         for version in _listed(answer.stdout):
             found.setdefault(version, python)
         said = answer.stderr.strip().rpartition("\n")[2] or said
+    if lost and not found:
+        raise BackendMissing(lost)
+    if lost:
+        unreachable(lost)
     if not found:
         names = ", ".join(python.name for python in pythons)
         raise BackendMissing(
             f"{package} must have a wheel for a Python of this machine, {names} (got: {one_line(said)})"
         )
     return dict(sorted(found.items()))
+
+
+def _lost(printed: str) -> str:
+    """Return what to do where pip gave an index up; an empty text where it did not."""
+    tried = _LAST_TRY.search(printed)
+    if tried is None:
+        return ""
+    return (
+        f"the index of packages must be reachable (got: {tried[2] or tried[1]}); connect this machine to it, or set "
+        "PIP_NO_INDEX=1 and PIP_FIND_LINKS to a folder with the wheels"
+    )
 
 
 def _listed(text: str) -> list[Version]:

@@ -1,0 +1,44 @@
+"""Keywords of the interface: a call with another one is refused with the nearest right word."""
+
+from __future__ import annotations
+
+from functools import wraps
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from tconv.api.arguments import Written
+from tconv.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def checked(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Return a function of the interface that refuses in words what Python would refuse with a bare TypeError.
+
+    Raises:
+        UsageError: (of the returned function) a keyword is not known, or the arguments do not fit.
+    """
+    binds = signature(function)
+    parameters = binds.parameters.values()
+    known = [each.name for each in parameters if each.kind is not Parameter.VAR_KEYWORD]
+    if len(known) < len(parameters):
+        known += Written.__annotations__
+
+    @wraps(function)
+    def refusing(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        name = function.__name__
+        for word in kwargs:
+            if word not in known:
+                must = f"a keyword of {name} must be one of {', '.join(known)}"
+                raise UsageError(f"{must} (got {word!r}){nearest(word, known)}")
+        try:
+            binds.bind(*args, **kwargs)
+        except TypeError as error:
+            raise UsageError(f"{name} must have its arguments (got: {error}); help(tconv.{name}) lists them") from None
+        return function(*args, **kwargs)
+
+    return refusing

@@ -1,0 +1,36 @@
+"""What brings an extra: no index of packages has tconv, so its extras are told by the packages that they bring."""
+
+from __future__ import annotations
+
+import shlex
+from importlib.metadata import PackageNotFoundError, requires
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OWN = "tconv-conformance"
+"""The name of the distribution that tconv is installed by."""
+
+
+def installing(extras: Sequence[str], distribution: str = OWN) -> str:
+    """Return the command that installs what extras of an installed distribution bring.
+
+    Args:
+        extras: their names.
+        distribution: whose extras they are.
+    """
+    from packaging.requirements import Requirement  # noqa: PLC0415 - only errors need it
+
+    try:
+        requirements = [Requirement(text) for text in requires(distribution) or ()]
+    except PackageNotFoundError:
+        requirements = []
+    brought = [
+        f"{each.name}{each.specifier}"
+        for each in requirements
+        if each.marker and not each.marker.evaluate({"extra": ""})
+        if any(each.marker.evaluate({"extra": extra}) for extra in extras)
+    ]
+    # Nothing is known of the extras where tconv is imported from a folder of sources.
+    return shlex.join(["pip", "install", *brought]) if brought else f"pip install '.[{','.join(extras)}]' in the clone"

@@ -1,0 +1,52 @@
+"""Record files, judged with the waivers of their backends: what the gate says of runs that have ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tconv.corpus import Corpus
+from tconv.gate.assessment import assessed
+from tconv.gate.completeness import missing_shards
+from tconv.gate.reading import read_of
+from tconv.gate.waivers import chosen
+from tconv.records.shards import merged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tconv.gate.assessment import Assessment
+    from tconv.records.record_file import Run
+
+
+def assessed_files(
+    records: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool = False
+) -> tuple[list[Assessment], Corpus]:
+    """Return what the gate says of record files, each with the waivers of its backend, and the corpus of all.
+
+    The shards of one run are joined; where some are missing, the assessment is incomplete.
+
+    Args:
+        records: the files.
+        cases: the path after --cases; None for tconv's own corpus.
+        waivers: the value of --waivers.
+        strict: whether accepting an invalid model is a failure.
+    """
+    corpus = Corpus.load(cases)
+    own = cases is None or waivers is not None
+    assessments = [
+        assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
+        for run in merged([_found_at(cases, read_of(path, corpus), corpus) for path in records])
+    ]
+    return [
+        replace(assessment, incomplete=(*assessment.incomplete, *missing_shards(assessment.run)))
+        for assessment in assessments
+    ], corpus
+
+
+def _found_at(cases: Path | None, run: Run, corpus: Corpus) -> Run:
+    """Return a run whose header says where its cases are for whoever reads it, and not where they were as it ran."""
+    if cases is None or run.header.corpus != corpus.digest:
+        return run
+    return replace(run, header=run.header.model_copy(update={"path": str(cases)}))
