@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 from click.exceptions import NoArgsIsHelpError
 
 from tconv import __version__
+from tconv.cli.stopping import Stopped, stoppable
 from tconv.cli.streams import NoReader, printable_streams
 from tconv.errors import FileError, Invalid, TconvError, nearest, one_line
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 COMMANDS = {
     "run": "Run cases on a backend, judge every answer, report.",
@@ -48,13 +45,8 @@ _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
 _WRONG_USAGE = 2
 _INTERNAL_FAILURE = 4
-_INTERRUPTED, _TERMINATED = 130, 143
 # The code that a shell gives to a program that SIGPIPE ended; 1 would mean red.
 _NO_READER = 141
-
-
-class _Terminated(BaseException):
-    """SIGTERM came."""
 
 
 class _Commands(click.Group):
@@ -96,20 +88,14 @@ def _tconv() -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit with its code; no traceback reaches the terminal."""
-    signal.signal(signal.SIGTERM, _stop)
-    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if heard:
-        signal.signal(signal.SIGINT, _stop)
     try:
         with printable_streams():
-            code = _code()
+            code = stoppable(_code)
     except NoReader:
         code = _NO_READER
     except OSError as error:
         os.write(2, f"tconv: standard output must be written (got: {error.strerror})\n".encode())
         code = _WRONG_USAGE
-    if heard and code not in {_INTERRUPTED, _TERMINATED}:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(code)
 
 
@@ -118,10 +104,11 @@ def _code() -> int:
     try:
         code = _tconv.main(prog_name="tconv", standalone_mode=False)
         return code if isinstance(code, int) else 0
-    except (Exception, KeyboardInterrupt, _Terminated) as error:  # noqa: BLE001 - a sentence for each
-        # Python makes a RuntimeError of an interrupt in a __set_name__, as a class is made while a module is imported.
-        interrupt = error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt | _Terminated) else error
-        message, code = _message(interrupt)
+    except Exception as error:  # noqa: BLE001 - a sentence for each
+        # Python makes a RuntimeError of a signal in a __set_name__, as a class is made while a module is imported.
+        if isinstance(error.__cause__, Stopped):
+            raise error.__cause__ from None
+        message, code = _message(error)
         # Where nobody can be told, the code still says it.
         with suppress(OSError):
             click.echo(message, err=True)
@@ -131,10 +118,6 @@ def _code() -> int:
 def _message(error: BaseException) -> tuple[str, int]:
     """Return what the terminal shows of an error, and the exit code."""
     match error:
-        case click.Abort() | KeyboardInterrupt():
-            return "tconv: interrupted; a run goes on from here by the same command with --resume", _INTERRUPTED
-        case _Terminated():
-            return "tconv: terminated; a run goes on from here by the same command with --resume", _TERMINATED
         case NoArgsIsHelpError():
             return error.format_message(), error.exit_code
         case click.ClickException():
@@ -159,13 +142,6 @@ def _refusal(error: OSError) -> str:
     """Return what the system refused, in words: a full disk, too few handles, a path that is too long."""
     file = f"{error.filename}: " if error.filename is not None else ""
     return f"{file}the system must let tconv read and write (got: {error.strerror or error})"
-
-
-def _stop(number: int, _frame: FrameType | None) -> None:
-    # What ends the workers and removes the files is not interrupted again.
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
-    raise KeyboardInterrupt if number == signal.SIGINT else _Terminated
 
 
 def _trace() -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from multiprocessing.context import ForkServerContext, SpawnContext
 
-_BLOCKED = {signal.SIGINT, signal.SIGTERM}
+_BLOCKED = {signal.SIGINT, signal.SIGTERM, *([] if sys.platform == "win32" else [signal.SIGHUP])}
 """Signals that do not reach a worker before it leads its own process group."""
 _LONGEST_FOLDER = 64
 
