@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from left_behind import gone, having
-from small_corpus import BARE_HEAD, HEAD, TIMEOUT, environment, record_file, records, settings, tconv, written
+from small_corpus import BARE_HEAD, HEAD, NAMES, TIMEOUT, environment, record_file, records, settings, tconv, written
 from tconv.backends import outcome as out
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
@@ -562,9 +562,10 @@ def test_the_file_of_a_workers_records_is_emptied_when_it_is_large(
         (case,) = Selection(Corpus.load(), patterns=("examples/onnx/basic",)).cases()
         worker.feed(Chunk([case]))
         assert file.stat().st_size == size
+        new = f'{{"case":"{case.id}","verdict":{{}}}}'
         with file.open("a", encoding="utf-8") as results:
-            results.write("0 new\n")
-        assert [line.text for line in worker.lines(whole=True)] == ["new"]
+            results.write(f"0 {new}\n")
+        assert [line.text for line in worker.lines(whole=True)] == [new]
 
 
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="no link can be refused here")
@@ -583,6 +584,18 @@ def test_a_link_in_the_place_of_a_workers_records_is_not_followed(
         worker.feed(Chunk([]))
     assert (tmp_path / "precious").read_text(encoding="utf-8") == "precious text"
     assert killed
+
+
+@pytest.mark.parametrize("backend", ["RemovesRecords", "ReplacesRecords"])
+def test_a_runtime_that_spoils_its_workers_records_costs_the_case_that_it_does_it_at(
+    backend: str, tmp_path: Path
+) -> None:
+    """The cases whose records were lost with it are asked again, each alone; nothing that it wrote is a record."""
+    found = {record.case: record.verdict for record in read(records(backend, tmp_path)).records}
+    assert found.keys() == {f"small/{name}" for name in NAMES}
+    broken = found.pop("small/trouble")
+    assert broken == ver.Broke("must leave the files of its worker alone (got a file without its record)")
+    assert {verdict.kind for verdict in found.values()} == {"agreed"}
 
 
 def test_a_link_in_the_place_of_a_workers_log_is_not_followed(tmp_path: Path) -> None:

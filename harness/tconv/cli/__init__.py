@@ -13,6 +13,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from tconv import __version__
+from tconv.cli.limits import refuse_too_little
 from tconv.cli.stopping import Stopped, stoppable
 from tconv.cli.streams import NoReader, printable_streams
 from tconv.errors import FileError, Invalid, TconvError, nearest, one_line
@@ -71,6 +72,7 @@ class _Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             known = ", ".join(COMMANDS)
             raise click.UsageError(f"a command must be one of {known} (got {args[0]!r}){nearest(args[0], COMMANDS)}")
+        refuse_too_little()
         if args[:1] == ["run"] and _ELSEWHERE.isdisjoint(args):
             # What workers are forked from loads tconv at the same time as this process: a third of a run's start.
             import_module("tconv.execution.signals").prepare()
@@ -130,6 +132,9 @@ def _message(error: BaseException) -> tuple[str, int]:
             return f"tconv: {error}", error.exit_code
         case Invalid():
             return f"tconv: {error}", _WRONG_USAGE
+        case MemoryError():
+            said = one_line(str(error)) or "none"
+            return f"tconv: there must be more memory (got: {said}); take fewer --jobs, or raise a limit", _WRONG_USAGE
         case OSError():
             return f"tconv: {_refusal(error)}", _WRONG_USAGE
         case _:
