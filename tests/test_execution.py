@@ -35,6 +35,7 @@ from tconv.execution.selection import Selection
 from tconv.execution.waiting import CHUNK, Waiting
 from tconv.execution.worker import Assignment
 from tconv.execution.worker_files import make_files, results_file
+from tconv.records.headers import WaiversHeader
 from tconv.records.record_file import read
 from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
@@ -301,6 +302,25 @@ def test_a_run_that_was_broken_off_anywhere_is_resumed_to_the_same_end(
         assert len(read(path).records) == len(complete)
         assert calls(log) <= once, cut
         assert calls(log).total() == len(complete) - kept, cut
+
+
+def test_a_resumed_run_says_how_each_part_was_confined_and_by_which_waivers_it_was_judged(tmp_path: Path) -> None:
+    """The header of the first part alone would say of the second what is not so."""
+    path = records("Right", tmp_path)
+    first, *rest = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    header = json.loads(first)
+    header["run"]["started"] = "2026-01-01T00:00:00+00:00"
+    header["run"]["backend"]["environment"]["isolated"] = "by namespaces"
+    path.write_text("".join([json.dumps(header) + "\n", *rest[:-1], rest[-1][:9]]), encoding="utf-8")
+    selection = Selection(Corpus.load(tmp_path / "small.yaml"))
+    for file in ("none", "a.yaml"):
+        waivers = WaiversHeader(file=file)
+        again = replace(settings("Right", tmp_path, resume=True), waivers=lambda _, waivers=waivers: waivers)
+        run(selection, again, lambda *_: None)
+        resumed = read(path)
+        assert resumed.header.backend.environment["isolated"] == "by namespaces | no"
+        assert (resumed.header.waivers, resumed.header.started) == (waivers, "2026-01-01T00:00:00+00:00")
+        assert len(resumed.records) == len(rest)
 
 
 def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
