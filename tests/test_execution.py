@@ -462,14 +462,14 @@ def test_the_record_file_that_cannot_be_written_is_named(tmp_path: Path) -> None
 
 
 def started(
-    folder: Path, mark: str, backend: str = "Slow", text: str = MANY, lines: int = 10
+    folder: Path, mark: str, backend: str = "Slow", text: str = MANY, lines: int = 10, **more: str
 ) -> tuple[subprocess.Popen[str], Path]:
     """Start a run that takes a while, wait for its first lines, and return it with its record file."""
     command = ["run", "--cases", str(written(folder, text)), "--backend", f"wrong_backends:{backend}", "-j", "2"]
     process = subprocess.Popen(
         [sys.executable, "-m", "tconv", *command, "--output", "out"],
         cwd=folder,
-        env=environment(TCONV_TEST_MARK=mark),
+        env=environment(TCONV_TEST_MARK=mark, **more),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
@@ -487,13 +487,14 @@ def started(
         pytest.param(os.kill, signal.SIGINT, 130, "interrupted", marks=pytest.mark.thorough),
         (os.killpg, signal.SIGINT, 130, "interrupted"),
         pytest.param(os.kill, signal.SIGTERM, 143, "terminated", marks=pytest.mark.thorough),
+        (os.killpg, signal.SIGHUP, 129, "hung up"),
     ],
-    ids=["SIGINT", "SIGINT-of-the-terminal", "SIGTERM"],
+    ids=["SIGINT", "SIGINT-of-the-terminal", "SIGTERM", "SIGHUP-of-the-terminal"],
 )
 def test_a_signal_ends_a_run_that_can_be_resumed(
     send: Callable[[int, int], None], number: int, code: int, word: str, tmp_path: Path, mark: str
 ) -> None:
-    """130 or 143, a sentence, whole records, no process left behind; --resume does the rest, and only the rest."""
+    """Its code, a sentence, whole records, no process left behind; --resume does the rest, and only the rest."""
     process, path = started(tmp_path, mark)
     assert len(having(mark)) > 2
     send(process.pid, number)
@@ -540,15 +541,53 @@ def test_what_leaves_its_session_ends_with_the_run(tmp_path: Path, mark: str) ->
     assert gone(mark)
 
 
-def test_a_run_that_is_killed_leaves_nothing_behind_though_a_runtime_hangs(tmp_path: Path, mark: str) -> None:
-    """Not the worker that hears no signal, not the process it was forked from, not what it has started."""
+@pytest.mark.parametrize("folders", [0, 20], ids=["short-path", "long-path"])
+def test_a_run_that_is_killed_leaves_nothing_behind_though_a_runtime_hangs(
+    folders: int, tmp_path: Path, mark: str
+) -> None:
+    """Not the worker that hears no signal, not the process it was forked from, not what it has started.
+
+    However long the path of the folder for temporary files is: a socket in it could not have a longer one.
+    """
     text = MANY.replace("strides: [1, 2, 3, 4]", f"strides: [1, {TROUBLE}]")
-    process, _ = started(tmp_path, mark, "HangsWithSession", text, lines=1)
+    temporary = tmp_path.joinpath(*["temporary"] * folders)
+    temporary.mkdir(parents=True, exist_ok=True)
+    process, _ = started(tmp_path, mark, "HangsWithSession", text, lines=1, TMPDIR=str(temporary))
     while not (tmp_path / "hangs").exists() and process.poll() is None:
         sleep(0.02)
     process.kill()
     process.communicate()
     assert gone(mark)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux does it")
+def test_what_leaves_its_session_ends_with_the_run_though_the_process_that_forks_workers_is_killed(
+    tmp_path: Path, mark: str
+) -> None:
+    """Then it comes to the run itself, which asks the cases again in workers that are forked from another."""
+    text = MANY.replace("strides: [1, 2, 3, 4]", f"strides: [1, {TROUBLE}]")
+    process, _ = started(tmp_path, mark, "HangsWithSession", text, lines=1)
+    while not (tmp_path / "hangs").exists():
+        assert process.poll() is None
+        sleep(0.02)
+    (server,) = [each for each in having(mark) if parent(each) == process.pid and leads_session(each)]
+    os.kill(server, signal.SIGKILL)
+    sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    # What lives on may hold what it prints to.
+    assert process.wait(timeout=60) == 130
+    assert gone(mark)
+    process.communicate()
+
+
+def parent(process: int) -> int:
+    """Return the number of a process's parent."""
+    return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+
+
+def leads_session(process: int) -> bool:
+    """Return whether a process has left the session of its parent."""
+    return os.getsid(process) == process
 
 
 def test_the_next_chunk_is_made_before_a_worker_asks_for_it() -> None:

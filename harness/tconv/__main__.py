@@ -27,7 +27,7 @@ def main() -> NoReturn:
             signal.signal(number, _end)
     from tconv.cli import main as command  # noqa: PLC0415 - what takes the time
 
-    command()
+    command(whole_process=True)
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -44,6 +45,9 @@ COMMANDS = {
 """Every command, and the line for it in `tconv --help`, which must not import them all."""
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
+_WHOLE_PROCESS = object()
+_SIGNALS, _ORPHANS = "tconv.execution.signals", "tconv.backends.orphans"
+"""Modules that a command imports which starts workers."""
 _WRONG_USAGE = 2
 _INTERNAL_FAILURE = 4
 # The code that a shell gives to a program that SIGPIPE ended; 1 would mean red.
@@ -56,10 +60,12 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"tconv.cli.{cmd_name}_command").command
+        if ctx.obj is _WHOLE_PROCESS and (module := sys.modules.get(_ORPHANS)) is not None:
+            module.adopt()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -75,7 +81,7 @@ class _Commands(click.Group):
         refuse_too_little()
         if args[:1] == ["run"] and _ELSEWHERE.isdisjoint(args):
             # What workers are forked from loads tconv at the same time as this process: a third of a run's start.
-            import_module("tconv.execution.signals").prepare()
+            import_module(_SIGNALS).prepare()
         return super().resolve_command(ctx, args)
 
 
@@ -88,11 +94,17 @@ def _tconv() -> None:
     """
 
 
-def main() -> NoReturn:
-    """Run the command line and exit with its code; no traceback reaches the terminal."""
+def main(*, whole_process: bool = False) -> NoReturn:
+    """Run the command line and exit with its code; no traceback reaches the terminal.
+
+    Args:
+        whole_process: whether this process is there for the command alone: then whatever it has started ends with it.
+    """
     try:
         with printable_streams():
-            code = stoppable(_code)
+            code = stoppable(partial(_code, whole_process=whole_process))
+            if (module := sys.modules.get(_SIGNALS)) is not None:
+                module.end_orphans()
     except NoReader:
         code = _NO_READER
     except OSError as error:
@@ -101,10 +113,10 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
-def _code() -> int:
+def _code(*, whole_process: bool) -> int:
     """Run the command line and return the exit code, after a line about what went wrong."""
     try:
-        code = _tconv.main(prog_name="tconv", standalone_mode=False)
+        code = _tconv.main(prog_name="tconv", standalone_mode=False, obj=_WHOLE_PROCESS if whole_process else None)
         return code if isinstance(code, int) else 0
     except Exception as error:  # noqa: BLE001 - a sentence for each
         # Python makes a RuntimeError of a signal in a __set_name__, as a class is made while a module is imported.

@@ -16,7 +16,7 @@ from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.company import likeness
 from tconv.execution.position import Position
 from tconv.execution.process import Chunk, EndedWhileLoading, Introduced, WorkerProcess
-from tconv.execution.signals import start_method, undisturbed
+from tconv.execution.signals import start_method, started, undisturbed
 from tconv.execution.threads import limited
 from tconv.execution.work_folder import WorkFolder
 from tconv.execution.worker import Assignment, serve
@@ -81,7 +81,7 @@ class Workers:
         process = self._context.Process(target=serve, args=(theirs, position, assignment), daemon=True)
         worker = WorkerProcess(process, ours, position, log, chunk)
         with undisturbed(), limited():
-            process.start()
+            started(process)
             self.processes.append(worker)
         theirs.close()
         return worker
