@@ -11,7 +11,17 @@ import argparse
 import sys
 from importlib import import_module
 
-CAMPAIGNS = ("processes", "surroundings", "children", "case_files", "records", "strings", "soak", "cluster")
+CAMPAIGNS = (
+    "processes",
+    "surroundings",
+    "children",
+    "case_files",
+    "records",
+    "strings",
+    "soak",
+    "cluster",
+    "environments",
+)
 LONG = ("soak_gate",)
 """Those that run only where they are named."""
 
