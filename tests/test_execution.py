@@ -42,7 +42,7 @@ from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN, TROUBLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from small_corpus import Command
     from tconv.cases.case import Case
@@ -462,12 +462,18 @@ def test_the_record_file_that_cannot_be_written_is_named(tmp_path: Path) -> None
 
 
 def started(
-    folder: Path, mark: str, backend: str = "Slow", text: str = MANY, lines: int = 10, **more: str
+    folder: Path,
+    mark: str,
+    backend: str = "Slow",
+    text: str = MANY,
+    lines: int = 10,
+    arguments: Sequence[str] = (),
+    **more: str,
 ) -> tuple[subprocess.Popen[str], Path]:
     """Start a run that takes a while, wait for its first lines, and return it with its record file."""
     command = ["run", "--cases", str(written(folder, text)), "--backend", f"wrong_backends:{backend}", "-j", "2"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tconv", *command, "--output", "out"],
+        [sys.executable, "-m", "tconv", *command, "--output", "out", *arguments],
         cwd=folder,
         env=environment(TCONV_TEST_MARK=mark, **more),
         stdout=subprocess.PIPE,
@@ -578,6 +584,21 @@ def test_what_leaves_its_session_ends_with_the_run_though_the_process_that_forks
     assert process.wait(timeout=60) == 130
     assert gone(mark)
     process.communicate()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found as Linux shows them")
+def test_a_run_whose_processes_are_all_stopped_for_a_while_goes_on(tmp_path: Path, mark: str) -> None:
+    """A paused container, a batch system: time that nobody had is no timeout, though a case may take less."""
+    text = MANY.replace("strides: [1, 2, 3, 4]", "strides: [1]")
+    process, path = started(tmp_path, mark, "Slow", text, 3, arguments=("--timeout", "1"))
+    stopped = having(mark)
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for each in (process.pid, *stopped):
+            os.kill(each, number)
+        sleep(3)
+    process.communicate()
+    assert {record.verdict.kind for record in read(path).records} == {"agreed"}
+    assert process.returncode == 0
 
 
 def parent(process: int) -> int:

@@ -219,9 +219,12 @@ class WorkerProcess:
     def receive(self, seconds: float) -> list[Any] | None:
         """Return the next message, or None where the worker ends or sends nothing for so many seconds."""
         with suppress(EOFError, OSError):
-            if self.connection.poll(seconds):
-                message: list[Any] = json.loads(self.connection.recv_bytes())
-                return message
+            # A while for which all processes are stopped counts as a second at most.
+            while not self.connection.poll(min(seconds, 1.0)):
+                if (seconds := seconds - 1.0) <= 0:
+                    return None
+            message: list[Any] = json.loads(self.connection.recv_bytes())
+            return message
         return None
 
     def introduction(self, spec: str, timeout: float) -> Introduced:

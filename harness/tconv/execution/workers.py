@@ -34,6 +34,8 @@ STARTS = 3
 _DEADLY = 2
 """So many cases that end a worker, and those that are alike are not asked in company any more: its end costs more."""
 _PROBE_SECONDS = 10.0
+_STOPPED_SECONDS = 1.0
+"""A process that waits so much longer than it wanted to was stopped: by Ctrl-Z, a container's pause, a batch system."""
 
 
 class Workers:
@@ -144,7 +146,12 @@ class Workers:
         due = min(worker.deadline(self._timeout) for worker in busy)
         # A call that begins while we wait is not due before its whole time has passed.
         seconds = min(max(0.0, due - monotonic()), self._timeout)
+        began = monotonic()
         ready = set(wait([end for worker in busy for end in worker.ends], timeout=seconds + 0.001))
+        if monotonic() - began > seconds + _STOPPED_SECONDS:
+            # This process was stopped for a while, perhaps with all others: what they had no time for is not late.
+            for worker in busy:
+                worker.started = monotonic()
         return [worker for worker in busy if not ready.isdisjoint(worker.ends)]
 
     def late(self) -> list[WorkerProcess]:
