@@ -11,10 +11,14 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 ROOT = Path(__file__).parent.parent
-DOCUMENTED = frozenset({0, 1, 2, 3, 130, 141, 143})
+DOCUMENTED = frozenset({0, 1, 2, 3, 129, 130, 141, 143})
 """Exit codes of the documentation, but for the one that says that tconv itself failed."""
 SECONDS = 120.0
 """How long a command may take; what takes longer hangs."""
@@ -77,12 +81,13 @@ class Surroundings:
         path = os.pathsep.join([str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])])
         return os.environ | {"PYTHONPATH": path, "TMPDIR": str(self.temporary), _MARK: self.mark} | more
 
-    def start(self, *arguments: str, **settings: object) -> subprocess.Popen[bytes]:
-        """Start the command in the folder; what it prints goes to files there."""
+    def start(self, *arguments: str, prefix: Sequence[str] = (), **settings: object) -> subprocess.Popen[bytes]:
+        """Start the command in the folder, below another command where one is given; what it prints goes to files there."""
         settings = {"env": self.environment(), "cwd": self.folder} | settings
         for name in {"stdout", "stderr"} - settings.keys():
             settings[name] = (self.folder / name).open("wb")
-        return subprocess.Popen([sys.executable, "-m", "tconv", *arguments], **settings)  # type: ignore[call-overload, no-any-return]
+        command = [*prefix, sys.executable, "-m", "tconv", *arguments]
+        return subprocess.Popen(command, **settings)  # type: ignore[call-overload, no-any-return]
 
     def ended(self, process: subprocess.Popen[bytes]) -> int | None:
         """Return the exit code of a command; None where it hangs."""
@@ -93,9 +98,9 @@ class Surroundings:
             process.wait()
             return None
 
-    def run(self, *arguments: str, **settings: object) -> int | None:
+    def run(self, *arguments: str, prefix: Sequence[str] = (), **settings: object) -> int | None:
         """Run a command and return its exit code."""
-        return self.ended(self.start(*arguments, **settings))
+        return self.ended(self.start(*arguments, prefix=prefix, **settings))
 
     def printed(self) -> str:
         """Return what the last command printed."""

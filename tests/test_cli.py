@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 from itertools import pairwise
@@ -425,3 +426,31 @@ def test_waivers_of_a_backend_of_one_s_own_turn_red_green(command: Command, tmp_
     run = ("run", "--cases", str(written(tmp_path)), "--backend", "wrong_backends:PadsSwapped")
     assert command(*run, "--waivers", "none").returncode == 1
     assert command(*run, "--waivers", "mine.yaml").returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limits are of POSIX, and macOS has none of memory")
+@pytest.mark.parametrize(("kind", "limit", "said"), [("NOFILE", 10, "open files"), ("AS", 2**27, "memory")])
+def test_limits_in_which_nothing_can_run_are_told(kind: str, limit: int, said: str, tmp_path: Path) -> None:
+    """Numpy's library would end the process with 1, which means red, and multiprocessing with a traceback."""
+    number = getattr(resource, f"RLIMIT_{kind}")
+    command = [sys.executable, "-m", "tconv", "run"]
+    done = subprocess.run(
+        command, env=environment(), cwd=tmp_path, capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(number, (limit, limit)),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert re.fullmatch(rf"tconv: {said} must be at least .* \(got .*\); raise it with: ulimit .*\n", done.stderr)
+
+
+def test_a_lack_of_memory_is_told_and_is_no_fault_of_tconv(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever gave it too little can do something about that."""
+
+    def lacking(**_: object) -> None:
+        raise MemoryError("9 GiB")
+
+    monkeypatch.setattr("tconv.cli._tconv.main", lacking)
+    done = command("list")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "tconv: there must be more memory (got: 9 GiB); take fewer --jobs, or raise a limit\n",
+    )

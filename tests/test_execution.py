@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from left_behind import gone, having
-from small_corpus import BARE_HEAD, HEAD, TIMEOUT, environment, record_file, records, settings, tconv, written
+from small_corpus import BARE_HEAD, HEAD, NAMES, TIMEOUT, environment, record_file, records, settings, tconv, written
 from tconv.backends import outcome as out
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
@@ -35,13 +35,14 @@ from tconv.execution.selection import Selection
 from tconv.execution.waiting import CHUNK, Waiting
 from tconv.execution.worker import Assignment
 from tconv.execution.worker_files import make_files, results_file
+from tconv.records.headers import WaiversHeader
 from tconv.records.record_file import read
 from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN, TROUBLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from small_corpus import Command
     from tconv.cases.case import Case
@@ -303,6 +304,25 @@ def test_a_run_that_was_broken_off_anywhere_is_resumed_to_the_same_end(
         assert calls(log).total() == len(complete) - kept, cut
 
 
+def test_a_resumed_run_says_how_each_part_was_confined_and_by_which_waivers_it_was_judged(tmp_path: Path) -> None:
+    """The header of the first part alone would say of the second what is not so."""
+    path = records("Right", tmp_path)
+    first, *rest = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    header = json.loads(first)
+    header["run"]["started"] = "2026-01-01T00:00:00+00:00"
+    header["run"]["backend"]["environment"]["isolated"] = "by namespaces"
+    path.write_text("".join([json.dumps(header) + "\n", *rest[:-1], rest[-1][:9]]), encoding="utf-8")
+    selection = Selection(Corpus.load(tmp_path / "small.yaml"))
+    for file in ("none", "a.yaml"):
+        waivers = WaiversHeader(file=file)
+        again = replace(settings("Right", tmp_path, resume=True), waivers=lambda _, waivers=waivers: waivers)
+        run(selection, again, lambda *_: None)
+        resumed = read(path)
+        assert resumed.header.backend.environment["isolated"] == "by namespaces | no"
+        assert (resumed.header.waivers, resumed.header.started) == (waivers, "2026-01-01T00:00:00+00:00")
+        assert len(resumed.records) == len(rest)
+
+
 def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
     """Another corpus, tier or timeout makes another header: refused, and the file stays as it is."""
     path = records("Right", tmp_path, FEW)
@@ -442,14 +462,20 @@ def test_the_record_file_that_cannot_be_written_is_named(tmp_path: Path) -> None
 
 
 def started(
-    folder: Path, mark: str, backend: str = "Slow", text: str = MANY, lines: int = 10
+    folder: Path,
+    mark: str,
+    backend: str = "Slow",
+    text: str = MANY,
+    lines: int = 10,
+    arguments: Sequence[str] = (),
+    **more: str,
 ) -> tuple[subprocess.Popen[str], Path]:
     """Start a run that takes a while, wait for its first lines, and return it with its record file."""
     command = ["run", "--cases", str(written(folder, text)), "--backend", f"wrong_backends:{backend}", "-j", "2"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tconv", *command, "--output", "out"],
+        [sys.executable, "-m", "tconv", *command, "--output", "out", *arguments],
         cwd=folder,
-        env=environment(TCONV_TEST_MARK=mark),
+        env=environment(TCONV_TEST_MARK=mark, **more),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
@@ -467,13 +493,14 @@ def started(
         pytest.param(os.kill, signal.SIGINT, 130, "interrupted", marks=pytest.mark.thorough),
         (os.killpg, signal.SIGINT, 130, "interrupted"),
         pytest.param(os.kill, signal.SIGTERM, 143, "terminated", marks=pytest.mark.thorough),
+        (os.killpg, signal.SIGHUP, 129, "hung up"),
     ],
-    ids=["SIGINT", "SIGINT-of-the-terminal", "SIGTERM"],
+    ids=["SIGINT", "SIGINT-of-the-terminal", "SIGTERM", "SIGHUP-of-the-terminal"],
 )
 def test_a_signal_ends_a_run_that_can_be_resumed(
     send: Callable[[int, int], None], number: int, code: int, word: str, tmp_path: Path, mark: str
 ) -> None:
-    """130 or 143, a sentence, whole records, no process left behind; --resume does the rest, and only the rest."""
+    """Its code, a sentence, whole records, no process left behind; --resume does the rest, and only the rest."""
     process, path = started(tmp_path, mark)
     assert len(having(mark)) > 2
     send(process.pid, number)
@@ -520,15 +547,68 @@ def test_what_leaves_its_session_ends_with_the_run(tmp_path: Path, mark: str) ->
     assert gone(mark)
 
 
-def test_a_run_that_is_killed_leaves_nothing_behind_though_a_runtime_hangs(tmp_path: Path, mark: str) -> None:
-    """Not the worker that hears no signal, not the process it was forked from, not what it has started."""
+@pytest.mark.parametrize("folders", [0, 20], ids=["short-path", "long-path"])
+def test_a_run_that_is_killed_leaves_nothing_behind_though_a_runtime_hangs(
+    folders: int, tmp_path: Path, mark: str
+) -> None:
+    """Not the worker that hears no signal, not the process it was forked from, not what it has started.
+
+    However long the path of the folder for temporary files is: a socket in it could not have a longer one.
+    """
     text = MANY.replace("strides: [1, 2, 3, 4]", f"strides: [1, {TROUBLE}]")
-    process, _ = started(tmp_path, mark, "HangsWithSession", text, lines=1)
+    temporary = tmp_path.joinpath(*["temporary"] * folders)
+    temporary.mkdir(parents=True, exist_ok=True)
+    process, _ = started(tmp_path, mark, "HangsWithSession", text, lines=1, TMPDIR=str(temporary))
     while not (tmp_path / "hangs").exists() and process.poll() is None:
         sleep(0.02)
     process.kill()
     process.communicate()
     assert gone(mark)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux does it")
+def test_what_leaves_its_session_ends_with_the_run_though_the_process_that_forks_workers_is_killed(
+    tmp_path: Path, mark: str
+) -> None:
+    """Then it comes to the run itself, which asks the cases again in workers that are forked from another."""
+    text = MANY.replace("strides: [1, 2, 3, 4]", f"strides: [1, {TROUBLE}]")
+    process, _ = started(tmp_path, mark, "HangsWithSession", text, lines=1)
+    while not (tmp_path / "hangs").exists():
+        assert process.poll() is None
+        sleep(0.02)
+    (server,) = [each for each in having(mark) if parent(each) == process.pid and leads_session(each)]
+    os.kill(server, signal.SIGKILL)
+    sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    # What lives on may hold what it prints to.
+    assert process.wait(timeout=60) == 130
+    assert gone(mark)
+    process.communicate()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found as Linux shows them")
+def test_a_run_whose_processes_are_all_stopped_for_a_while_goes_on(tmp_path: Path, mark: str) -> None:
+    """A paused container, a batch system: time that nobody had is no timeout, though a case may take less."""
+    text = MANY.replace("strides: [1, 2, 3, 4]", "strides: [1]")
+    process, path = started(tmp_path, mark, "Slow", text, 3, arguments=("--timeout", "1"))
+    stopped = having(mark)
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for each in (process.pid, *stopped):
+            os.kill(each, number)
+        sleep(3)
+    process.communicate()
+    assert {record.verdict.kind for record in read(path).records} == {"agreed"}
+    assert process.returncode == 0
+
+
+def parent(process: int) -> int:
+    """Return the number of a process's parent."""
+    return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+
+
+def leads_session(process: int) -> bool:
+    """Return whether a process has left the session of its parent."""
+    return os.getsid(process) == process
 
 
 def test_the_next_chunk_is_made_before_a_worker_asks_for_it() -> None:
@@ -562,9 +642,10 @@ def test_the_file_of_a_workers_records_is_emptied_when_it_is_large(
         (case,) = Selection(Corpus.load(), patterns=("examples/onnx/basic",)).cases()
         worker.feed(Chunk([case]))
         assert file.stat().st_size == size
+        new = f'{{"case":"{case.id}","verdict":{{}}}}'
         with file.open("a", encoding="utf-8") as results:
-            results.write("0 new\n")
-        assert [line.text for line in worker.lines(whole=True)] == ["new"]
+            results.write(f"0 {new}\n")
+        assert [line.text for line in worker.lines(whole=True)] == [new]
 
 
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="no link can be refused here")
@@ -583,6 +664,18 @@ def test_a_link_in_the_place_of_a_workers_records_is_not_followed(
         worker.feed(Chunk([]))
     assert (tmp_path / "precious").read_text(encoding="utf-8") == "precious text"
     assert killed
+
+
+@pytest.mark.parametrize("backend", ["RemovesRecords", "ReplacesRecords"])
+def test_a_runtime_that_spoils_its_workers_records_costs_the_case_that_it_does_it_at(
+    backend: str, tmp_path: Path
+) -> None:
+    """The cases whose records were lost with it are asked again, each alone; nothing that it wrote is a record."""
+    found = {record.case: record.verdict for record in read(records(backend, tmp_path)).records}
+    assert found.keys() == {f"small/{name}" for name in NAMES}
+    broken = found.pop("small/trouble")
+    assert broken == ver.Broke("must leave the files of its worker alone (got a file without its record)")
+    assert {verdict.kind for verdict in found.values()} == {"agreed"}
 
 
 def test_a_link_in_the_place_of_a_workers_log_is_not_followed(tmp_path: Path) -> None:

@@ -1,28 +1,81 @@
-"""Whatever Python makes of an interrupt, the command ends as interrupted."""
+"""Whenever a signal comes, the command ends in words and with the signal's code."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING
 
-from tconv import cli
+import pytest
+
+from small_corpus import environment
 
 if TYPE_CHECKING:
-    import pytest
+    from pathlib import Path
+
+HEAD = "import os, signal, sys; from tconv import cli; from tconv.cli import stopping\n"
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
-class _Field:
-    def __set_name__(self, owner: type, name: str) -> None:
-        raise KeyboardInterrupt
+def ended(folder: Path, program: str) -> tuple[int, str]:
+    """Return the exit code of a Python program that replaces what the command does, and what it prints as an error."""
+    (folder / "program.py").write_text(f"{HEAD}{program}\nsys.argv = ['tconv', 'list']\ncli.main()\n")
+    # As a module: Python ends a file otherwise.
+    command = [sys.executable, "-m", "program"]
+    done = subprocess.run(command, env=environment(), cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
 
 
-def test_an_interrupt_while_a_class_is_made_is_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Before Python 3.12 it comes as a RuntimeError, which is no fault of tconv."""
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def answer(**_): os.kill(os.getpid(), signal.SIGINT)",
+        "def answer(**_):\n exec('import os, signal; os.kill(os.getpid(), signal.SIGINT)')",
+        """class F:
+            def __set_name__(self, *_): os.kill(os.getpid(), signal.SIGINT)
+def answer(**_): type('C', (), {'f': F()})""",
+        """import time
+class D:
+    def __del__(self): os.kill(os.getpid(), signal.SIGINT); print()
+def answer(**_): D(); time.sleep(60)""",
+    ],
+    ids=["at-any-time", "in-an-exec", "as-a-class-is-made", "in-a-finalizer"],
+)
+def test_an_interrupt_is_one_whatever_python_makes_of_it(program: str, tmp_path: Path) -> None:
+    """Of a KeyboardInterrupt that leaves `exec` Python ends by the signal, and what a finalizer raises it drops."""
+    code, said = ended(tmp_path, f"{program}\ncli._tconv.main = answer")
+    assert (code, said) == (130, "tconv: interrupted; a run goes on from here by the same command with --resume\n")
 
-    def interrupted(**_: object) -> None:
-        type("Interrupted", (), {"field": _Field()})
 
-    monkeypatch.setattr(cli._tconv, "main", interrupted)
-    assert cli._code() == 130
-    assert capsys.readouterr().err.startswith("tconv: interrupted")
+def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
+    """The exit code is settled then, and Python still has files to remove."""
+    program = "import atexit\natexit.register(lambda: [os.kill(os.getpid(), n) for n in stopping._SAID])"
+    assert ended(tmp_path, f"{program}\ncli._tconv.main = lambda **_: 1") == (1, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_command_is_imported_ends_it_in_words(number: signal.Signals, tmp_path: Path) -> None:
+    """Nothing is left to be tidied up then."""
+    (tmp_path / "click.py").write_text("import os, time\nopen('loading', 'w').close()\ntime.sleep(60)\n")
+    path = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tconv"], env=environment(PYTHONPATH=path), cwd=tmp_path, stderr=subprocess.PIPE
+    )
+    with process:
+        while not (tmp_path / "loading").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, said = process.communicate()
+    word = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[number]
+    assert (process.returncode, said.decode()) == (CODES[number], f"tconv: {word}\n")
+
+
+def test_before_it_hears_signals_the_command_loads_next_to_nothing() -> None:
+    """A Ctrl-C before that is answered by Python, with a traceback."""
+    code = "import sys, signal; before = set(sys.modules); import tconv.__main__; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {"__future__", "tconv", "tconv.__main__"}

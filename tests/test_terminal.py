@@ -87,6 +87,19 @@ def test_a_pipe_is_as_wide_as_columns_says(capsys: pytest.CaptureFixture[str], m
         assert all(line == line.rstrip() for line in out.splitlines())
 
 
+@pytest.mark.parametrize("columns", ["0", "1", "\N{SUPERSCRIPT TWO}", "9" * 5000, "-1", "wide", ""])
+def test_whatever_columns_says_all_is_printed(
+    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A width that is none, or too small for a word, loses no verdict and no command."""
+    monkeypatch.setenv("COLUMNS", columns)
+    terminal.show(everything(), None, "verbose")
+    narrow = capsys.readouterr().out
+    monkeypatch.delenv("COLUMNS")
+    terminal.show(everything(), None, "verbose")
+    assert narrow.split() == capsys.readouterr().out.split()
+
+
 def test_a_terminal_has_colours(on_terminal: Callable[[Assessment, int], str]) -> None:
     """What the test above finds none of is there where it is wanted."""
     assert ESCAPE in on_terminal(everything(), 80)

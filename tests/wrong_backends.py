@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -580,6 +581,25 @@ class Hangs(_Troubled):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         time.sleep(FOREVER)
+
+
+class RemovesRecords(_Troubled):
+    """It removes the file of its worker's records, as something that tidies up a folder might."""
+
+    def end(self) -> None:
+        """Remove it."""
+        records = Path(tempfile.gettempdir()).with_suffix(".records")
+        records.unlink(missing_ok=True)
+
+
+class ReplacesRecords(_Troubled):
+    """It puts a file of its own in the place of its worker's records."""
+
+    def end(self) -> None:
+        """Replace it."""
+        records = Path(tempfile.gettempdir()).with_suffix(".records")
+        records.unlink(missing_ok=True)
+        records.write_bytes(b'0 {"case":"another"}\nx\n\xff 1 {}\n')
 
 
 class LeavesChild(_Troubled):

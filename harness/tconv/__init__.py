@@ -7,9 +7,11 @@ assert_conforms(mine, x, w, bias, dialect="onnx/ConvTranspose-22", strides=2, au
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# The module typing takes longer to load than all else before the command's first line, see `__main__`.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tconv.api import (
         BackendLost,
         BackendMissing,

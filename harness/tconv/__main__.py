@@ -1,23 +1,41 @@
-"""`tconv`, and `python -m tconv`."""
+"""`tconv`, and `python -m tconv`.
+
+It loads next to nothing before it hears signals: until then Python answers Ctrl-C, with a traceback.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
-import sys
-from typing import NoReturn
 
-_INTERRUPTED, _TERMINATED = 130, 143
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # typing takes longer to load than all else here.
+    from types import FrameType
+    from typing import NoReturn
+
+_SAID = {signal.SIGINT: b"tconv: interrupted\n", signal.SIGTERM: b"tconv: terminated\n"}
+_SHELL = 128
+"""What a shell adds to a signal's number for its exit code."""
 
 
 def main() -> NoReturn:
-    """Run the command; Ctrl-C and SIGTERM end it with their codes also while it is being imported."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    """Run the command; signals end it with their codes also while it is being imported."""
+    for number in _SAID:
+        # What is ignored stays so: a shell ignores SIGINT in what it starts in the background.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _end)
+    from tconv.cli import main as command  # noqa: PLC0415 - what takes the time
+
+    command(whole_process=True)
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    """End at once: nothing is written yet, and nothing was started."""
     try:
-        from tconv.cli import main as command  # noqa: PLC0415 - what takes the time
-    except KeyboardInterrupt:
-        sys.stderr.write("tconv: interrupted\n")
-        sys.exit(_INTERRUPTED)
-    command()
+        os.write(2, _SAID[signal.Signals(number)])
+    finally:
+        os._exit(_SHELL + number)
 
 
 if __name__ == "__main__":

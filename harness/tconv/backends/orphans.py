@@ -7,8 +7,12 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
+from typing import TYPE_CHECKING
 
 from tconv.backends.parent_death import control
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PARENT = 1
@@ -26,17 +30,20 @@ def adopt() -> None:
         _adopting = os.getpid()
 
 
-def end_children() -> None:
+def end_children(but: Container[int] = ()) -> None:
     """Kill all children of this process, and theirs, which come to it as their parents end.
 
     Nothing where this process does not adopt: then its children may be others' than ours.
+
+    Args:
+        but: children that live on.
     """
     if _adopting != os.getpid():
         return
     deadline = monotonic() + _SECONDS
     # How the runtime ended must be said, also where the system does not tell what it left behind.
     with suppress(OSError):
-        while (running := children()) and monotonic() < deadline:
+        while (running := [child for child in children() if child not in but]) and monotonic() < deadline:
             for child in running:
                 # It has ended since, or runs with another user's rights.
                 with suppress(ProcessLookupError, PermissionError):

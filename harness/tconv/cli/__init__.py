@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 from click.exceptions import NoArgsIsHelpError
 
 from tconv import __version__
+from tconv.cli.limits import refuse_too_little
+from tconv.cli.stopping import Stopped, stoppable
 from tconv.cli.streams import NoReader, printable_streams
 from tconv.errors import FileError, Invalid, TconvError, nearest, one_line
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 COMMANDS = {
     "run": "Run cases on a backend, judge every answer, report.",
@@ -47,15 +46,13 @@ COMMANDS = {
 """Every command, and the line for it in `tconv --help`, which must not import them all."""
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
+_WHOLE_PROCESS = object()
+_SIGNALS, _ORPHANS = "tconv.execution.signals", "tconv.backends.orphans"
+"""Modules that a command imports which starts workers."""
 _WRONG_USAGE = 2
 _INTERNAL_FAILURE = 4
-_INTERRUPTED, _TERMINATED = 130, 143
 # The code that a shell gives to a program that SIGPIPE ended; 1 would mean red.
 _NO_READER = 141
-
-
-class _Terminated(BaseException):
-    """SIGTERM came."""
 
 
 class _Commands(click.Group):
@@ -64,10 +61,12 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"tconv.cli.{cmd_name}_command").command
+        if ctx.obj is _WHOLE_PROCESS and (module := sys.modules.get(_ORPHANS)) is not None:
+            module.adopt()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -80,9 +79,10 @@ class _Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             known = ", ".join(COMMANDS)
             raise click.UsageError(f"a command must be one of {known} (got {args[0]!r}){nearest(args[0], COMMANDS)}")
+        refuse_too_little()
         if args[:1] == ["run"] and _ELSEWHERE.isdisjoint(args):
             # What workers are forked from loads tconv at the same time as this process: a third of a run's start.
-            import_module("tconv.execution.signals").prepare()
+            import_module(_SIGNALS).prepare()
         return super().resolve_command(ctx, args)
 
 
@@ -95,34 +95,35 @@ def _tconv() -> None:
     """
 
 
-def main() -> NoReturn:
-    """Run the command line and exit with its code; no traceback reaches the terminal."""
-    signal.signal(signal.SIGTERM, _stop)
-    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if heard:
-        signal.signal(signal.SIGINT, _stop)
+def main(*, whole_process: bool = False) -> NoReturn:
+    """Run the command line and exit with its code; no traceback reaches the terminal.
+
+    Args:
+        whole_process: whether this process is there for the command alone: then whatever it has started ends with it.
+    """
     try:
         with printable_streams():
-            code = _code()
+            code = stoppable(partial(_code, whole_process=whole_process))
+            if (module := sys.modules.get(_SIGNALS)) is not None:
+                module.end_orphans()
     except NoReader:
         code = _NO_READER
     except OSError as error:
         os.write(2, f"tconv: standard output must be written (got: {error.strerror})\n".encode())
         code = _WRONG_USAGE
-    if heard and code not in {_INTERRUPTED, _TERMINATED}:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(code)
 
 
-def _code() -> int:
+def _code(*, whole_process: bool) -> int:
     """Run the command line and return the exit code, after a line about what went wrong."""
     try:
-        code = _tconv.main(prog_name="tconv", standalone_mode=False)
+        code = _tconv.main(prog_name="tconv", standalone_mode=False, obj=_WHOLE_PROCESS if whole_process else None)
         return code if isinstance(code, int) else 0
-    except (Exception, KeyboardInterrupt, _Terminated) as error:  # noqa: BLE001 - a sentence for each
-        # Python makes a RuntimeError of an interrupt in a __set_name__, as a class is made while a module is imported.
-        interrupt = error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt | _Terminated) else error
-        message, code = _message(interrupt)
+    except Exception as error:  # noqa: BLE001 - a sentence for each
+        # Python makes a RuntimeError of a signal in a __set_name__, as a class is made while a module is imported.
+        if isinstance(error.__cause__, Stopped):
+            raise error.__cause__ from None
+        message, code = _message(error)
         # Where nobody can be told, the code still says it.
         with suppress(OSError):
             click.echo(message, err=True)
@@ -132,10 +133,6 @@ def _code() -> int:
 def _message(error: BaseException) -> tuple[str, int]:
     """Return what the terminal shows of an error, and the exit code."""
     match error:
-        case click.Abort() | KeyboardInterrupt():
-            return "tconv: interrupted; a run goes on from here by the same command with --resume", _INTERRUPTED
-        case _Terminated():
-            return "tconv: terminated; a run goes on from here by the same command with --resume", _TERMINATED
         case NoArgsIsHelpError():
             return error.format_message(), error.exit_code
         case click.ClickException():
@@ -149,6 +146,9 @@ def _message(error: BaseException) -> tuple[str, int]:
             return f"tconv: {error}", error.exit_code
         case Invalid():
             return f"tconv: {error}", _WRONG_USAGE
+        case MemoryError():
+            said = one_line(str(error)) or "none"
+            return f"tconv: there must be more memory (got: {said}); take fewer --jobs, or raise a limit", _WRONG_USAGE
         case OSError():
             return f"tconv: {_refusal(error)}", _WRONG_USAGE
         case _:
@@ -168,13 +168,6 @@ def _refusal(error: OSError) -> str:
     """Return what the system refused, in words: a full disk, too few handles, a path that is too long."""
     file = f"{error.filename}: " if error.filename is not None else ""
     return f"{file}the system must let tconv read and write (got: {error.strerror or error})"
-
-
-def _stop(number: int, _frame: FrameType | None) -> None:
-    # What ends the workers and removes the files is not interrupted again.
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
-    raise KeyboardInterrupt if number == signal.SIGINT else _Terminated
 
 
 def _trace() -> str:

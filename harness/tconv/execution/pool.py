@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from tconv.backends.process_end import ending, last_words
 from tconv.errors import BackendLost, BackendMissing, FileError, TconvError
@@ -179,8 +179,9 @@ class Pool:
             case ["done"]:
                 lines = worker.lines(whole=True)
                 if worker.pending:
-                    lost = ", ".join(case.id for case in worker.pending.values())
-                    raise TconvError(f"a worker must write a record of each case (got none of {lost})")
+                    yield from self._confirmed(lines)
+                    yield from self._without_records(worker, waiting)
+                    return
                 worker.chunk, worker.unasked = None, 0
                 self._feed(worker, waiting)
                 yield from self._confirmed(lines)
@@ -195,13 +196,25 @@ class Pool:
                         f"a fork of the loaded backend {self._spec!r} must wait for calls (got"
                         f" {_UNASKED} in turn that ended before any: {ending(code)}); look at what it does at a fork"
                     )
-            case ["unwritable", folder, reason]:
-                raise FileError(Path(folder), f"must be writable while cases run ({reason}); make room, and --resume")
-            case ["failed", trace]:
-                ids = ", ".join(worker.pending[index].id for index in worker.asked)
-                raise RuntimeError(f"judging {ids} failed:\n{trace}")
             case _:
-                raise TconvError(f"a worker must answer in the protocol (got {message!r})")
+                _raise(message, [worker.pending[index].id for index in worker.asked])
+
+    def _without_records(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
+        """Ask cases again, each alone, whose records have gone: a runtime has written into or over its worker's file.
+
+        A case that was alone in its message has done that itself.
+        """
+        lost = list(worker.pending.values())
+        alone = worker.chunk is not None and len(worker.chunk.cases) == 1
+        worker.pending = {}
+        for case in () if alone else reversed(lost):
+            waiting.put_back(Chunk([case], apart=True))
+        self._replace(worker, waiting)
+        worker.chunk = None
+        if alone:
+            outcome = ver.Broke("must leave the files of its worker alone (got a file without its record)")
+            record = Record(lost[0].id, self.backend.name, self.dialect.name, outcome)
+            yield from self._confirmed([Line.of(record)])
 
     def _after_death(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
         """Find out what a worker died of. What it was at is asked again first in another worker, which has no past."""
@@ -288,3 +301,16 @@ class Pool:
                 yield from company.judged(confirmed)
             else:
                 yield confirmed
+
+
+def _raise(message: list[Any], asked: Sequence[str]) -> NoReturn:
+    """Raise what a worker says that it cannot go on for; `asked` are the ids of the cases that it is at."""
+    match message:
+        case ["unwritable", folder, reason]:
+            raise FileError(Path(folder), f"must be writable while cases run ({reason}); make room, and --resume")
+        case ["memory", reason]:
+            raise MemoryError(f"a worker: {reason}")
+        case ["failed", trace]:
+            raise RuntimeError(f"judging {', '.join(asked)} failed:\n{trace}")
+        case _:
+            raise TconvError(f"a worker must answer in the protocol (got {message!r})")

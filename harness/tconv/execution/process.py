@@ -16,7 +16,7 @@ from tconv.backends.process_end import last_words, own_file
 from tconv.errors import BackendMissing, DialectError, OptionError, TconvError, one_line
 from tconv.execution.worker_files import results_file
 from tconv.records.headers import BackendHeader
-from tconv.records.record import Line
+from tconv.records.record import Line, begin
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -159,11 +159,14 @@ class WorkerProcess:
             return []
         asked, lines = [] if whole or not self.begun else self.asked, []
         for line in written[: written.rfind(b"\n") + 1].splitlines(keepends=True):
-            index, _, text = line.decode().partition(" ")
-            if int(index) in asked:
+            index, _, text = line.decode("utf-8", "replace").partition(" ")
+            number = int(index) if index.isascii() and index.isdecimal() else -1
+            case = self.pending.get(number)
+            # A runtime may have written into the file. Its records are no records then, and the cases have none.
+            if number in asked or case is None or not text.startswith(begin(case.id)):
                 break
             self.results += len(line)
-            lines.append(Line(self.pending.pop(int(index)).id, text.rstrip("\n")))
+            lines.append(Line(self.pending.pop(number).id, text.rstrip("\n")))
         return lines
 
     def take_asked(self) -> list[Case]:
@@ -216,9 +219,12 @@ class WorkerProcess:
     def receive(self, seconds: float) -> list[Any] | None:
         """Return the next message, or None where the worker ends or sends nothing for so many seconds."""
         with suppress(EOFError, OSError):
-            if self.connection.poll(seconds):
-                message: list[Any] = json.loads(self.connection.recv_bytes())
-                return message
+            # A while for which all processes are stopped counts as a second at most.
+            while not self.connection.poll(min(seconds, 1.0)):
+                if (seconds := seconds - 1.0) <= 0:
+                    return None
+            message: list[Any] = json.loads(self.connection.recv_bytes())
+            return message
         return None
 
     def introduction(self, spec: str, timeout: float) -> Introduced:

@@ -228,11 +228,26 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
     if not data.rfind(b"\n") + 1:
         path.write_bytes(b"")
         return None
-    if not read(path).header.continues(header):
+    before = read(path).header
+    if not before.continues(header):
         raise FileError(path, "must be of the same run to be resumed (got another header); run without --resume")
-    with path.open("r+b") as file:
-        file.truncate(_whole(data))
+    _cut(path, data[: _whole(data)], None if before.resumed(header) == before else before.resumed(header))
     return read(path, lambda _: selection.known_ids)
+
+
+def _cut(path: Path, whole: bytes, header: RunHeader | None) -> None:
+    """Leave what is whole in a record file; under another header, where there is one, the file is replaced at once."""
+    with writing(path):
+        if header is None:
+            os.truncate(path, len(whole))
+            return
+        file = path.resolve()
+        partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+        try:
+            partial.write_bytes(header_line(header).encode() + whole[whole.index(b"\n") :])
+            partial.replace(file)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def _whole(data: bytes) -> int:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from errno import EMFILE
 from multiprocessing import get_all_start_methods, get_context, parent_process, resource_tracker
 from threading import current_thread, main_thread
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
+from tconv.backends import orphans
 from tconv.backends.parent_death import end_with_parent
+from tconv.execution import socket_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from multiprocessing.context import ForkServerContext, SpawnContext
+    from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 
-_BLOCKED = {signal.SIGINT, signal.SIGTERM}
+_BLOCKED = {signal.SIGINT, signal.SIGTERM, *([] if sys.platform == "win32" else [signal.SIGHUP])}
 """Signals that do not reach a worker before it leads its own process group."""
-_LONGEST_FOLDER = 64
+_TRIES = 3
+_ENDING_SECONDS = 0.1
 
 
 def start_method() -> ForkServerContext | SpawnContext:
@@ -29,14 +32,21 @@ def start_method() -> ForkServerContext | SpawnContext:
     That process has no runtime in it and no threads of ours, so that a worker begins as if it was started anew, in
     a quarter to a tenth of the time; a runtime that dies of hundreds of cases needs hundreds of workers.
     """
-    # That process listens at a socket in the folder of temporary files, whose path a system limits to 104 characters.
     # On macOS numpy's own library must not be used before a fork.
-    too_long = len(os.fsencode(tempfile.gettempdir())) > _LONGEST_FOLDER
-    if too_long or sys.platform == "darwin" or "forkserver" not in get_all_start_methods():
+    impossible = sys.platform == "darwin" or "forkserver" not in get_all_start_methods()
+    if impossible or not socket_folder.made():
         return get_context("spawn")
     context = get_context("forkserver")
     context.set_forkserver_preload(["tconv.execution.server"])
     return context
+
+
+def end_orphans() -> None:
+    """End what has come to this process, where it adopts; what multiprocessing has started ends by itself."""
+    server = getattr(sys.modules.get("multiprocessing.forkserver"), "_forkserver", None)
+    tracker = resource_tracker._resource_tracker  # noqa: SLF001 - there is no public way
+    own = getattr(server, "_forkserver_pid", None), getattr(tracker, "_pid", None)
+    orphans.end_children(but=tuple(filter(None, own)))
 
 
 def prepare() -> None:
@@ -47,6 +57,17 @@ def prepare() -> None:
 
     with undisturbed():
         forkserver.ensure_running()
+
+
+def started(process: SpawnProcess | ForkServerProcess) -> None:
+    """Start a worker, again where the process that workers are forked from is killed meanwhile: another is started."""
+    for _ in range(_TRIES - 1):
+        with suppress(EOFError, ConnectionError):
+            process.start()
+            return
+        # Its address is refused before the system says that it has ended.
+        sleep(_ENDING_SECONDS)
+    process.start()
 
 
 @contextmanager

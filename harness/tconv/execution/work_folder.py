@@ -20,11 +20,16 @@ _SETTLED_SECONDS = 60.0
 
 
 class WorkFolder:
-    """A new folder, which is this process's as long as it lives."""
+    """A new folder, which is this process's as long as it lives.
 
-    def __init__(self) -> None:
-        _remove_abandoned()
-        self.name = tempfile.mkdtemp(prefix=_PREFIX)
+    Args:
+        above: where it is made; None for where temporary files are.
+    """
+
+    def __init__(self, above: str | None = None) -> None:
+        above = above or tempfile.gettempdir()
+        _remove_abandoned(Path(above))
+        self.name = tempfile.mkdtemp(prefix=_PREFIX, dir=above)
         self._lock = os.open(Path(self.name) / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         if sys.platform != "win32":
             with suppress(OSError):
@@ -38,11 +43,11 @@ class WorkFolder:
         shutil.rmtree(self.name, ignore_errors=True)
 
 
-def _remove_abandoned() -> None:
+def _remove_abandoned(above: Path) -> None:
     """Remove the folders of pools that were killed: nobody holds their locks."""
     if sys.platform == "win32":
         return
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for folder in above.glob(f"{_PREFIX}*"):
         # What is another user's, or not ours to remove, stays.
         with suppress(OSError):
             if folder.is_symlink() or time() - folder.stat().st_mtime < _SETTLED_SECONDS:

@@ -138,6 +138,9 @@ def _answer(records: Iterator[tuple[int, Record]], connection: Connection, resul
         where = error.filename or tempfile.gettempdir()
         _send(connection, ["unwritable", str(where), error.strerror or str(error)])
         return
+    except MemoryError as error:
+        _send(connection, ["memory", str(error)])
+        return
     except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is tconv's
         _send(connection, ["failed", traceback.format_exc()])
         return

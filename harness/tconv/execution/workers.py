@@ -16,7 +16,7 @@ from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.company import likeness
 from tconv.execution.position import Position
 from tconv.execution.process import Chunk, EndedWhileLoading, Introduced, WorkerProcess
-from tconv.execution.signals import start_method, undisturbed
+from tconv.execution.signals import start_method, started, undisturbed
 from tconv.execution.threads import limited
 from tconv.execution.work_folder import WorkFolder
 from tconv.execution.worker import Assignment, serve
@@ -34,6 +34,8 @@ STARTS = 3
 _DEADLY = 2
 """So many cases that end a worker, and those that are alike are not asked in company any more: its end costs more."""
 _PROBE_SECONDS = 10.0
+_STOPPED_SECONDS = 1.0
+"""A process that waits so much longer than it wanted to was stopped: by Ctrl-Z, a container's pause, a batch system."""
 
 
 class Workers:
@@ -81,7 +83,7 @@ class Workers:
         process = self._context.Process(target=serve, args=(theirs, position, assignment), daemon=True)
         worker = WorkerProcess(process, ours, position, log, chunk)
         with undisturbed(), limited():
-            process.start()
+            started(process)
             self.processes.append(worker)
         theirs.close()
         return worker
@@ -144,7 +146,12 @@ class Workers:
         due = min(worker.deadline(self._timeout) for worker in busy)
         # A call that begins while we wait is not due before its whole time has passed.
         seconds = min(max(0.0, due - monotonic()), self._timeout)
+        began = monotonic()
         ready = set(wait([end for worker in busy for end in worker.ends], timeout=seconds + 0.001))
+        if monotonic() - began > seconds + _STOPPED_SECONDS:
+            # This process was stopped for a while, perhaps with all others: what they had no time for is not late.
+            for worker in busy:
+                worker.started = monotonic()
         return [worker for worker in busy if not ready.isdisjoint(worker.ends)]
 
     def late(self) -> list[WorkerProcess]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tconv.backends.options import written
 from tconv.dialects.known_names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
-from tconv.records.machine_facts import without_confinement
+from tconv.records.machine_facts import joined_backend, without_confinement
 from tconv.records.texts import Name, Text  # noqa: TC001 - as above
 
 FORMAT = 1
@@ -118,6 +118,11 @@ class RunHeader(BaseModel):
     def continues(self, other: RunHeader) -> bool:
         """Return whether this run and `other` are the same but for their start, path, waivers and confinement."""
         return self._held == other._held
+
+    def resumed(self, other: RunHeader) -> RunHeader:
+        """Return the header of this run where `other` goes on with it: how both are confined, and the later waivers."""
+        backend = joined_backend([self.backend, other.backend])
+        return other.model_copy(update={"started": self.started, "backend": backend})
 
     @property
     def _held(self) -> RunHeader:

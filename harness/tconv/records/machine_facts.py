@@ -15,6 +15,8 @@ CONFINEMENT = "isolated"
 """What a header's environment says of confinement. A system may forbid it, and no answer depends on it, so that the
 machines of a run need not share it."""
 
+_AND = " | "
+
 
 def joined(machines: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the facts of all machines: those that may differ with every value, of the others the common ones.
@@ -23,7 +25,7 @@ def joined(machines: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """
     values = {name: {machine.get(name, "") for machine in machines} for machine in machines for name in machine}
     return {
-        name: " | ".join(sorted(filter(None, texts)))
+        name: _AND.join(sorted(filter(None, texts)))
         for name, texts in values.items()
         if name in MAY_DIFFER or len(texts) == 1
     }
@@ -38,9 +40,8 @@ def joined_backend(backends: Sequence[BackendHeader]) -> BackendHeader:
     machine = joined([backend.machine for backend in backends])
     environment = without_confinement(backends[0].environment)
     if any(CONFINEMENT in backend.environment for backend in backends):
-        environment[CONFINEMENT] = " | ".join(
-            sorted({backend.environment.get(CONFINEMENT, "no") for backend in backends})
-        )
+        said = [backend.environment.get(CONFINEMENT, "no").split(_AND) for backend in backends]
+        environment[CONFINEMENT] = _AND.join(sorted({words for each in said for words in each}))
     return backends[0].model_copy(update={"machine": machine, "environment": environment})
 
 

@@ -106,6 +106,11 @@ def record_line(record: Record) -> str:
     return _ENCODER.encode(line)
 
 
+def begin(case: str) -> str:
+    """Return how the line of a case's record begins."""
+    return f'{{"case":{_ENCODER.encode(case)},'
+
+
 def record_of(line: str | bytes) -> Record:
     """Return the record of a line.
 

@@ -7,10 +7,11 @@ would be a very long one.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from errno import EPIPE
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -27,22 +28,31 @@ if TYPE_CHECKING:
 
 WIDEST = 120
 """Columns of a sentence; a wider one is hard to read, and logs of a pipe are read in windows of about this width."""
+_NARROWEST = 20
 _GAP = "  "
 
 
 def console() -> Console:
     """Return a console for standard output: colours on a terminal alone, and no more than WIDEST columns in a pipe.
 
-    The environment variable COLUMNS sets the width of a line, in a pipe too.
+    The environment variable COLUMNS sets the width of a line, in a pipe too, where it is a number that a line can have.
     """
-    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    columns = os.environ.get("COLUMNS", "")
+    said = re.fullmatch(r"[0-9]{1,5}", columns)
+    piped = not sys.stdout.isatty() and not said
     # The command escapes what is written to its streams; on a terminal a console needs the one below, for its colours.
     below = None if piped else getattr(sys.stdout, "unescaped", None)
-    return PrintableConsole(file=below, width=WIDEST if piped else None, highlight=False)
+    width = max(int(columns), _NARROWEST) if said else WIDEST if piped else None
+    return PrintableConsole(file=below, width=width, highlight=False)
 
 
 class PrintableConsole(Console):
     """A console that makes printable what it is given, so that the only escape codes are its own."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - those of rich
+        # It would take what is no number for one, and fail.
+        environment = {name: text for name, text in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+        super().__init__(_environ=environment, **settings)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """Yield the segments of something."""
