@@ -46,6 +46,7 @@ _SIZES = {size for sizes in _MEANINGS.values() for size in sizes}
 _WORDS = ("auto_pad", "data_format", "filter_format")
 LIST_SETTINGS: Final = frozenset({*NEUTRAL, "kernel_shape", "output_shape", "spatial", "kernel", "omit"})
 WORD_SETTINGS: Final = frozenset({*_WORDS, "groups", "omit"})
+DERIVING_SETTINGS: Final = LIST_SETTINGS | {"auto_pad", "groups"}
 OPERAND_SETTINGS: Final = frozenset({*_SIZES, *OPERAND_ROLES, "groups", "bias", "dtype", "data", "seed", "breaks"})
 PRESENTATION_SETTINGS: Final = (
     "shapes",

@@ -6,16 +6,19 @@ once for each combination of the labels that it depends on, and cases share it; 
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tconv.cases.case import Case, Facts
 from tconv.corpus.building import (
+    DEFAULTS,
+    DERIVING_SETTINGS,
     LIST_SETTINGS,
     OPERAND_SETTINGS,
     PRESENTATION_SETTINGS,
     WORD_SETTINGS,
+    attributes_of,
     build,
     completed,
     lists_of,
@@ -24,7 +27,7 @@ from tconv.corpus.building import (
     presentation_of,
     words_of,
 )
-from tconv.corpus.facts import facts_from
+from tconv.corpus.facts import derived_of, joined, texts_of
 from tconv.vocabulary import Attributes
 
 if TYPE_CHECKING:
@@ -77,6 +80,7 @@ class Expansion:
         self._operands = _Part(sweep, OPERAND_SETTINGS, operands_of)
         self._presentation = _Part(sweep, frozenset(PRESENTATION_SETTINGS), presentation_of)
         self._fields: dict[str, Any] = {"smoke": sweep.smoke, "about": sweep.about, "cites": sweep.cites}
+        self._derived = _Part(sweep, DERIVING_SETTINGS, lambda given: derived_of(given, attributes_of(given)))
         self._refuse_impossible = _Part(sweep, _deciding(sweep), _refuse_impossible)
 
     def case(self, row: Sequence[int]) -> Case:
@@ -96,14 +100,29 @@ class Expansion:
             b,
             **self._presentation(row),
             **self._fields,
-            facts=Facts(partial(self._facts, row, attributes, operands)),
+            facts=Facts(partial(self._facts, row, operands)),
         )
 
-    def _facts(self, row: Sequence[int], attributes: Attributes, operands: Operands) -> dict[str, str]:
-        axes = self._sweep.axes
-        layers = (axis.layers[label] for axis, label in zip(axes, row, strict=True))
-        settings = completed(merged(self._sweep.layer, *layers))
-        return facts_from(settings, attributes, operands, self._sweep.labels(row))
+    def _facts(self, row: Sequence[int], operands: Operands) -> dict[str, str]:
+        texts = dict(self._shared_texts)
+        for of_labels, number in zip(self._texts, row, strict=True):
+            texts.update(of_labels[number])
+        return joined(texts, self._derived(row), operands, self._sweep.labels(row))
+
+    @cached_property
+    def _shared_texts(self) -> dict[str, str | None]:
+        """The facts that the settings of all cases are."""
+        return texts_of(DEFAULTS) | _texts(self._sweep.layer)
+
+    @cached_property
+    def _texts(self) -> list[list[dict[str, str | None]]]:
+        """The facts that the settings of each label of each axis are."""
+        return [list(map(_texts, axis.layers)) for axis in self._sweep.axes]
+
+
+def _texts(layer: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the facts that settings are; what takes an earlier value back brings the default, where there is one."""
+    return texts_of({key: DEFAULTS.get(key) if value is None else value for key, value in layer.items()})
 
 
 def _refuse_impossible(settings: Mapping[str, Any]) -> None:
