@@ -118,6 +118,11 @@ _SIZING = tuple(name for name in ATTRIBUTES if name not in {"kernel_shape", "dat
 _sizing = attrgetter(*_SIZING)
 
 
+def branches_in(signature: Signature, dialect: Dialect) -> tuple[Branch, ...]:
+    """Return the branches of a signature by a dialect's disputed readings, shared as in `results_in`."""
+    return _branches(_sizing(signature.attributes), signature.spatial, signature.kernel, dialect)
+
+
 def results_in(signature: Signature, dialect: Dialect, *, disputed: bool) -> tuple[Resolved, ...]:
     """Return the distinct results of a signature in a dialect; signatures that give the same geometries share them.
 
@@ -137,9 +142,19 @@ def _results(
     dialect: Dialect,
     disputed: bool,  # noqa: FBT001 - a cache is faster without names
 ) -> tuple[Resolved, ...]:
-    x, w = (TensorType((1, 1, *sizes), DType.F32) for sizes in (spatial, kernel))
-    signature = Signature(Attributes(**dict(zip(_SIZING, attributes, strict=True))), x, w, None)
+    signature = _sized(attributes, spatial, kernel)
     return distinct_results(signature, dialect.rules, dialect.disputed if disputed else ())
+
+
+@lru_cache(maxsize=1024)
+def _branches(attributes: tuple[Any, ...], spatial: Ints, kernel: Ints, dialect: Dialect) -> tuple[Branch, ...]:
+    return tuple(branches(_sized(attributes, spatial, kernel), dialect.rules, dialect.disputed))
+
+
+def _sized(attributes: tuple[Any, ...], spatial: Ints, kernel: Ints) -> Signature:
+    """Return a signature that has the same geometries as all with these attributes and sizes."""
+    x, w = (TensorType((1, 1, *sizes), DType.F32) for sizes in (spatial, kernel))
+    return Signature(Attributes(**dict(zip(_SIZING, attributes, strict=True))), x, w, None)
 
 
 def branches(

@@ -54,6 +54,10 @@ class Scope(Part):
             raise ValueError("must say which cases, with cases or where (got neither)")
         return self
 
+    def is_for(self, path: str) -> bool:
+        """Return whether cases may be covered whose ids have this before their labels."""
+        return bool(parse(self.cases).path.fullmatch(path))
+
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether the case is covered."""
         return parse(self.cases).matches(case_id, facts) and all(
@@ -71,11 +75,15 @@ class Scope(Part):
 
     def for_options(self, chosen: Mapping[str, str]) -> bool:
         """Return whether this is for a run whose options are these, and all others at their defaults."""
-        allowed = {name: _labels(value) for name, value in self.options.items()}
         return all(
-            not {_ANY, chosen.get(name, _AT_DEFAULT)}.isdisjoint(allowed.get(name, {_AT_DEFAULT}))
-            for name in {*chosen, *allowed}
+            not {_ANY, chosen.get(name, _AT_DEFAULT)}.isdisjoint(self._allowed.get(name, {_AT_DEFAULT}))
+            for name in {*chosen, *self._allowed}
         )
+
+    @cached_property
+    def _allowed(self) -> dict[str, set[str]]:
+        """The texts that options may have, by name."""
+        return {name: _labels(value) for name, value in self.options.items()}
 
     def holds_on(self, backend: BackendHeader) -> bool:
         """Return whether this is for a backend on its machine, with its options."""

@@ -103,7 +103,8 @@ class _Records:
         self._cases = {case: number for number, case in enumerate(self.ids)}
         facts = {case: given for run in runs for case, given in run.assessment.facts.items()}
         for case in self.ids:
-            self.facts.append({"topic": overview.topic(case)} | dict(facts.get(case, {})) | facts_of(case))
+            known = facts.get(case) or facts_of(case)
+            self.facts.append({"topic": overview.topic(case), **dict(known.items())})
         names = ("run", "case", "status", "kind", "phrase", "cause", "detail", "problem")
         self.columns: dict[str, list[Any]] = {name: [] for name in names}
         self.columns["seconds"] = []
@@ -170,7 +171,7 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
     return readings
 
 
-def _detail(judged: Judged, waiver: int | None) -> Mapping[str, Any]:
+def _detail(judged: Judged, waiver: int | None) -> dict[str, Any]:
     """Return what the view of a case shows of a record beside its phrase, without the keys that are empty."""
     record = judged.record
     if isinstance(record.verdict, Agreed) and not record.verdict.notes and record.call is None and not record.harmed:
