@@ -60,14 +60,17 @@ class Scope(Part):
 
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether the case is covered."""
-        return parse(self.cases).matches(case_id, facts) and all(
-            facts.get(key, default) in labels for key, default, labels in self._wanted
-        )
+        return self.is_for(case_id.partition("[")[0]) and self.holds(facts)
+
+    def holds(self, facts: Mapping[str, str]) -> bool:
+        """Return whether a case of these facts is covered, where its path is."""
+        return all(facts.get(key, default) in labels for key, default, labels in self._wanted)
 
     @cached_property
     def _wanted(self) -> list[tuple[str, str | None, set[str]]]:
-        """The facts of `where`, each with the value of a case that does not have it, and the texts that it may have."""
-        return [(key, _default(key), _labels(value)) for key, value in self.where.items()]
+        """The facts of pattern and `where`: name, value in a case without it, the texts that it may have."""
+        conditions = [(key, None, set(texts)) for key, texts in parse(self.cases).conditions.items()]
+        return conditions + [(key, _default(key), _labels(value)) for key, value in self.where.items()]
 
     def on_machine(self, facts: Mapping[str, str]) -> bool:
         """Return whether this is for a machine with these facts."""

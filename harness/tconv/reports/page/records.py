@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 200
 """Characters of a phrase in the table."""
-_STATUSES = list(STATUSES)
-_KINDS = list(KINDS)
+_STATUSES = {status: number for number, status in enumerate(STATUSES)}
+_KINDS = {kind: number for number, kind in enumerate(KINDS)}
 _TRANSITIONS = {None: 0} | {transition: number for number, transition in enumerate(Transition, 1)}
 
 
@@ -70,7 +70,7 @@ def record_blocks(
     records = _Records(runs, lines, find)
     values = {
         "statuses": [[status.value, look.symbol] for status, look in STATUSES.items()],
-        "kinds": _KINDS,
+        "kinds": list(_KINDS),
         "runs": [_run(run) for run in runs],
         "waivers": records.waivers,
         "readings": _readings(runs),
@@ -121,8 +121,8 @@ class _Records:
         columns = {
             "run": run,
             "case": self._cases[record.case],
-            "status": _STATUSES.index(judged.status),
-            "kind": _KINDS.index(record.verdict.kind),
+            "status": _STATUSES[judged.status],
+            "kind": _KINDS[record.verdict.kind],
             "phrase": self.phrases[text if judged.waiver is None else f"{judged.waiver.name}: {text}"],
             "cause": self._causes.get((run, record.case), 0),
             "detail": self.details.append(detail) + 1 if detail else 0,
