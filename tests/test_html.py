@@ -29,6 +29,7 @@ from tconv.reports import html, job_summary
 from tconv.reports.between_runs import compared
 from tconv.reports.page import arrays as page_arrays
 from tconv.reports.page.array_blocks import MOST
+from tconv.reports.page.blocks import Table, table_block
 from tconv.reports.page.overview import overviews
 from tconv.reports.run_names import run_names
 from tconv.verdict import kinds as ver
@@ -160,6 +161,17 @@ def save(tmp_path: Path) -> Callable[..., str]:
 
 def _notes(written: _Page, number: int = 0) -> str:
     return " ".join(written.blocks[f"arrays-{number}"].values["notes"])
+
+
+def test_a_long_table_has_each_value_in_its_row() -> None:
+    """Rows are numbered many at a time: a column may begin late, and its rows need not follow each other."""
+    table, rows_of_it = Table(), [{"a": n % 7} | ({"b": (n, "b")} if n > 1500 and n % 3 else {}) for n in range(3000)]
+    assert [table.append(dict(row)) for row in rows_of_it] == list(range(3000))
+    opened = Block.opened(table_block(table))
+    assert [opened.row(number) for number in (1, 1024, 1025, 1502, 1503, 3000)] == [
+        {name: list(value) if isinstance(value, tuple) else value for name, value in rows_of_it[number - 1].items()}
+        for number in (1, 1024, 1025, 1502, 1503, 3000)
+    ]
 
 
 def test_text_of_others_is_never_markup(page: Callable[..., _Page]) -> None:

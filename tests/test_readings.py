@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any, cast
 
@@ -12,10 +13,10 @@ from hypothesis import strategies as st
 from strategies import BACKPROP, ONEDNN, ONNX, examples, signatures, written
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry, resolve
-from tconv.dialects.readings import Reading, applied, distinct_results
+from tconv.dialects.readings import Reading, applied, distinct_results, results_in
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
 from tconv.errors import Violation
-from tconv.vocabulary import Attributes, Signature
+from tconv.vocabulary import Attributes, DType, Signature
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
 
@@ -209,6 +210,18 @@ def test_branching_finds_all_that_the_whole_product_finds(signature: Signature, 
     for one in found:
         chosen = [reading(dialect, name) for name in one.readings]
         assert resolve(signature, applied(row.rules, chosen)) == one.result
+
+
+@given(signatures(0), st.sampled_from(sorted(DIALECTS)), st.booleans())
+@examples(250)
+def test_results_that_signatures_share_are_their_own(signature: Signature, dialect: str, disputed: bool) -> None:  # noqa: FBT001 - drawn
+    """What is remembered for other batches, channels, types and layouts is what each signature gives by itself."""
+    row = DIALECTS[dialect]
+    attributes = replace(signature.attributes, kernel_shape=signature.kernel, data_format="NXC")
+    x, w = (replace(tensor, shape=(2, 3, *tensor.shape[2:]), dtype=DType.F16) for tensor in (signature.x, signature.w))
+    for each in (signature, Signature(attributes, x, w, None)):
+        alone = distinct_results(each, row.rules, row.disputed if disputed else ())
+        assert results_in(each, row, disputed=disputed) == alone
 
 
 @given(signatures(0), st.sampled_from(sorted(DIALECTS)))

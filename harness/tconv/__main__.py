@@ -5,6 +5,7 @@ It loads next to nothing before it hears signals: until then Python answers Ctrl
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _SAID = {signal.SIGINT: b"tconv: interrupted\n", signal.SIGTERM: b"tconv: terminated\n"}
 _SHELL = 128
 """What a shell adds to a signal's number for its exit code."""
+_OBJECTS = 50_000
+"""New objects between two looks for garbage: a run makes many that stay, and few that only a look would find."""
 
 
 def main() -> NoReturn:
@@ -25,6 +28,7 @@ def main() -> NoReturn:
         # What is ignored stays so: a shell ignores SIGINT in what it starts in the background.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _end)
+    gc.set_threshold(_OBJECTS)
     from tconv.cli import main as command  # noqa: PLC0415 - what takes the time
 
     command(whole_process=True)

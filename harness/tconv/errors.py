@@ -217,7 +217,7 @@ def printable(text: str) -> str:
     A terminal acts on control characters, an editor on those that turn the direction of writing; half of a surrogate
     pair cannot be written at all. Spaces of all widths, newlines and tabs stay.
     """
-    if text.isprintable():
+    if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else repr(c)[1:-1] for c in text)
 

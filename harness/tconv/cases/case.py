@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from math import prod
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -99,6 +99,10 @@ class Facts(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         return self._all()[name]
 
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as of `Mapping`
+        """Return a fact; that of `Mapping` looks it up in two steps."""
+        return self._all().get(name, default)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
 
@@ -147,6 +151,10 @@ class Case:
     bias_source: Source | None = None
     output_shape_source: Source = "initializer"
     spelling: Speller = "library"
+
+    def __hash__(self) -> int:
+        # Equal cases have equal ids, of which the hash is at hand.
+        return hash(self.id)
 
     def __reduce__(self) -> tuple[type[Case], tuple[object, ...]]:
         # Without the facts, which would have to be worked out; and by position, as a case is sent for each that is run.

@@ -63,4 +63,4 @@ def permutation(rank: int, data_format: DataFormat) -> list[int]:
 
 def inverse(axes: list[int]) -> list[int]:
     """Return the permutation that undoes `axes`."""
-    return [int(axis) for axis in np.argsort(axes)]
+    return sorted(range(len(axes)), key=axes.__getitem__)

@@ -16,7 +16,7 @@ import numpy as np
 
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry
-from tconv.dialects.readings import Branch, Reading, branches
+from tconv.dialects.readings import Branch, Reading, branches, branches_in
 from tconv.dialects.rules import QUESTIONS, Negative
 from tconv.errors import Violation
 from tconv.expectation.owed import Values
@@ -25,7 +25,7 @@ from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.expectation.problem import Problem
@@ -210,7 +210,9 @@ def _disputed(problem: Problem) -> set[str]:
     return {reading.change.question for reading in problem.dialect.disputed}
 
 
-def _branches(problem: Problem, readings: Sequence[Reading]) -> Iterator[Branch]:
+def _branches(problem: Problem, readings: Sequence[Reading]) -> Iterable[Branch]:
+    if readings is problem.dialect.disputed:
+        return branches_in(problem.signature, problem.dialect)
     return branches(problem.signature, problem.dialect.rules, readings)
 
 

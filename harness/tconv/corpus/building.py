@@ -46,6 +46,7 @@ _SIZES = {size for sizes in _MEANINGS.values() for size in sizes}
 _WORDS = ("auto_pad", "data_format", "filter_format")
 LIST_SETTINGS: Final = frozenset({*NEUTRAL, "kernel_shape", "output_shape", "spatial", "kernel", "omit"})
 WORD_SETTINGS: Final = frozenset({*_WORDS, "groups", "omit"})
+DERIVING_SETTINGS: Final = LIST_SETTINGS | {"auto_pad", "groups"}
 OPERAND_SETTINGS: Final = frozenset({*_SIZES, *OPERAND_ROLES, "groups", "bias", "dtype", "data", "seed", "breaks"})
 PRESENTATION_SETTINGS: Final = (
     "shapes",
@@ -115,7 +116,7 @@ def build(
         cites=tuple(cites),
         facts=facts,
     )
-    _refuse_impossible(case)
+    refuse_impossible(case)
     return case
 
 
@@ -231,10 +232,13 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
     return Operand(shape, dtype, "values", seed, tuple(own["values"]))
 
 
-def _refuse_impossible(case: Case) -> None:
+def refuse_impossible(case: Case) -> None:
     """Refuse what has no value, unless the case breaks that on purpose, and outputs too large.
 
     An output_padding beyond its bound may be as large as it likes: who has no such bound is not asked, see `owed`.
+
+    Raises:
+        ImpossibleCase: it is such a case.
     """
     written = case.signature
     for constraint in _NEEDED:

@@ -6,25 +6,28 @@ once for each combination of the labels that it depends on, and cases share it; 
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tconv.cases.case import Case, Facts
 from tconv.corpus.building import (
+    DEFAULTS,
+    DERIVING_SETTINGS,
     LIST_SETTINGS,
     OPERAND_SETTINGS,
     PRESENTATION_SETTINGS,
     WORD_SETTINGS,
-    build,
+    attributes_of,
     completed,
     lists_of,
     merged,
     operands_of,
     presentation_of,
+    refuse_impossible,
     words_of,
 )
-from tconv.corpus.facts import facts_from
+from tconv.corpus.facts import derived_of, joined, texts_of
 from tconv.vocabulary import Attributes
 
 if TYPE_CHECKING:
@@ -49,11 +52,9 @@ class _Part(Generic[T]):
     """
 
     def __init__(self, sweep: Sweep, settings: frozenset[str], make: Callable[[Mapping[str, Any]], T]) -> None:
-        deciding = (any(not settings.isdisjoint(layer) for layer in axis.layers) for axis in sweep.axes)
-        numbers = [number for number, decides in enumerate(deciding) if decides]
+        numbers = _axes(sweep, settings)
         axes = [sweep.axes[number] for number in numbers]
-        # Of a single axis, itemgetter returns no tuple.
-        self._labels = itemgetter(*numbers, *numbers[:1]) if numbers else lambda _: ()
+        self._labels = _labels(numbers)
 
         @lru_cache(maxsize=_SHARED)
         def made(labels: tuple[int, ...]) -> T:
@@ -67,6 +68,18 @@ class _Part(Generic[T]):
         return self._made(self._labels(row))
 
 
+def _axes(sweep: Sweep, settings: frozenset[str]) -> list[int]:
+    """Return the numbers of the axes that decide some of these settings."""
+    deciding = (any(not settings.isdisjoint(layer) for layer in axis.layers) for axis in sweep.axes)
+    return [number for number, decides in enumerate(deciding) if decides]
+
+
+def _labels(axes: Sequence[int]) -> Callable[[Sequence[int]], tuple[int, ...]]:
+    """Return what takes the labels of these axes from a row; that of the first comes again at the end."""
+    # Of a single axis, itemgetter returns no tuple.
+    return itemgetter(*axes, *axes[:1]) if axes else lambda _: ()
+
+
 class Expansion:
     """What makes the cases of a sweep."""
 
@@ -77,7 +90,9 @@ class Expansion:
         self._operands = _Part(sweep, OPERAND_SETTINGS, operands_of)
         self._presentation = _Part(sweep, frozenset(PRESENTATION_SETTINGS), presentation_of)
         self._fields: dict[str, Any] = {"smoke": sweep.smoke, "about": sweep.about, "cites": sweep.cites}
-        self._refuse_impossible = _Part(sweep, _deciding(sweep), _refuse_impossible)
+        self._derived = _Part(sweep, DERIVING_SETTINGS, lambda given: derived_of(given, attributes_of(given)))
+        self._deciding = _labels(_axes(sweep, _deciding(sweep)))
+        self._possible: set[tuple[int, ...]] = set()
 
     def case(self, row: Sequence[int]) -> Case:
         """Return the case in a row.
@@ -85,10 +100,9 @@ class Expansion:
         Raises:
             ImpossibleCase: its settings make no case.
         """
-        self._refuse_impossible(row)
         attributes, operands = Attributes(**self._lists(row), **self._words(row)), self._operands(row)
         x, w, b = operands
-        return Case(
+        case = Case(
             self._sweep.case_id(row),
             attributes,
             x,
@@ -96,19 +110,35 @@ class Expansion:
             b,
             **self._presentation(row),
             **self._fields,
-            facts=Facts(partial(self._facts, row, attributes, operands)),
+            facts=Facts(partial(self._facts, row, operands)),
         )
+        if (deciding := self._deciding(row)) not in self._possible:
+            refuse_impossible(case)
+            if len(self._possible) == _SHARED:
+                self._possible.clear()
+            self._possible.add(deciding)
+        return case
 
-    def _facts(self, row: Sequence[int], attributes: Attributes, operands: Operands) -> dict[str, str]:
-        axes = self._sweep.axes
-        layers = (axis.layers[label] for axis, label in zip(axes, row, strict=True))
-        settings = completed(merged(self._sweep.layer, *layers))
-        return facts_from(settings, attributes, operands, self._sweep.labels(row))
+    def _facts(self, row: Sequence[int], operands: Operands) -> dict[str, str]:
+        texts = dict(self._shared_texts)
+        for of_labels, number in zip(self._texts, row, strict=True):
+            texts.update(of_labels[number])
+        return joined(texts, self._derived(row), operands, self._sweep.labels(row))
+
+    @cached_property
+    def _shared_texts(self) -> dict[str, str | None]:
+        """The facts that the settings of all cases are."""
+        return texts_of(DEFAULTS) | _texts(self._sweep.layer)
+
+    @cached_property
+    def _texts(self) -> list[list[dict[str, str | None]]]:
+        """The facts that the settings of each label of each axis are."""
+        return [list(map(_texts, axis.layers)) for axis in self._sweep.axes]
 
 
-def _refuse_impossible(settings: Mapping[str, Any]) -> None:
-    """Raise ImpossibleCase where settings make no case."""
-    build("", settings, {})
+def _texts(layer: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the facts that settings are; what takes an earlier value back brings the default, where there is one."""
+    return texts_of({key: DEFAULTS.get(key) if value is None else value for key, value in layer.items()})
 
 
 def _deciding(sweep: Sweep) -> frozenset[str]:

@@ -23,14 +23,35 @@ def facts_from(
     settings: Mapping[str, Any], attributes: Attributes, operands: Operands, labels: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the facts of the case that completed settings make."""
-    written = {**settings, "bias_source": settings.get("bias_source", settings["filter_source"])}
+    return joined(texts_of(settings), derived_of(settings, attributes), operands, labels)
+
+
+def texts_of(settings: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the facts that single settings are; None for what is not set."""
+    texts = ((key, value) for key, value in settings.items() if key not in OPERAND_ROLES)
+    return {key: None if value is None else label(unwrapped(value)) for key, value in texts}
+
+
+def derived_of(settings: Mapping[str, Any], attributes: Attributes) -> dict[str, str]:
+    """Return the facts that follow from several of completed settings, those of the operands' sizes aside."""
     spatial = tuple(settings["spatial"])
-    return (
-        {key: label(unwrapped(value)) for key, value in written.items() if key not in OPERAND_ROLES}
-        | _derived(attributes, spatial, per_axis(settings["kernel"], len(spatial)))
-        | {"empty": _empty(operands[0].shape, operands[1].shape)}
-        | dict(labels)
-    )
+    return _derived(attributes, spatial, per_axis(settings["kernel"], len(spatial)))
+
+
+def joined(
+    texts: Mapping[str, str | None], derived: Mapping[str, str], operands: Operands, labels: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the facts of a case.
+
+    Args:
+        texts: what `texts_of` says of its settings.
+        derived: what `derived_of` says of them.
+        operands: data, filter and bias.
+        labels: of the axes of its sweep.
+    """
+    facts = {key: text for key, text in texts.items() if text is not None}
+    facts.setdefault("bias_source", facts["filter_source"])
+    return {**facts, **derived, "empty": _empty(operands[0].shape, operands[1].shape), **labels}
 
 
 def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, str]:
@@ -74,8 +95,10 @@ def _output_empty(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
 
 def _empty(x: Ints, w: Ints) -> str:
     """Return which of the operands' dimensions are 0, by their meaning."""
+    if 0 not in x and 0 not in w:
+        return "none"
     dimensions = {"batch": x[:1], "channels": (*x[1:2], *w[:2]), "spatial": x[2:], "kernel": w[2:]}
-    return "+".join(meaning for meaning, sizes in dimensions.items() if 0 in sizes) or "none"
+    return "+".join(meaning for meaning, sizes in dimensions.items() if 0 in sizes)
 
 
 def unwrapped(value: Any) -> Any:  # noqa: ANN401 - settings are plain values

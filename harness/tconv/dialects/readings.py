@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from tconv.dialects.geometry import resolution
+from tconv.vocabulary import ATTRIBUTES, Attributes, DType, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from tconv.dialects.dialect import Dialect
     from tconv.dialects.geometry import Geometry, Resolution
     from tconv.dialects.rules import Answer, Rules
     from tconv.errors import Violation
-    from tconv.vocabulary import Signature
+    from tconv.vocabulary import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,50 @@ def distinct_results(signature: Signature, rules: Rules, disputed: Sequence[Read
     for branch in sorted(branches(signature, rules, disputed), key=lambda branch: len(branch.readings)):
         results.setdefault(branch.result, branch.readings)
     return tuple(Resolved(readings, result) for result, readings in results.items())
+
+
+_SIZING = tuple(name for name in ATTRIBUTES if name not in {"kernel_shape", "data_format", "filter_format"})
+"""The attributes that a geometry depends on, beside the spatial sizes."""
+_sizing = attrgetter(*_SIZING)
+
+
+def branches_in(signature: Signature, dialect: Dialect) -> tuple[Branch, ...]:
+    """Return the branches of a signature by a dialect's disputed readings, shared as in `results_in`."""
+    return _branches(_sizing(signature.attributes), signature.spatial, signature.kernel, dialect)
+
+
+def results_in(signature: Signature, dialect: Dialect, *, disputed: bool) -> tuple[Resolved, ...]:
+    """Return the distinct results of a signature in a dialect; signatures that give the same geometries share them.
+
+    Args:
+        signature: attributes and operand types.
+        dialect: the dialect.
+        disputed: whether its disputed readings count too, and not the primary ones alone.
+    """
+    return _results(_sizing(signature.attributes), signature.spatial, signature.kernel, dialect, disputed)
+
+
+@lru_cache(maxsize=1024)
+def _results(
+    attributes: tuple[Any, ...],
+    spatial: Ints,
+    kernel: Ints,
+    dialect: Dialect,
+    disputed: bool,  # noqa: FBT001 - a cache is faster without names
+) -> tuple[Resolved, ...]:
+    signature = _sized(attributes, spatial, kernel)
+    return distinct_results(signature, dialect.rules, dialect.disputed if disputed else ())
+
+
+@lru_cache(maxsize=1024)
+def _branches(attributes: tuple[Any, ...], spatial: Ints, kernel: Ints, dialect: Dialect) -> tuple[Branch, ...]:
+    return tuple(branches(_sized(attributes, spatial, kernel), dialect.rules, dialect.disputed))
+
+
+def _sized(attributes: tuple[Any, ...], spatial: Ints, kernel: Ints) -> Signature:
+    """Return a signature that has the same geometries as all with these attributes and sizes."""
+    x, w = (TensorType((1, 1, *sizes), DType.F32) for sizes in (spatial, kernel))
+    return Signature(Attributes(**dict(zip(_SIZING, attributes, strict=True))), x, w, None)
 
 
 def branches(

@@ -19,6 +19,7 @@ from tconv.execution.lock import alone
 from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
+from tconv.expectation.problem import remembered
 from tconv.records.cells import START
 from tconv.records.headers import RunHeader, header_line
 from tconv.records.record_file import read
@@ -133,12 +134,20 @@ def _write(
         counts = CellCounts(selection.corpus.cell)
         cases = _Stream(counts.awaiting(_remaining(selection, recorded)), total - done)
         for number, line in enumerate(pool.run(cases), start=done + 1):
-            _append(path, file, counts.text(line))
+            text = counts.text(line)
+            _append(path, file, text)
+            if text and (case := selection.streamed(line.case)) is not None:
+                _foresee(case, pool.dialect)
             progress(number, total, line)
             if settings.enough(line, pool.backend):
                 break
         else:
             _append(path, file, counts.complete())
+
+
+def _foresee(case: Case, dialect: Dialect) -> None:
+    """Work out what judging the run will ask for of a case, while the workers work; it is remembered."""
+    _ = remembered(case, dialect).expectation, len(case.facts)
 
 
 def _append(path: Path, file: TextIO, text: str) -> None:

@@ -102,7 +102,11 @@ class Selection:
 
     def find(self, case_id: str) -> Case | None:
         """Return the case of that id, or None; one that was streamed is not made again."""
-        return self._made.get(case_id) or self.corpus.find(case_id)
+        return self.streamed(case_id) or self.corpus.find(case_id)
+
+    def streamed(self, case_id: str) -> Case | None:
+        """Return the case of that id where it was streamed and is remembered."""
+        return self._made.get(case_id)
 
     def ids(self) -> Iterator[str]:
         """Return the ids of the cases, without making them.

@@ -11,7 +11,7 @@ from tconv.cases.call import signature
 from tconv.dialects import Absent, Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry
-from tconv.dialects.readings import Together, distinct_results
+from tconv.dialects.readings import Together, results_in
 from tconv.errors import Violation
 from tconv.vocabulary import ATTRIBUTES, DataFormat, FilterFormat
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.constraints import Constraint
-    from tconv.dialects.readings import Reading
     from tconv.vocabulary import Signature
 
 
@@ -114,7 +113,7 @@ def expectation(case: Case, dialect: Dialect, written: Signature | None = None) 
 
 def expressible(case: Case, dialect: Dialect) -> bool:
     """Return whether `dialect` can say `case`, at half the cost of `expectation`: no disputed reading decides that."""
-    expected = _owed(signature(case, dialect), dialect, case.breaks, ())
+    expected = _owed(signature(case, dialect), dialect, case.breaks, disputed=False)
     return not isinstance(expected, Inexpressible) and _presentation(case, dialect) is None
 
 
@@ -149,11 +148,11 @@ LARGEST_OUTPUT = 2**25
 @lru_cache(maxsize=4096)
 def owed(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
     """Return what a dialect owes to a signature that breaks `breaks` on purpose."""
-    return _owed(written, dialect, breaks, dialect.disputed)
+    return _owed(written, dialect, breaks, disputed=True)
 
 
-def _owed(written: Signature, dialect: Dialect, breaks: str | None, disputed: Sequence[Reading]) -> Expectation:
-    """Return what a dialect would owe if only these of its readings were disputed."""
+def _owed(written: Signature, dialect: Dialect, breaks: str | None, *, disputed: bool) -> Expectation:
+    """Return what a dialect owes, or would owe if none of its readings were disputed."""
     refusal: Refuse | None = None
     open_constraints = []
     for violation in violations(written, dialect):
@@ -166,7 +165,7 @@ def _owed(written: Signature, dialect: Dialect, breaks: str | None, disputed: Se
             return Inexpressible(violation)
     if refusal is not None:
         return refusal if _fits_layouts(written, dialect) else Inexpressible(refusal.violation)
-    return _values(written, dialect, breaks, open_constraints, disputed)
+    return _values(written, dialect, breaks, open_constraints, disputed=disputed)
 
 
 def _fits_layouts(written: Signature, dialect: Dialect) -> bool:
@@ -227,10 +226,11 @@ def _values(
     dialect: Dialect,
     breaks: str | None,
     open_constraints: list[str],
-    disputed: Sequence[Reading],
+    *,
+    disputed: bool,
 ) -> Expectation:
     """Return what is owed to a signature that breaks no constraint, those of the output size aside."""
-    primary, *others = distinct_results(written, dialect.rules, disputed)
+    primary, *others = results_in(written, dialect, disputed=disputed)
     if isinstance(primary.result, Violation):
         answer = dialect.constraints[primary.result.constraint]
         violation = replace(primary.result, clause=answer.clause)

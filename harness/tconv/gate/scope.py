@@ -54,11 +54,21 @@ class Scope(Part):
             raise ValueError("must say which cases, with cases or where (got neither)")
         return self
 
+    def is_for(self, path: str) -> bool:
+        """Return whether cases may be covered whose ids have this before their labels."""
+        return bool(parse(self.cases).path.fullmatch(path))
+
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether the case is covered."""
-        return parse(self.cases).matches(case_id, facts) and all(
-            facts.get(key, default) in labels for key, default, labels in self._wanted
-        )
+        return self.is_for(case_id.partition("[")[0]) and self.holds(facts)
+
+    def holds(self, facts: Mapping[str, str]) -> bool:
+        """Return whether a case of these facts is covered, where its path is."""
+        # Every waiver asks every case: a generator would take longer than the question.
+        for key, default, labels in self._wanted:  # noqa: SIM110
+            if facts.get(key, default) not in labels:
+                return False
+        return True
 
     def lacks(self, facts: Mapping[str, str]) -> tuple[str, str | None, set[str]] | None:
         """Return the first fact of `where` that a case lacks: its name, its value there, and the texts it may have."""
@@ -67,8 +77,9 @@ class Scope(Part):
 
     @cached_property
     def _wanted(self) -> list[tuple[str, str | None, set[str]]]:
-        """The facts of `where`, each with the value of a case that does not have it, and the texts that it may have."""
-        return [(key, _default(key), _labels(value)) for key, value in self.where.items()]
+        """The facts of pattern and `where`: name, value in a case without it, the texts that it may have."""
+        conditions = [(key, None, set(texts)) for key, texts in parse(self.cases).conditions.items()]
+        return conditions + [(key, _default(key), _labels(value)) for key, value in self.where.items()]
 
     def on_machine(self, facts: Mapping[str, str]) -> bool:
         """Return whether this is for a machine with these facts."""
@@ -76,11 +87,15 @@ class Scope(Part):
 
     def for_options(self, chosen: Mapping[str, str]) -> bool:
         """Return whether this is for a run whose options are these, and all others at their defaults."""
-        allowed = {name: _labels(value) for name, value in self.options.items()}
         return all(
-            not {_ANY, chosen.get(name, _AT_DEFAULT)}.isdisjoint(allowed.get(name, {_AT_DEFAULT}))
-            for name in {*chosen, *allowed}
+            not {_ANY, chosen.get(name, _AT_DEFAULT)}.isdisjoint(self._allowed.get(name, {_AT_DEFAULT}))
+            for name in {*chosen, *self._allowed}
         )
+
+    @cached_property
+    def _allowed(self) -> dict[str, set[str]]:
+        """The texts that options may have, by name."""
+        return {name: _labels(value) for name, value in self.options.items()}
 
     def holds_on(self, backend: BackendHeader) -> bool:
         """Return whether this is for a backend on its machine, with its options."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from tconv.cases.patterns import parse
@@ -60,12 +62,16 @@ def waiver_uses(
     """
     cells, whole = _whole_cells(run), _whole(run)
     by_case = {member.record.case: member for member in members}
+    by_path: defaultdict[str, list[Judged]] = defaultdict(list)
+    for member in members:
+        by_path[member.record.case.partition("[")[0]].append(member)
     for waiver in active:
         example_facts = facts_of(waiver.example)
         if own if example_facts is None else not waiver.covers(waiver.example, example_facts):
             yield WaiverUse(waiver, "void")
             continue
-        covered = [member for member in members if waiver.covers(member.record.case, facts[member.record.case])]
+        named = chain.from_iterable(group for path, group in by_path.items() if waiver.is_for(path))
+        covered = [member for member in named if waiver.holds(facts[member.record.case])]
         waived = sum(member.waiver is waiver for member in covered)
         agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
         # Only the example decides: in a run of a part of the corpus the other cases need not show the deviation.

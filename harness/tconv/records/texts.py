@@ -19,13 +19,14 @@ Text = Annotated[str, BeforeValidator(_printable)]
 """Text from a runtime or a user."""
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
 """A name or a version, which file names are made of."""
-_PERHAPS_NOT_PRINTABLE = re.compile(rb"\\[ubfr]|[^ -~]")
-"""What a line has that is not printable: an escape of it, or a byte beyond ASCII."""
+_PRINTABLE = bytes(range(ord(" "), ord("~") + 1))
+_ESCAPED = re.compile(rb"\\[ubfr]")
+"""What a text has in JSON that is not printable."""
 
 
 def printable_line(line: bytes) -> bytes:
     """Return a line of a record file with all of its texts printable; one that is no JSON stays as it is."""
-    if not _PERHAPS_NOT_PRINTABLE.search(line):
+    if not line.translate(None, _PRINTABLE) and not (b"\\" in line and _ESCAPED.search(line)):
         return line
     try:
         return json.dumps(_with_printable_texts(json.loads(line.decode("utf-8", "backslashreplace")))).encode()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64encode
-from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,6 +20,10 @@ T = TypeVar("T")
 _ALIGNED = 8
 """Bytes that the place of an array is a multiple of, so that the script can view it where it lies."""
 _LEVEL = 6
+_WAITING = 1024
+"""Rows of a table that wait to be numbered together."""
+_NOTHING = object()
+"""Stands for what a row does not have."""
 
 
 class Distinct(dict[T, int]):
@@ -32,42 +36,52 @@ class Distinct(dict[T, int]):
 
 @dataclass(slots=True)
 class _Column:
-    """The distinct values of a column, and which rows have one: of each its number, from 1."""
+    """The distinct values of a column, behind `_NOTHING`, and the numbers of rows, with the first row of each part."""
 
-    distinct: Distinct[Any] = field(default_factory=Distinct)
-    rows: list[int] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
+    distinct: Distinct[Any] = field(default_factory=lambda: Distinct({_NOTHING: 0}))
+    parts: list[tuple[int, Array]] = field(default_factory=list)
 
 
 class Table:
     """Rows of named values. A column has each of its values once, and for each row a number: 0 where there is none."""
 
     def __init__(self) -> None:
-        self._columns: defaultdict[str, _Column] = defaultdict(_Column)
+        self._columns: dict[str, _Column] = {}
+        self._waiting: list[dict[str, Any]] = []
         self._length = 0
 
     def __len__(self) -> int:
         return self._length
 
-    def append(self, row: Mapping[str, Any]) -> int:
+    def append(self, row: dict[str, Any]) -> int:
         """Add a row of hashable values that JSON has, and return its number."""
-        for name, value in row.items():
-            column = self._columns[name]
-            column.rows.append(self._length)
-            column.numbers.append(column.distinct[value] + 1)
+        self._waiting.append(row)
         self._length += 1
+        if len(self._waiting) == _WAITING:
+            self._number()
         return self._length - 1
+
+    def _number(self) -> None:
+        """Number the values of the rows that wait, column by column: that is faster than row by row."""
+        rows, self._waiting = self._waiting, []
+        for name in dict.fromkeys(chain.from_iterable(rows)):
+            column = self._columns.setdefault(name, _Column())
+            values = [row.get(name, _NOTHING) for row in rows]
+            numbers = np.fromiter(map(column.distinct.__getitem__, values), np.uint32, len(rows))
+            column.parts.append((self._length - len(rows), numbers))
 
     def values(self) -> dict[str, list[Any]]:
         """Return each column's values."""
-        return {name: list(column.distinct) for name, column in self._columns.items()}
+        self._number()
+        return {name: list(column.distinct)[1:] for name, column in self._columns.items()}
 
     def numbers(self) -> dict[str, Array]:
         """Return, for each column, a number for each row: n for the n-th value, 0 for none."""
-        columns = {}
+        self._number()
+        columns = {name: np.zeros(self._length, dtype=np.uint32) for name in self._columns}
         for name, column in self._columns.items():
-            columns[name] = np.zeros(self._length, dtype=np.uint32)
-            columns[name][column.rows] = column.numbers
+            for start, numbers in column.parts:
+                columns[name][start : start + len(numbers)] = numbers
         return columns
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import express
@@ -16,7 +18,7 @@ from tconv.vocabulary import AutoPad
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tconv.cases.call import Call
+    from tconv.cases.call import Call, Value
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
@@ -79,10 +81,29 @@ def _about(case: Case, dialect: Dialect) -> Iterator[tuple[str, str]]:
 
 
 def _call(call: Call) -> dict[str, Any]:
-    row: dict[str, Any] = {f"attribute {name}": figures.text(value) for name, value in call.attributes.items()}
+    row: dict[str, Any] = dict(starmap(_attribute, call.attributes.items()))
     for place, tensor in enumerate(call.inputs):
-        row[f"input {place}"] = (tensor.name, figures.integers(tensor.shape), tensor.dtype or "i64")
-    return row | {"layouts": (call.data_format, call.filter_format)}
+        row[_INPUTS[place]] = (tensor.name, _sizes_as_text(tensor.shape), tensor.dtype or "i64")
+    row["layouts"] = (call.data_format, call.filter_format)
+    return row
+
+
+_INPUTS = tuple(f"input {place}" for place in range(4))
+
+
+@lru_cache(maxsize=4096)
+def _attribute(name: str, value: Value) -> tuple[str, str]:
+    return f"attribute {name}", figures.text(value)
+
+
+@lru_cache(maxsize=4096)
+def _sizes_as_text(shape: Ints) -> str:
+    return figures.integers(shape)
+
+
+@lru_cache(maxsize=1024)
+def _drawn(geometry: Geometry) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, getattr(geometry, name)) for name in _GEOMETRY)
 
 
 def _owed(owed: Values | Refuse, call: Call) -> Iterator[tuple[str, Any]]:
@@ -90,7 +111,7 @@ def _owed(owed: Values | Refuse, call: Call) -> Iterator[tuple[str, Any]]:
         case Refuse(violation, stated):
             yield "refusal", (violation.constraint, str(violation), stated)
         case Values(primary, disputed, refusals):
-            yield from ((name, getattr(primary.geometry, name)) for name in _GEOMETRY)
+            yield from _drawn(primary.geometry)
             yield from zip(("batch", "channels", "out_channels"), _sizes(primary.geometry, call), strict=True)
             yield "added", _added(call)
             yield "shape", _shape(primary.geometry, call)

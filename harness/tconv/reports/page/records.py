@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 _LONGEST = 200
 """Characters of a phrase in the table."""
-_STATUSES = list(STATUSES)
-_KINDS = list(KINDS)
+_STATUSES = {status: number for number, status in enumerate(STATUSES)}
+_KINDS = {kind: number for number, kind in enumerate(KINDS)}
+_COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "detail", "problem", "seconds")
 _TRANSITIONS = {None: 0} | {transition: number for number, transition in enumerate(Transition, 1)}
 
 
@@ -70,7 +71,7 @@ def record_blocks(
     records = _Records(runs, lines, find)
     values = {
         "statuses": [[status.value, look.symbol] for status, look in STATUSES.items()],
-        "kinds": _KINDS,
+        "kinds": list(_KINDS),
         "runs": [_run(run) for run in runs],
         "waivers": records.waivers,
         "readings": _readings(runs),
@@ -83,7 +84,7 @@ def record_blocks(
     if since:
         values["transitions"] = list(Transition)
         cases = ((number, judged.record.case) for number, run in enumerate(runs) for judged in run.assessment.judged)
-        records.columns["since"] = [_TRANSITIONS[since.get(case)] for case in cases]
+        records.columns["since"] = tuple(_TRANSITIONS[since.get(case)] for case in cases)
     data = block(values, {name: np.array(column) for name, column in records.columns.items()} | facts)
     return RecordBlocks(data, table_block(records.details), table_block(records.problems.table))
 
@@ -103,34 +104,30 @@ class _Records:
         self._cases = {case: number for number, case in enumerate(self.ids)}
         facts = {case: given for run in runs for case, given in run.assessment.facts.items()}
         for case in self.ids:
-            self.facts.append({"topic": overview.topic(case)} | dict(facts.get(case, {})) | facts_of(case))
-        names = ("run", "case", "status", "kind", "phrase", "cause", "detail", "problem")
-        self.columns: dict[str, list[Any]] = {name: [] for name in names}
-        self.columns["seconds"] = []
-        for number, run in enumerate(runs):
-            for judged in run.assessment.judged:
-                self._append(number, judged)
+            known = facts.get(case) or facts_of(case)
+            self.facts.append({"topic": overview.topic(case), **dict(known.items())})
+        rows = [self._row(number, judged) for number, run in enumerate(runs) for judged in run.assessment.judged]
+        self.columns = dict(zip(_COLUMNS, zip(*rows, strict=True) if rows else [()] * len(_COLUMNS), strict=True))
 
-    def _append(self, run: int, judged: Judged) -> None:
+    def _row(self, run: int, judged: Judged) -> tuple[float, ...]:
+        """Return a record's value in each of `_COLUMNS`."""
         record = judged.record
         text = shortened(" ".join(phrase(record.verdict).split()), _LONGEST)
         waiver = self._waiver(run, judged)
         detail = _detail(judged, waiver)
         dialect = DIALECTS.get(record.dialect)
-        columns = {
-            "run": run,
-            "case": self._cases[record.case],
-            "status": _STATUSES.index(judged.status),
-            "kind": _KINDS.index(record.verdict.kind),
-            "phrase": self.phrases[text if judged.waiver is None else f"{judged.waiver.name}: {text}"],
-            "cause": self._causes.get((run, record.case), 0),
-            "detail": self.details.append(detail) + 1 if detail else 0,
-            "problem": self.problems.number(record, dialect) if dialect else 0,
+        return (
+            run,
+            self._cases[record.case],
+            _STATUSES[judged.status],
+            _KINDS[record.verdict.kind],
+            self.phrases[text if judged.waiver is None else f"{judged.waiver.name}: {text}"],
+            self._causes.get((run, record.case), 0),
+            self.details.append(detail) + 1 if detail else 0,
+            self.problems.number(record, dialect) if dialect else 0,
             # Four digits, as the table shows them: more would not be deflated.
-            "seconds": round(record.seconds, 4) if math.isfinite(record.seconds) else math.nan,
-        }
-        for name, value in columns.items():
-            self.columns[name].append(value)
+            round(record.seconds, 4) if math.isfinite(record.seconds) else math.nan,
+        )
 
     def _waiver(self, run: int, judged: Judged) -> int | None:
         if judged.waiver is None:
@@ -170,7 +167,7 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
     return readings
 
 
-def _detail(judged: Judged, waiver: int | None) -> Mapping[str, Any]:
+def _detail(judged: Judged, waiver: int | None) -> dict[str, Any]:
     """Return what the view of a case shows of a record beside its phrase, without the keys that are empty."""
     record = judged.record
     if isinstance(record.verdict, Agreed) and not record.verdict.notes and record.call is None and not record.harmed:
