@@ -181,7 +181,7 @@ def test_a_search_has_a_budget(corpus: Corpus) -> None:
 def test_where_and_how_an_output_is_wrong(change: object, said: str) -> None:
     """In words: tails, heads, phases of the stride, channels, zeros, multiples."""
     expected = np.arange(1.0, 15.0).reshape(1, 2, 7)
-    assert said in described(change(expected), expected, GEOMETRY)  # type: ignore[operator] # a function
+    assert said in described(change(expected), expected, GEOMETRY).words  # type: ignore[operator] # a function
 
 
 def test_one_cause_has_one_name() -> None:

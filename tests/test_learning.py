@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from played_backends import records_of
 from strategies import every, examples
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
@@ -20,8 +21,6 @@ from tconv.diagnosis.placement import placed
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.dialects.geometry import Geometry
 from tconv.execution import evaluation
-from tconv.execution.evaluation import Evaluator
-from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.learning import denials, lessons, shared_facts, sheet
 from tconv.learning.axis_terms import FULL
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
     from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
+    from tconv.expectation.problem import Problem
     from tconv.records.record import Record
     from tconv.vocabulary import Array
 
@@ -62,25 +62,6 @@ class Misreads:
         y = truth.values(problem.values.primary.geometry if misread is None else misread.geometry)
         with np.errstate(over="ignore", invalid="ignore"):
             return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
-
-
-def records_of(answer: Callable[[Problem], Array], cases: Sequence[Case]) -> list[Record]:
-    """Return the records of a runtime that answers each valid case so."""
-    from tconv.backends import Produced, Refused  # noqa: PLC0415 - beside the class that uses them
-
-    class Backend:
-        problem: Problem
-
-        def run(self, call: Any, arrays: Any) -> Any:  # noqa: ANN401, ARG002 - a backend's interface
-            return Produced(answer(self.problem)) if self.problem.values else Refused("invalid")
-
-    backend = Backend()
-    evaluator = Evaluator(backend, "made-up", ONNX, ACCUMULATES, None)  # type: ignore[arg-type]
-    made = []
-    for case in cases:
-        backend.problem = Problem(case, ONNX)
-        made.append(evaluator.evaluate(case))
-    return made
 
 
 @pytest.fixture

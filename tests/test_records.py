@@ -95,6 +95,7 @@ def test_a_record_is_read_as_it_was_written(kind: type[ver.Verdict], data: st.Da
             optional,
             WORDS.map(lambda texts: tuple(map(Together.parse, texts))),
             optional,
+            optional,
             st.none() | PLACEMENTS,
             optional,
         )

@@ -118,6 +118,17 @@ class PadsSwapped(Right):
         return words | {"pads_begin": words["pads_end"], "pads_end": words["pads_begin"]}
 
 
+class BiasOfTheFirstGroup(Right):
+    """Adds the bias of the first group, and no other."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Compute with zeros for the rest of the bias."""
+        bias = arrays.get("b")
+        if bias is not None and bias.ndim == 1:
+            arrays["b"] = bias * (np.arange(len(bias)) < len(bias) // call.groups).astype(bias.dtype)
+        return super().computed(call, words, arrays)
+
+
 class PadsSwappedAndMore(PadsSwapped):
     """The same, and much else that is no business of pads: it dies of one element, refuses two, spoils three."""
 

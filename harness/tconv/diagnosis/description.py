@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tconv.diagnosis.relations import related
+
 if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
-    from tconv.vocabulary import Array
+    from tconv.vocabulary import Array, Mask
+
+_SLIGHT = 1e-2
+"""The largest difference that is described as one of accuracy, as a share of the largest element."""
 
 
-def described(actual: Array, expected: Array, geometry: Geometry, wrong: Array | None = None) -> str:
+class Description(NamedTuple):
+    """How an output is wrong.
+
+    Attributes:
+        words: where and how.
+        relation: what the wrong elements are beside what is owed, see `relations`; empty where it is not seen.
+    """
+
+    words: str
+    relation: str = ""
+
+
+def described(
+    actual: Array, expected: Array, geometry: Geometry, wrong: Mask | None = None, bias: Array | None = None
+) -> Description:
     """Return where and how an output is wrong, in words.
 
     Args:
@@ -19,41 +38,34 @@ def described(actual: Array, expected: Array, geometry: Geometry, wrong: Array |
         expected: what is owed, in NCX.
         geometry: the geometry that is owed.
         wrong: which elements are wrong; None for all that are not equal.
+        bias: (O,), or None.
     """
     if actual.shape != expected.shape:
-        return f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is owed"
+        return Description(
+            f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is owed"
+        )
     with np.errstate(invalid="ignore"):
         got = actual.astype(np.float64)
         if wrong is None:
             wrong = (got != expected) & ~(np.isnan(got) & np.isnan(expected))
-    parts = [_amount(got, expected, wrong), *_along(wrong, 0, "items of the batch"), *_along(wrong, 1, "channels")]
+    relation = related(got, expected, wrong, bias)
+    count = f"{int(wrong.sum())} of {wrong.size} elements differ"
+    amount = f"{count}: they {relation}" if relation else count + _distance(got, expected, wrong)
+    parts = [amount, *_along(wrong, 0, "items of the batch"), *_along(wrong, 1, "channels")]
     for axis, (stride, begin) in enumerate(zip(geometry.strides, geometry.pads_begin, strict=True)):
         parts += _along(wrong, axis + 2, f"positions of axis {axis}", stride, begin)
-    return "; ".join(parts)
+    return Description("; ".join(parts), relation)
 
 
-def _amount(got: Array, expected: Array, wrong: Array) -> str:
-    values, owed = got[wrong], expected[wrong]
-    count = f"{len(values)} of {wrong.size} elements differ"
-    if not values.any():
-        return f"{count}: they are 0"
-    if np.isnan(values).all():
-        return f"{count}: they are NaN"
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = values / owed
-    if np.isfinite(ratios).all() and np.ptp(ratios) == 0:
-        return f"{count}: they are {ratios[0]:g} times what is owed"
-    largest, distance = np.abs(expected).max(), np.abs(values - owed).max()
-    if np.isfinite(distance) and 0 < distance < _SLIGHT * largest < np.inf:
-        return f"{count}, by at most {distance / largest:.1e} of the largest"
-    return count
+def _distance(got: Array, expected: Array, wrong: Mask) -> str:
+    """Return how far off an output is where that is little."""
+    with np.errstate(invalid="ignore"):
+        largest, distance = np.abs(expected).max(), np.abs(got - expected)[wrong].max()
+    slight = np.isfinite(distance) and 0 < distance < _SLIGHT * largest < np.inf
+    return f", by at most {distance / largest:.1e} of the largest" if slight else ""
 
 
-_SLIGHT = 1e-2
-"""The largest difference that is described as one of accuracy, as a share of the largest element."""
-
-
-def _along(wrong: Array, axis: int, name: str, stride: int = 1, begin: int = 0) -> list[str]:
+def _along(wrong: Mask, axis: int, name: str, stride: int = 1, begin: int = 0) -> list[str]:
     """Return at which indices of an axis an output is wrong, in words; nothing where at all or at none."""
     size = wrong.shape[axis]
     indices = np.flatnonzero(wrong.any(axis=tuple(other for other in range(wrong.ndim) if other != axis)))

@@ -21,6 +21,7 @@ from tconv.verdict.comparison import compare
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tconv.diagnosis.description import Description
     from tconv.diagnosis.misreadings import Misread, Misreading
     from tconv.diagnosis.placement import Placement
     from tconv.dialects.geometry import Geometry
@@ -43,11 +44,13 @@ class Diagnosis:
     Attributes:
         explained: misreadings that give exactly this output, each by itself or a pair together.
         described: where and how it is wrong, if nothing explains it.
+        relation: what the wrong elements are beside what is owed, if nothing explains them and it is seen.
         placement: where its values lie; None where not even the channels fit, or it was not looked for.
     """
 
     explained: tuple[Together, ...]
     described: str = ""
+    relation: str = ""
     placement: Placement | None = None
 
 
@@ -79,30 +82,31 @@ def _named(
     operands = problem.truth.operands
     explained: list[Together] = []
 
-    def where() -> str:
-        what = f"held against {Together(candidate.readings)}, which gives this shape: " if candidate.readings else ""
-        return what + _where(actual, problem.truth, geometry, accumulates)
+    def undiagnosed(*beginning: str) -> Diagnosis:
+        reading = f"held against {Together(candidate.readings)}, which gives this shape: " if candidate.readings else ""
+        words, relation = _where(actual, problem.truth, geometry, accumulates)
+        return Diagnosis((), "".join((*beginning, reading, words)), relation)
 
     for misreadings in _candidates(problem):
         # Several together are tried only where no single misreading explains the output.
         if explained and len(misreadings) > 1:
             break
         if thread_time() > ends:
-            return Diagnosis(tuple(explained), "" if explained else f"{GIVEN_UP}: {where()}")
+            return Diagnosis(tuple(explained)) if explained else undiagnosed(f"{GIVEN_UP}: ")
         misread = apply(misreadings, problem.signature, problem.dialect, operands)
         if misread is not None and _gives(misread, actual, dtype, accumulates):
             explained.append(Together(tuple(misreading.name for misreading in misreadings)))
     if explained:
         return Diagnosis(tuple(explained))
     account = accounted(actual, operands, dtype, geometry, accumulates)
-    return Diagnosis((), f"{account}; {where()}" if account else where())
+    return undiagnosed(f"{account}; ") if account else undiagnosed()
 
 
-def _where(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> str:
-    """Return where an output is wrong beyond rounding, in words."""
+def _where(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Description:
+    """Return where and how an output is wrong beyond rounding."""
     fits = truth.shape(geometry) == actual.shape
     wrong = compare(actual, truth, geometry, accumulates).wrong if fits else None
-    return described(actual, truth.values(geometry), geometry, wrong)
+    return described(actual, truth.values(geometry), geometry, wrong, truth.operands.get("b"))
 
 
 def _candidates(problem: Problem) -> Iterator[tuple[Misreading, ...]]:

@@ -158,6 +158,7 @@ class Evaluator:
             record,
             diagnosis=diagnosis.explained,
             described=diagnosis.described or None,
+            relation=diagnosis.relation or None,
             placement=diagnosis.placement,
         )
 

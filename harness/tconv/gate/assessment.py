@@ -13,7 +13,7 @@ from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.trust import untrusted
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers import active_waivers, waivers_elsewhere
-from tconv.learning import denials, lessons
+from tconv.learning import denials, lessons, symptoms
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tconv.dialects.readings import Together
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
-    from tconv.learning import Lesson
+    from tconv.learning import Lesson, Symptom
     from tconv.records.record import Record
     from tconv.records.record_file import Run
 
@@ -59,6 +59,7 @@ class Assessment:
         mixed: questions to which the backend gives no single answer, where they were looked for.
         elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
         learnt: the rules that the failures follow, learnt from all answers.
+        symptoms: what the failures that follow none of these rules have in common.
         denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
         relative: the backend that the waivers were written for, where it is another.
         waivers: the digest of the waivers; empty for none.
@@ -73,6 +74,7 @@ class Assessment:
     mixed: tuple[Answers, ...] = ()
     elsewhere: tuple[Waiver, ...] = ()
     learnt: tuple[Lesson, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()
     denied: Mapping[Together, int] = field(default_factory=dict)
     relative: str = ""
     waivers: str = ""
@@ -195,7 +197,7 @@ def assess(
     failed = [member.record for member in members if member.status is Status.FAILED]
     # Where agreement is only counted, in cells, it would be no evidence.
     learns = find is not None and failed and not run.cells
-    learnt, denied = _explained(run, failed, find) if find is not None and learns else ((), {})
+    explained = _explained(run, failed, find) if find is not None and learns else ((), (), {})
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, members, active, facts, facts_of, own=own)
     return Assessment(
@@ -207,8 +209,7 @@ def assess(
         tuple(incomplete(run, digest)),
         mixed,
         tuple(waivers_elsewhere(waivers, dialect, backend)),
-        learnt,
-        denied,
+        *explained,
         relative,
         waivers.digest if waivers else "",
     )
@@ -216,11 +217,13 @@ def assess(
 
 def _explained(
     run: Run, failed: Sequence[Record], find: Callable[[str], Case | None]
-) -> tuple[tuple[Lesson, ...], Mapping[Together, int]]:
-    """Return the rules that failures follow, and which names of those that follow none are denied."""
+) -> tuple[tuple[Lesson, ...], tuple[Symptom, ...], Mapping[Together, int]]:
+    """Return the rules that failures follow, what those that follow none have in common, and which names are denied."""
     learnt = lessons(run.records, find, run.dialect, frozenset(record.case for record in failed))
     known = {case for lesson in learnt for case in lesson.cases}
-    return learnt, denials(run.records, [record for record in failed if record.case not in known], find, run.dialect)
+    rest = [record for record in failed if record.case not in known]
+    denied = denials(run.records, rest, find, run.dialect)
+    return learnt, symptoms(run.records, rest, find, run.dialect, denied), denied
 
 
 def assessed(

@@ -5,5 +5,17 @@ from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.lessons import lessons
 from tconv.learning.shared_facts import Shared, shared_facts
 from tconv.learning.sheet import SheetLine, sheet
+from tconv.learning.symptoms import Symptom, symptoms
 
-__all__ = ["Lesson", "Rule", "Shared", "SheetLine", "denials", "lessons", "shared_facts", "sheet"]
+__all__ = [
+    "Lesson",
+    "Rule",
+    "Shared",
+    "SheetLine",
+    "Symptom",
+    "denials",
+    "lessons",
+    "shared_facts",
+    "sheet",
+    "symptoms",
+]

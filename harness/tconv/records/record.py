@@ -53,6 +53,7 @@ class Record(Recorded):
         tolerance: how the allowed distance is derived, where values were compared and differ.
         diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
         described: where and how the output is wrong, where no misreading gives it.
+        relation: what the wrong elements are beside what is owed, where that is seen and no misreading gives them.
         placement: where the values of a wrong output lie, as far as they tell.
         harmed: how a process died at this case, which does not die alone: an earlier case has harmed the process.
     """
@@ -67,6 +68,7 @@ class Record(Recorded):
     tolerance: str | None = None
     diagnosis: tuple[MisreadingNames, ...] = ()
     described: str | None = None
+    relation: str | None = None
     placement: Placement | None = None
     harmed: str | None = None
 

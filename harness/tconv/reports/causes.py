@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis import shared
 from tconv.dialects.readings import Together
 from tconv.gate.status import Status
-from tconv.learning import shared_facts
+from tconv.learning import Lesson, Symptom, shared_facts
 from tconv.records.failure import group_of
 from tconv.reports.phrases import headline, phrase
 from tconv.verdict import kinds as ver
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
-    from tconv.learning import Lesson, Shared
+    from tconv.learning import Shared
     from tconv.records.record import Record
 
 _LONGEST = 160
 """Characters of a phrase in a cause; a longer one is cut."""
 _BEGINNING = 40
 """Characters of its beginning that are left of a phrase whose middle is left out."""
-
-
+_NAMED = 0.2
+"""The part of a symptom's cases that a misreading gives whose name is told beside it."""
 _AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
@@ -42,6 +42,7 @@ class Cause:
         members: the records, judged.
         common: of failures that have neither a rule nor a name, what their cases share.
         lesson: the rule that they follow, where one was learnt.
+        symptom: what they have in common, where they follow no rule.
         group: what makes records those of this cause, also in another run.
         said: `what` without what the cases share.
     """
@@ -51,6 +52,7 @@ class Cause:
     members: tuple[Judged, ...]
     common: Shared | None = None
     lesson: Lesson | None = None
+    symptom: Symptom | None = None
     group: tuple[str, ...] = ()
     said: str = ""
 
@@ -64,15 +66,28 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     """Return the causes of the records of a status, the largest first."""
     groups: dict[tuple[str, ...], list[Judged]] = defaultdict(list)
     members = [judged for judged in assessment.judged if judged.status is status]
-    learnt = {case: lesson for lesson in assessment.learnt for case in lesson.cases if status is Status.FAILED}
+    learnt = _learnt_of(assessment) if status is Status.FAILED else {}
     rest = [judged for judged in members if judged.record.case not in learnt]
     explained = shared({judged.record.case: judged.record.diagnosis for judged in rest})
     for judged in members:
-        lesson = learnt.get(judged.record.case)
-        groups[("learnt", str(lesson)) if lesson else _group(judged, explained.get(judged.record.case))].append(judged)
+        found = learnt.get(judged.record.case)
+        groups[_key(found) if found else _group(judged, explained.get(judged.record.case))].append(judged)
     largest_first = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
     cut = _cut(_said(_example(members)) for _, members in largest_first)
     return [_cause(group, members, assessment, learnt, cut) for group, members in largest_first]
+
+
+def _learnt_of(assessment: Assessment) -> dict[str, Lesson | Symptom]:
+    """Return what was learnt of each failure: a rule, or else a symptom."""
+    found: dict[str, Lesson | Symptom] = {}
+    for learnt in (assessment.symptoms, assessment.learnt):
+        for each in learnt:
+            found |= dict.fromkeys(each.cases, each)
+    return found
+
+
+def _key(found: Lesson | Symptom) -> tuple[str, ...]:
+    return ("learnt" if isinstance(found, Lesson) else "symptom", str(found))
 
 
 def _example(members: list[Judged]) -> Judged:
@@ -87,15 +102,19 @@ def _cause(
     group: tuple[str, ...],
     members: list[Judged],
     assessment: Assessment,
-    learnt: Mapping[str, Lesson],
+    learnt: Mapping[str, Lesson | Symptom],
     cut: Mapping[str, str],
 ) -> Cause:
     example = _example(members)
     case, said = example.record.case, cut[_said(example)]
+    found = learnt.get(case)
     match example.status:
-        case Status.FAILED if group[0] == "learnt":
-            line = _learnt(learnt[case], members)
-            return Cause(line, case, tuple(members), lesson=learnt[case], group=group, said=line)
+        case Status.FAILED if isinstance(found, Lesson):
+            line = _learnt(found, members)
+            return Cause(line, case, tuple(members), lesson=found, group=group, said=line)
+        case Status.FAILED if isinstance(found, Symptom):
+            what, line = _of_symptom(found, members, said)
+            return Cause(what, case, tuple(members), symptom=found, group=group, said=line)
         case Status.FAILED if group[0] == "explained":
             line = _failed(group, members, example, said)
             return Cause(line + _doubt(group, assessment), case, tuple(members), group=group, said=line)
@@ -151,6 +170,17 @@ def _learnt(lesson: Lesson, members: list[Judged]) -> str:
     usual = Counter(map(str, names.values())).most_common(1)
     known = f" (known as {usual[0][0]})" if usual and usual[0][1] == len(members) else ""
     return f"{_kinds(members)}: {lesson}{known}"
+
+
+def _of_symptom(symptom: Symptom, members: list[Judged], said: str) -> tuple[str, str]:
+    """Return the line of failures with something in common, and that line without what their calls have in common."""
+    names = shared({member.record.case: member.record.diagnosis for member in members})
+    usual = Counter(map(str, names.values())).most_common(1)
+    words = f"wrong elements {symptom.relation}" if symptom.relation else f"such as {said}"
+    words += "".join(f"; {count} of them as if {name}" for name, count in usual if count >= _NAMED * len(members))
+    if symptom.condition is None:
+        return f"{_kinds(members)}: {words}", f"{_kinds(members)}: {words}"
+    return f"{_kinds(members)} where {symptom.condition}: {symptom.evidence}; {words}", f"{_kinds(members)}: {words}"
 
 
 def _failed(group: tuple[str, ...], members: list[Judged], example: Judged, said: str) -> str:

@@ -113,14 +113,23 @@ def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
     sizes = {(run, member.record.case): size(member.record) for run, _, cause in found for member in cause.members}
     smallest = sorted(sizes, key=lambda member: (sizes[member], member[0]))
     words, evidence = _words(largest, status)
-    shares = str(largest.common or "") or (str(largest.lesson.where or "") if largest.lesson else "")
+    shares = str(_shared(largest) or "")
     return CauseLine(0, shortened(words, _LONGEST), evidence, _clause(largest), shares, counts, tuple(smallest))
+
+
+def _shared(cause: Cause) -> object:
+    """Return what the calls of a cause have in common; None where that is not known."""
+    if cause.lesson is not None:
+        return cause.lesson.where
+    return cause.common if cause.symptom is None else cause.symptom.condition
 
 
 def _words(cause: Cause, status: Status) -> tuple[str, str]:
     """Return what happens, and the evidence for it."""
     if cause.lesson is not None:
         return _rules(cause.lesson), f"{cause.lesson.fits:,} of {cause.lesson.of:,} answers fit"
+    if cause.symptom is not None:
+        return cause.said, cause.symptom.evidence
     if status is Status.MISTRUSTED:
         return STATUSES[status].total, ""
     if status is Status.DISPUTED and isinstance(cause.members[0].record.verdict, Disputed):

@@ -1,0 +1,95 @@
+"""What wrong elements are beside what is owed, in words that are the same for one bug whatever the case."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tconv.vocabulary import Array, Float64s, Mask
+
+_FEWEST = 2
+"""Wrong elements that show a relation which a single one may have by chance."""
+_NEAR = 1e-2
+"""How far what is compared may be apart, as a part of it: both are sums of rounded numbers."""
+_FAR = 0.05
+"""How far from 1 a factor is that no rounding explains."""
+_WITH_FRACTIONS = 64
+"""Below it every type has numbers between the integers."""
+
+
+def related(got: Float64s, expected: Float64s, wrong: Mask, bias: Array | None) -> str:
+    """Return what wrong elements are, as `are 0`; empty where no relation is seen.
+
+    Args:
+        got: the output, (N, O, Y...).
+        expected: what is owed, of the same shape.
+        wrong: which elements are wrong, of the same shape; at least one.
+        bias: (O,), or None.
+    """
+    values, owed = got[wrong], expected[wrong]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        if not values.any():
+            return "are 0"
+        if np.isnan(values).all():
+            return "are NaN"
+        if len(values) < _FEWEST:
+            return ""
+        parts = [] if bias is None else [_bias(values, owed, _along_channels(bias, wrong))]
+        parts += [_multiple(values, owed), _cut_off(got, expected, wrong), _integers(values, owed)]
+        return next(filter(None, parts), "") or _exchanged(got, expected, wrong)
+
+
+def _multiple(values: Float64s, owed: Float64s) -> str:
+    ratios = values / owed
+    if not (np.isfinite(owed).all() and np.isfinite(ratios).all()):
+        return ""
+    usual = float(np.median(ratios))
+    same = np.ptp(ratios) <= _NEAR * abs(usual) and abs(usual - 1) > _FAR
+    return f"are {usual:.3g} times what is owed" if same else ""
+
+
+def _along_channels(bias: Array, wrong: Mask) -> Float64s:
+    """Return the bias of each wrong element."""
+    return np.broadcast_to(bias.reshape(-1, *(1,) * (wrong.ndim - 2)), wrong.shape)[wrong].astype(np.float64)
+
+
+def _bias(values: Float64s, owed: Float64s, bias: Float64s) -> str:
+    for times, words in ((-1, "lack the bias"), (1, "have the bias twice")):
+        if bias.all() and (np.abs(values - owed - times * bias) <= _NEAR * np.abs(bias)).all():
+            return words
+    return ""
+
+
+def _cut_off(got: Float64s, expected: Float64s, wrong: Mask) -> str:
+    """Return the limits at which larger and smaller numbers end; empty where numbers are beyond them."""
+    high, low = wrong & (expected > got), wrong & (expected < got)
+    limits = [np.unique(got[low]), np.unique(got[high])]
+    if any(len(limit) > 1 for limit in limits) or not all(np.isfinite(limit).all() for limit in limits):
+        return ""
+    if not np.isfinite(expected[wrong]).all() or (high | low).sum() != wrong.sum():
+        return ""
+    # A number that is cut off upwards is the largest of all, and one that is cut off downwards the smallest.
+    if any(limit.size and limit[0] != end for limit, end in zip(limits, (got.min(), got.max()), strict=True)):
+        return ""
+    return f"are cut off at {' and '.join(f'{limit[0]:g}' for limit in limits if limit.size)}"
+
+
+def _integers(values: Float64s, owed: Float64s) -> str:
+    """Return whether fractions are lost; numbers that any type writes without a fraction say nothing."""
+    values, owed = values[np.abs(owed) < _WITH_FRACTIONS], owed[np.abs(owed) < _WITH_FRACTIONS]
+    whole = np.array_equal(values, np.rint(values)) and (np.abs(values - owed) < 1).all()
+    return "are rounded to integers" if len(owed) >= _FEWEST and whole and (owed != np.rint(owed)).all() else ""
+
+
+def _exchanged(got: Float64s, expected: Float64s, wrong: Mask) -> str:
+    """Return along which axis whole parts of the output are where others are owed."""
+    for axis in range(got.ndim):
+        name = {0: "items of the batch", 1: "channels"}.get(axis, f"positions of axis {axis - 2}")
+        parts, owed = (np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1) for array in (got, expected))
+        at = np.flatnonzero(np.moveaxis(wrong, axis, 0).reshape(len(parts), -1).any(axis=1))
+        there = {part.tobytes() for part in owed[at]}
+        if len(there) > 1 and {part.tobytes() for part in parts[at]} == there:
+            return f"are those of other {name}"
+    return ""

@@ -1,0 +1,105 @@
+"""The terms of conditions: what can be said of a call in a few words, and for which of many calls it holds."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv.learning.features import PER_AXIS, SIZES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tconv.learning.features import Features
+    from tconv.vocabulary import Mask
+
+    Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+_LIMITS = 24
+"""Numbers that a size is compared with: the smallest of its values."""
+_MULTIPLES = (2, 4, 8, 16)
+"""What vectors of a kernel hold, and what is left over beside them."""
+_COUNTED = ("channels", "out_channels", "channels / groups", "out_channels / groups")
+"""Sizes of which kernels make vectors."""
+_PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides"), ("output_padding", "strides"))
+"""Attributes of an axis that are compared."""
+
+
+def terms_of(calls: Sequence[Features]) -> dict[str, Mask]:
+    """Return for which calls each term holds, the plainest terms first; of terms that hold for the same calls one."""
+    found: dict[bytes, tuple[str, Mask]] = {}
+    for text, holds in _terms(calls):
+        if holds.any() and not holds.all():
+            found.setdefault(holds.tobytes(), (text, holds))
+    return dict(found.values())
+
+
+def _terms(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
+    yield from _of_words(calls)
+    yield from _of_sizes(calls)
+    yield from _of_axes(calls)
+
+
+def _of_words(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
+    """Yield terms as patterns write them: a fact has a value, or another one."""
+    for name in sorted({name for call in calls for name in call.words}):
+        column = np.array([call.words.get(name, "") for call in calls])
+        values = sorted(set(column.tolist()) - {""})
+        for value in values:
+            yield f"{name}={value}", column == value
+        if len(values) > 2:  # noqa: PLR2004 - of two values one is the other's opposite
+            yield from ((f"{name}!={value}", (column != value) & (column != "")) for value in values)
+
+
+def _of_sizes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
+    for name in SIZES:
+        sizes = np.array([call.sizes[name] for call in calls])
+        yield from _compared(name, sizes)
+        if name in _COUNTED:
+            yield from ((f"{name} is no multiple of {of}", sizes % of > 0) for of in _MULTIPLES)
+    per_group = (np.array([call.sizes[name] for call in calls]) for name in _COUNTED[2:])
+    yield "channels / groups = out_channels / groups", np.equal(*per_group)
+
+
+def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
+    """Yield terms on some axis, on every axis, and on the first and the last of several."""
+    for name in PER_AXIS:
+        columns = [[axis[name] for axis in call.axes] for call in calls]
+        for words, of in _PLACES.items():
+            yield from _compared(f"{name} of {words}", np.array([of(column) for column in columns]))
+        odd = np.array([max(number % 2 for number in column) for column in columns])
+        even = np.array([max(1 - number % 2 for number in column) for column in columns])
+        yield f"{name} of an axis is even", even > 0
+        yield f"{name} of an axis is odd", odd > 0
+        yield f"{name} of every axis is even", odd == 0
+        yield f"{name} of every axis is odd", even == 0
+        yield f"{name} differs between axes", np.array([len(set(column)) > 1 for column in columns])
+    for first, second in _PAIRS:
+        below = [[axis[first] < axis[second] for axis in call.axes] for call in calls]
+        yield f"{first} < {second} on an axis", np.array([any(column) for column in below])
+        yield f"{first} >= {second} on an axis", np.array([not all(column) for column in below])
+
+
+_PLACES: dict[str, Callable[[list[int]], int]] = {
+    "an axis": max,
+    "every axis": min,
+    "the first axis": itemgetter(0),
+    "the last axis": itemgetter(-1),
+}
+"""Whose number is compared: at least a limit where the largest is, on every axis where the smallest is."""
+
+
+def _compared(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
+    """Yield terms that compare a size with some of its values, both ways."""
+    for limit in np.unique(numbers)[1 : _LIMITS + 1].tolist():
+        yield f"{name} >= {limit}", numbers >= limit
+        yield f"{_opposite(name)} < {limit}", numbers < limit
+
+
+def _opposite(name: str) -> str:
+    """Return whose number is below a limit where not that of `name` is at least the limit."""
+    if name.endswith(" of an axis"):
+        return name.replace(" of an axis", " of every axis")
+    return name.replace(" of every axis", " of an axis")

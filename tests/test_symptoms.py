@@ -1,0 +1,246 @@
+"""What wrong answers have in common that follow no formula: relations of elements, and conditions on calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from played_backends import ONNX, records_of
+from strategies import examples
+from tconv.cases.layouts import from_ncx
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.diagnosis.relations import related
+from tconv.expectation.truth import Truth
+from tconv.learning import symptoms
+from tconv.learning.conditions import condition_of
+from tconv.learning.features import Features
+from tconv.learning.terms import terms_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from small_corpus import Command
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.expectation.problem import Problem
+    from tconv.learning import Symptom
+    from tconv.vocabulary import Array
+
+
+@pytest.fixture(scope="module")
+def valid(gate_cases: tuple[Case, ...]) -> list[Case]:
+    """Return valid cases of the gate tier, few enough for a test."""
+    return [case for case in gate_cases if case.breaks is None and not case.id.startswith("special-values")][::9]
+
+
+def canonical(problem: Problem, **operands: Array) -> Array:
+    """Return what is owed to other operands, (N, O, Y...), in float64."""
+    assert problem.values is not None
+    truth = Truth(dict(problem.truth.operands) | operands, problem.case.x.dtype)
+    return truth.values(problem.values.primary.geometry)
+
+
+def bias_of_the_first_group(problem: Problem) -> Array:
+    """Return an output to which the other groups' bias is not added."""
+    bias = problem.truth.operands.get("b")
+    if bias is None:
+        return canonical(problem)
+    first = np.arange(len(bias)) < len(bias) // (problem.case.attributes.groups or 1)
+    return canonical(problem, b=bias * first)
+
+
+def even_kernels_flipped(problem: Problem) -> Array:
+    """Return an output for a filter that is flipped along the axes on which its size is even."""
+    w = problem.truth.operands["w"]
+    return canonical(problem, w=np.flip(w, [axis for axis in range(2, w.ndim) if w.shape[axis] % 2 == 0]))
+
+
+def channels_left_over(problem: Problem) -> Array:
+    """Return an output whose channels beyond a multiple of four are zero."""
+    y = canonical(problem).copy()
+    y[:, y.shape[1] // 4 * 4 :] = 0
+    return y
+
+
+def batch_in_reverse(problem: Problem) -> Array:
+    """Return an output whose items of the batch are in reverse where there are groups."""
+    y = canonical(problem)
+    return y[::-1] if (problem.case.attributes.groups or 1) > 1 else y
+
+
+def saturated(problem: Problem) -> Array:
+    """Return an output between two limits."""
+    return np.clip(canonical(problem), -64, 63)
+
+
+def stride_of_the_first_of_three_axes(problem: Problem) -> Array:
+    """Return an output that is zero but for the corner, where a volume has a stride on its first axis."""
+    y = canonical(problem).copy()
+    if y.ndim == 5 and (problem.case.attributes.strides or (1,))[0] > 1:
+        y[:, :, 1:] += 7
+    return y
+
+
+def found_for(change: Callable[[Problem], Array], cases: Sequence[Case], corpus: Corpus) -> tuple[Symptom, ...]:
+    """Return the symptoms of a runtime that answers so."""
+
+    def answer(problem: Problem) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            y = change(problem).astype(NUMPY_TYPES[problem.call.dtype])
+        return from_ncx(y, problem.call.data_format)
+
+    records = records_of(answer, cases)
+    failed = [record for record in records if record.verdict.kind not in {"agreed", "disputed", "inexpressible"}]
+    return symptoms(records, failed, corpus.find, ONNX, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("change", "condition", "relation"),
+    [
+        (bias_of_the_first_group, "bias=true and groups >= 2", "lack the bias"),
+        (even_kernels_flipped, "kernel of an axis is even", ""),
+        (channels_left_over, "out_channels is no multiple of 4", "are 0"),
+        (batch_in_reverse, "batch >= 2 and groups >= 2", "are those of other items of the batch"),
+        (stride_of_the_first_of_three_axes, "rank=3 and strides of the first axis >= 2", ""),
+        (saturated, "", "are cut off at -64 and 63"),
+    ],
+)
+def test_a_bug_that_nobody_thought_of_is_one_cause(
+    change: Callable[[Problem], Array], condition: str, relation: str, valid: list[Case], corpus: Corpus
+) -> None:
+    """Across all sweeps: where it is, and what its wrong elements are, though no misreading of the catalogue is it."""
+    largest, *rest = found_for(change, valid, corpus)
+    assert (str(largest.condition or ""), largest.relation) == (condition, relation)
+    assert len(largest.cases) > 5 * sum(len(symptom.cases) for symptom in rest)
+
+
+def test_nothing_is_found_where_answers_are_wrong_at_random(valid: list[Case], corpus: Corpus) -> None:
+    """No condition and no relation: a tenth of the answers has one element that is off by some number."""
+    random = np.random.default_rng(5)
+
+    def answer(problem: Problem) -> Array:
+        y = canonical(problem).copy()
+        if y.size and random.random() < 0.1:
+            y.flat[random.integers(y.size)] += random.integers(3, 90)
+        return y
+
+    assert found_for(answer, valid, corpus) == ()
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> list[Features]:
+    """Draw what many calls are like, with two attributes, two sizes and two words."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+
+    def some() -> Features:
+        axes = [
+            dict.fromkeys(("spatial", "pads_begin", "pads_end", "output_padding", "output", "dilations"), 1)
+            | {"kernel": int(random.integers(1, 6)), "strides": int(random.integers(1, 4))}
+            for _ in range(random.integers(1, 4))
+        ]
+        sizes = dict.fromkeys(("channels", "channels / groups", "out_channels / groups", "groups"), 1)
+        sizes |= {"batch": int(random.integers(1, 4)), "out_channels": int(random.integers(1, 20))}
+        words = {"bias": str(random.choice(["true", "false"])), "dtype": str(random.choice(["f16", "f32", "f64"]))}
+        return Features(sizes, axes, words)
+
+    return [some() for _ in range(draw(st.integers(150, 400)))]
+
+
+@examples(40)
+@given(calls(), st.data())
+def test_a_condition_holds_as_it_says(features: list[Features], data: st.DataObject) -> None:
+    """Where one or two terms make answers wrong, a condition is found that explains nearly all of them, and no more."""
+    terms = terms_of(features)
+    names = data.draw(st.lists(st.sampled_from(sorted(terms)), min_size=1, max_size=2, unique=True))
+    makes_wrong = np.logical_and.reduce([terms[name] for name in names])
+    if not 12 <= makes_wrong.sum() <= len(features) - 40:
+        return
+    wrong = {str(number): of for number, of in enumerate(features) if makes_wrong[number]}
+    right = [of for number, of in enumerate(features) if not makes_wrong[number]]
+    found = condition_of(wrong, right)
+    assert found is not None
+    assert len(found.cases) >= 0.8 * len(wrong)
+    both = terms_of([*wrong.values(), *right])
+    holds = np.logical_and.reduce([both[term] for term in found.terms])
+    assert found.cases == tuple(name for name, holding in zip(wrong, holds, strict=False) if holding)
+    assert found.right == holds[len(wrong) :].sum() <= 0.1 * len(found.cases)
+
+
+def test_chance_has_no_condition() -> None:
+    """Where answers are wrong by a coin, hardly any condition is believed: none in fifty runs."""
+    for seed in range(50):
+        random = np.random.default_rng(seed)
+        features = [
+            Features(
+                {"batch": int(random.integers(1, 4)), "channels": int(random.integers(1, 20)), "groups": 1}
+                | dict.fromkeys(("out_channels", "channels / groups", "out_channels / groups"), 1),
+                [
+                    dict.fromkeys(("spatial", "pads_begin", "pads_end", "output_padding", "output", "dilations"), 1)
+                    | {"kernel": int(random.integers(1, 6)), "strides": int(random.integers(1, 4))}
+                ],
+                {"bias": str(random.choice(["true", "false"]))},
+            )
+            for _ in range(200)
+        ]
+        count = int(random.integers(5, 100))
+        wrong = {str(number): of for number, of in enumerate(features[:count])}
+        assert condition_of(wrong, features[count:]) is None
+
+
+def _wrong(got: Any, expected: Any, bias: Any = None) -> str:  # noqa: ANN401 - arrays and numbers
+    got, expected = np.broadcast_arrays(np.asarray(got, float), np.asarray(expected, float))
+    return related(got, expected, got != expected, bias)
+
+
+OWED = np.arange(1.0, 25.0).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("got", "relation"),
+    [
+        (OWED * (np.arange(4) < 2), "are 0"),
+        (np.where(np.arange(4) < 2, OWED, np.nan), "are NaN"),
+        (np.where(np.arange(4) < 2, OWED, -3 * OWED), "are -3 times what is owed"),
+        (np.where(np.arange(4) < 2, OWED, 0.5001 * OWED), "are 0.5 times what is owed"),
+        (OWED - np.array([0.0, 5.0, 6.0])[:, None], ""),
+        (np.clip(OWED, 5, 19), "are cut off at 5 and 19"),
+        (np.minimum(OWED, 19), "are cut off at 19"),
+        (np.where(OWED == 24, 19, OWED), ""),
+        (np.where(OWED > 20, 19, OWED), ""),
+        (OWED[::-1], "are those of other items of the batch"),
+        (OWED[:, [1, 0, 2]], "are those of other channels"),
+        (OWED[..., ::-1], "are those of other positions of axis 0"),
+        (OWED + (OWED % 3 == 0), ""),
+    ],
+)
+def test_what_wrong_elements_are(got: Array, relation: str) -> None:
+    """In words, where all of them are so; nothing where one of them is not, or where one alone may be by chance."""
+    assert _wrong(got, OWED) == relation
+
+
+def test_a_bias_that_lacks_or_comes_twice() -> None:
+    """Also where both are rounded; not where a wrong element's bias is zero, of which nobody can tell."""
+    bias = np.array([4.0, 5.0, 6.0])
+    assert _wrong(OWED - bias[:, None] * [[1], [0], [1]], OWED, bias) == "lack the bias"
+    assert _wrong(OWED + 1.001 * bias[:, None], OWED, bias) == "have the bias twice"
+    assert _wrong(OWED + 1, OWED, np.zeros(3)) == ""
+
+
+def test_integers_say_something_only_where_there_are_fractions() -> None:
+    """A large number of few bits has no fraction, whoever computes it."""
+    assert _wrong(np.rint(OWED + 0.3), OWED + 0.3) == "are rounded to integers"
+    assert _wrong(np.rint(1e5 * (OWED + 0.3)), 1e5 * OWED + 0.3) != "are rounded to integers"
+
+
+def test_a_run_has_a_line_for_it(command: Command) -> None:
+    """With the condition, how many of such answers are wrong, and what the wrong elements are."""
+    done = command(
+        "run", "bias", "groups", "--backend", "wrong_backends:BiasOfTheFirstGroup", "--output", "out", "-j", "1"
+    )
+    said = " ".join(done.stdout.split())
+    assert "differed where bias=true and groups >= 2: " in said
+    assert "such answers are wrong; wrong elements lack the bias" in said
