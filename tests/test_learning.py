@@ -203,7 +203,7 @@ def test_noise_has_no_formula() -> None:
 
 
 LEARNT = {
-    "sized_explicit=kept": "under output_shape beside explicit: pads_begin is pads_begin, the text says",
+    "sized_explicit=kept": "under output_shape beside explicit: pads_begin is as it is written, the text says",
     "negative_sized=shrink": "size is min(output_shape, (X-1)*s + (K-1)*d + 1 + op), the text says output_shape",
     "pads-symmetric": "size is (X-1)*s + (K-1)*d + 1 + op - 2*pads_begin",
     "pads-interleaved": "pads_begin is pads[2*i]",

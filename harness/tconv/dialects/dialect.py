@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tconv.dialects.answer_words import in_words
 from tconv.dialects.readings import AnswerOtherwise, Reading
 from tconv.dialects.rules import QUESTIONS
 from tconv.vocabulary import DataFormat, FilterFormat
@@ -125,7 +126,7 @@ class Dialect:
             primary: Answer = getattr(self.rules, question)
             for answer in type(primary):
                 if answer != primary and (question, answer) not in allowed:
-                    name, says = f"{question}={answer}", f"{question} is answered by {answer}"
+                    name, says = f"{question}={answer}", in_words(question, answer)
                     yield Reading(name, says, "", AnswerOtherwise(question, answer))
 
     def every_reading(self) -> tuple[Reading, ...]:

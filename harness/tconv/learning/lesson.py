@@ -30,7 +30,8 @@ class Rule:
     owed: Formula | None
 
     def __str__(self) -> str:
-        return f"{self.quantity} is {self.formula}" + (f", the text says {self.owed}" if self.owed else "")
+        computed = "as it is written" if str(self.formula) == self.quantity else self.formula
+        return f"{self.quantity} is {computed}" + (f", the text says {self.owed}" if self.owed else "")
 
 
 @dataclass(frozen=True)
