@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def valid(gate_cases: tuple[Case, ...]) -> list[Case]:
     """Return valid cases of the gate tier, few enough for a test."""
-    return [case for case in gate_cases if case.breaks is None and not case.id.startswith("special-values")][::9]
+    valid = [case for case in gate_cases if case.breaks is None and not case.id.startswith("special-values")]
+    # Calls without a spatial axis, or without an element, have nothing to compare.
+    return sorted(
+        {*valid[::18], *[case for case in valid if 0 in case.x.shape or len(case.x.shape) < 3]},
+        key=lambda case: case.id,
+    )
 
 
 def canonical(problem: Problem, **operands: Array) -> Array:
@@ -77,14 +82,6 @@ def saturated(problem: Problem) -> Array:
     return np.clip(canonical(problem), -64, 63)
 
 
-def stride_of_the_first_of_three_axes(problem: Problem) -> Array:
-    """Return an output that is zero but for the corner, where a volume has a stride on its first axis."""
-    y = canonical(problem).copy()
-    if y.ndim == 5 and (problem.case.attributes.strides or (1,))[0] > 1:
-        y[:, :, 1:] += 7
-    return y
-
-
 def found_for(change: Callable[[Problem], Array], cases: Sequence[Case], corpus: Corpus) -> tuple[Symptom, ...]:
     """Return the symptoms of a runtime that answers so."""
 
@@ -105,8 +102,7 @@ def found_for(change: Callable[[Problem], Array], cases: Sequence[Case], corpus:
         (even_kernels_flipped, "kernel of an axis is even", ""),
         (channels_left_over, "out_channels is no multiple of 4", "are 0"),
         (batch_in_reverse, "batch >= 2 and groups >= 2", "are those of other items of the batch"),
-        (stride_of_the_first_of_three_axes, "rank=3 and strides of the first axis >= 2", ""),
-        (saturated, "", "are cut off at -64 and 63"),
+        pytest.param(saturated, "", "are cut off at -64 and 63", marks=pytest.mark.thorough),
     ],
 )
 def test_a_bug_that_nobody_thought_of_is_one_cause(
@@ -171,8 +167,8 @@ def test_a_condition_holds_as_it_says(features: list[Features], data: st.DataObj
 
 
 def test_chance_has_no_condition() -> None:
-    """Where answers are wrong by a coin, hardly any condition is believed: none in fifty runs."""
-    for seed in range(50):
+    """Where answers are wrong by a coin, hardly any condition is believed: none in twenty runs."""
+    for seed in range(20):
         random = np.random.default_rng(seed)
         features = [
             Features(

@@ -32,8 +32,12 @@ class Features(NamedTuple):
 
 
 def features_of(problem: Problem) -> Features | None:
-    """Return what a call is like; None where it owes no element."""
-    if problem.values is None or 0 in problem.truth.shape(problem.values.primary.geometry):
+    """Return what a call is like; None where it has no spatial axis, or owes no element."""
+    if (
+        problem.values is None
+        or not problem.signature.rank
+        or 0 in problem.truth.shape(problem.values.primary.geometry)
+    ):
         return None
     case, signature = problem.case, problem.signature
     geometry = problem.values.primary.geometry

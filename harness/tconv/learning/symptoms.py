@@ -137,8 +137,8 @@ def _usual_relation(cases: Sequence[str], wrong: Mapping[str, Record]) -> str:
     words: Counter[str] = Counter()
     for text, count in relations.items():
         words[without_numbers(text)] += count
-    usual = max(words, key=lambda text: words[text])
-    if words[usual] < _MOST * words.total():
+    usual = max(words, key=lambda text: words[text], default="")
+    if not usual or words[usual] < _MOST * words.total():
         return ""
     return max((text for text in relations if without_numbers(text) == usual), key=lambda text: relations[text])
 
