@@ -71,7 +71,7 @@ def _no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str]) -> Diagnosis:
         assert problem.values is not None
         geometry = problem.values.primary.geometry
-        return Diagnosis((), "", placed(actual, problem.truth, geometry, accumulates))
+        return Diagnosis((), placement=placed(actual, problem.truth, geometry, accumulates))
 
     monkeypatch.setattr(evaluation, "diagnose", diagnose)
 

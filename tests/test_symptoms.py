@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from tconv.learning.terms import terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from small_corpus import Command
     from tconv.cases.case import Case
@@ -232,11 +234,15 @@ def test_integers_say_something_only_where_there_are_fractions() -> None:
     assert _wrong(np.rint(1e5 * (OWED + 0.3)), 1e5 * OWED + 0.3) != "are rounded to integers"
 
 
-def test_a_run_has_a_line_for_it(command: Command) -> None:
-    """With the condition, how many of such answers are wrong, and what the wrong elements are."""
+def test_a_run_has_a_line_for_it(command: Command, tmp_path: Path) -> None:
+    """With the condition, how many of such answers are wrong, and what the wrong elements are; on its page too."""
     done = command(
         "run", "bias", "groups", "--backend", "wrong_backends:BiasOfTheFirstGroup", "--output", "out", "-j", "1"
     )
     said = " ".join(done.stdout.split())
     assert "differed where bias=true and groups >= 2: " in said
     assert "such answers are wrong; wrong elements lack the bias" in said
+    page = next((tmp_path / "out").glob("*.html")).read_text(encoding="utf-8")
+    shown = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "where bias=true and groups &gt;= 2" in shown
+    assert "differed: wrong elements lack the bias where bias=true and groups &gt;= 2" in shown

@@ -176,7 +176,7 @@ def _of_symptom(symptom: Symptom, members: list[Judged], said: str) -> tuple[str
     """Return the line of failures with something in common, and that line without what their calls have in common."""
     names = shared({member.record.case: member.record.diagnosis for member in members})
     usual = Counter(map(str, names.values())).most_common(1)
-    words = f"wrong elements {symptom.relation}" if symptom.relation else f"such as {said}"
+    words = f"wrong elements {symptom.relation}" if symptom.relation else f"for example {said}"
     words += "".join(f"; {count} of them as if {name}" for name, count in usual if count >= _NAMED * len(members))
     if symptom.condition is None:
         return f"{_kinds(members)}: {words}", f"{_kinds(members)}: {words}"

@@ -71,4 +71,6 @@ def _failures(failed: int, assessments: Sequence[Assessment], lines: Sequence[Ca
 
 def _named(line: CauseLine) -> str:
     """Return a cause in few words: what its cases share says most to a reader who comes for the first time."""
-    return f"all are {line.shares}" if line.shares else shortened(line.words, _LONGEST)
+    if not line.shares:
+        return shortened(line.words, _LONGEST)
+    return f"where {line.shares}" if line.conditional else f"all are {line.shares}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING
@@ -42,6 +42,7 @@ class CauseLine:
         evidence: how well it is known, or what else was seen; may be empty.
         clause: the text's words on it; may be empty.
         shares: what its cases have in common, and others have not; may be empty.
+        conditional: whether that is a condition under which nearly all answers are wrong.
         counts: for each run, its records by status.
         members: the run and the id of each record, the smallest case first.
     """
@@ -51,6 +52,7 @@ class CauseLine:
     evidence: str
     clause: str
     shares: str
+    conditional: bool
     counts: tuple[Counter[Status], ...]
     members: tuple[tuple[int, str], ...]
 
@@ -86,7 +88,7 @@ def size(record: Record) -> tuple[int, int, str]:
 
 
 def _numbered(line: CauseLine, number: int) -> CauseLine:
-    return CauseLine(number, line.words, line.evidence, line.clause, line.shares, line.counts, line.members)
+    return replace(line, number=number)
 
 
 def _key(cause: Cause, status: Status) -> tuple[str, ...]:
@@ -113,8 +115,10 @@ def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
     sizes = {(run, member.record.case): size(member.record) for run, _, cause in found for member in cause.members}
     smallest = sorted(sizes, key=lambda member: (sizes[member], member[0]))
     words, evidence = _words(largest, status)
-    shares = str(_shared(largest) or "")
-    return CauseLine(0, shortened(words, _LONGEST), evidence, _clause(largest), shares, counts, tuple(smallest))
+    shares, conditional = str(_shared(largest) or ""), largest.symptom is not None
+    return CauseLine(
+        0, shortened(words, _LONGEST), evidence, _clause(largest), shares, conditional, counts, tuple(smallest)
+    )
 
 
 def _shared(cause: Cause) -> object:
