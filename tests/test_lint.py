@@ -17,7 +17,7 @@ from tconv.corpus.lint import lint
 from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS, Absent
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.errors import UsageError
+from tconv.errors import FileError, UsageError
 from tconv.gate import waiver_lint
 
 if TYPE_CHECKING:
@@ -340,6 +340,13 @@ def test_check_of_an_impossible_case_is_an_error_of_its_file(tmp_path: Path) -> 
         f"{path}:5:5: {many} (got [2, 2]), or say breaks: strides-length",
     ]
     assert told[1].endswith("; spatial is not given, so it is [4]; skip it or correct it")
+
+
+def test_a_filter_of_more_axes_than_the_default_says_what_the_default_is(tmp_path: Path) -> None:
+    """Whoever writes a kernel of a plane and no sizes learns that the data is a line, where nothing is given."""
+    path = written(tmp_path, "cases:\n  - {name: a, with: {kernel: [3, 3]}}")
+    with pytest.raises(FileError, match=r"filter-rank-matches; spatial is not given, so it is \[4\]; correct it$"):
+        check(str(path))
 
 
 def test_a_case_without_sizes_is_told_its_default(tmp_path: Path) -> None:

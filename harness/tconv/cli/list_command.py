@@ -25,9 +25,12 @@ def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, what: str
     As JSON, each case has the facts that patterns may ask for.
     """
     if what is not None:
-        from tconv.cli import words  # noqa: PLC0415 - what it imports takes long, and the ids need none of it
+        # What these import takes long, and the ids need none of it.
+        from tconv.cli import words  # noqa: PLC0415
+        from tconv.cli.output import say  # noqa: PLC0415
 
-        sys.stdout.writelines(f"{line}\n" for line in words.lines(what, Corpus.load(cases)))
+        for line in words.lines(what, Corpus.load(cases)):
+            say(line)
         return
     selection = Selection(Corpus.load(cases), tier, patterns)
     if as_json:
