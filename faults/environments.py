@@ -148,7 +148,6 @@ def processes() -> dict[str, Plan]:
     return limited | {
         "standard input closed": Plan(settings={"preexec_fn": partial(os.close, 0)}),
         "all streams closed": Plan(settings={"preexec_fn": partial(os.closerange, 0, 3)}),
-        "standard input is a folder": Plan(settings={"stdin": os.open("/", os.O_RDONLY)}),
         "a deleted working directory": Plan(prepare=_copied, settings={"preexec_fn": _in_deleted}, codes=WRONG),
         "another user": Plan(prefix=AS_NOBODY, prepare=_given_away),
         "another user without a folder to write to": Plan(prefix=AS_NOBODY, codes=WRONG),
