@@ -66,8 +66,8 @@ def _hear(handler: signal.Handlers | Callable[[int, FrameType | None], None]) ->
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    # What ends the workers and removes the files is not interrupted again. Signals are not ignored: of one that has come
-    # already Python would complain.
+    # What ends the workers and removes the files is not interrupted again. Signals are not ignored:
+    # Python would complain of one that has come already.
     _hear(_overhear)
     raise Stopped(number)
 

@@ -123,8 +123,7 @@ def _write(
     done, total = recorded.cases if recorded else 0, header.cases
     progress(done, total, None)
     with writing(path):
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise FileError(path, "must be a file, as it is read again (got a pipe or device); choose another --output")
+        _refuse_no_file(path)
         file = path.open("a" if settings.resume else "w", encoding="utf-8", buffering=1)
     with closing(file):
         if file.tell() == 0:
@@ -138,6 +137,11 @@ def _write(
                 break
         else:
             _append(path, file, counts.complete())
+
+
+def _refuse_no_file(path: Path) -> None:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileError(path, "must be a file, as it is read again (got a pipe or device); choose another --output")
 
 
 def _append(path: Path, file: TextIO, text: str) -> None:
@@ -223,6 +227,7 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
     """
     if not path.exists():
         return None
+    _refuse_no_file(path)
     data = path.read_bytes()
     if not data.rfind(b"\n") + 1:
         path.write_bytes(b"")
