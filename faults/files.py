@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from campaign import CASES, DOCUMENTED, Surroundings, Tally
+from campaign import CASES, DOCUMENTED, Surroundings, Tally, is_root
 from processes import verdicts
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
 def _case_files(count: int) -> Tally:
     tally = Tally("case files that are none, or written otherwise")
     for fault, plan in list(case_files().items())[:count]:
+        if plan.prefix and not is_root():
+            continue
         with Surroundings() as surroundings:
             (surroundings.folder / "c").mkdir()
             plan.prepare(surroundings.folder / "c")
