@@ -36,6 +36,11 @@ _LINGERING = 20.0
 """So many seconds a process may take to notice that its parent has ended, on a machine that has much else to do."""
 
 
+def is_root() -> bool:
+    """Return whether other users, limits and file systems can be made: what needs them is left out otherwise."""
+    return os.geteuid() == 0
+
+
 @dataclass
 class Tally:
     """How many faults of a campaign were injected, and those that were not held, each in a line."""

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from campaign import DOCUMENTED, Surroundings, Tally
+from campaign import DOCUMENTED, Surroundings, Tally, is_root
 from processes import verdicts
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
     }.items():
         tally = Tally(f"environments: {name}")
         for fault, plan in list(plans.items())[:count]:
+            if plan.prefix and not is_root():
+                continue
             with Surroundings() as surroundings:
                 plan.prepare(surroundings.folder)
                 there = {name: text.format(folder=surroundings.folder) for name, text in plan.variables.items()}
@@ -148,7 +150,6 @@ def processes() -> dict[str, Plan]:
     return limited | {
         "standard input closed": Plan(settings={"preexec_fn": partial(os.close, 0)}),
         "all streams closed": Plan(settings={"preexec_fn": partial(os.closerange, 0, 3)}),
-        "standard input is a folder": Plan(settings={"stdin": os.open("/", os.O_RDONLY)}),
         "a deleted working directory": Plan(prepare=_copied, settings={"preexec_fn": _in_deleted}, codes=WRONG),
         "another user": Plan(prefix=AS_NOBODY, prepare=_given_away),
         "another user without a folder to write to": Plan(prefix=AS_NOBODY, codes=WRONG),

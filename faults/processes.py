@@ -94,11 +94,11 @@ def parent_killed(count: int, chance: random.Random) -> Tally:
 
 
 def signals(count: int, chance: random.Random) -> Tally:
-    """Ctrl-C and SIGTERM, once or twice, in any phase: in words, with their exit code, and to be resumed."""
+    """Ctrl-C, SIGTERM and SIGHUP, once or twice, in any phase: in words, with their exit code, and to be resumed."""
     tally = Tally("signals")
     for _ in range(count):
         how, after, twice = (
-            chance.choice((signal.SIGINT, signal.SIGTERM)),
+            chance.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
             chance.uniform(0.03, 2.5),
             chance.random() < 0.3,
         )
@@ -111,7 +111,7 @@ def signals(count: int, chance: random.Random) -> Tally:
                 time.sleep(0.05)
             code = surroundings.ended(process)
             # Before tconv's first line Python itself is ended by a signal.
-            codes = {130 if how is signal.SIGINT else 143, 0} | ({-how} if after < 0.2 else set())
+            codes = {128 + how, 0} | ({-how} if after < 0.2 else set())
             tally.count(f"{how.name}{' twice' * twice} after {after:.2f} s", surroundings.wrong(code, frozenset(codes)))
     return tally
 

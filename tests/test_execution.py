@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -676,6 +677,19 @@ def test_a_runtime_that_spoils_its_workers_records_costs_the_case_that_it_does_i
     broken = found.pop("small/trouble")
     assert broken == ver.Broke("must leave the files of its worker alone (got a file without its record)")
     assert {verdict.kind for verdict in found.values()} == {"agreed"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a folder is removed while it is in use")
+def test_a_worker_that_cannot_make_its_files_names_the_folder(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A full disk, say, is no fault of the backend, and nothing of it is printed but by whoever started the run."""
+    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    with pool_of("Aborts") as pool:
+        shutil.rmtree(pool._workers._logs.name)
+        with pytest.raises(FileError, match=r"must be writable while cases run \(No such file"):
+            list(pool.run(asked))
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_link_in_the_place_of_a_workers_log_is_not_followed(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ FAULTS = Path(__file__).parent.parent / "faults"
         ("strings", 1),
         pytest.param("processes", 1, marks=pytest.mark.thorough),
         ("children", 2),
+        pytest.param("files", 2, marks=pytest.mark.thorough),
+        pytest.param("meanwhile", 1, marks=pytest.mark.thorough),
     ],
 )
 def test_every_fault_of_a_campaign_is_held(campaign: str, count: int) -> None:

@@ -13,6 +13,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, cast
 
 import click
 import pytest
@@ -21,6 +22,7 @@ from click.testing import CliRunner
 from left_behind import gone
 from small_corpus import tconv, written
 from tconv.backends import confinement, orphans
+from tconv.backends.exec import Exec
 from tconv.backends.isolated_child import ChildStarter
 from tconv.cli import options
 from tconv.errors import BackendMissing
@@ -62,6 +64,14 @@ for line in sys.stdin:
     print(json.dumps({"id": message["run"]["id"], "refused": json.dumps(harm)}), flush=True)
 """
 """A child that tries what it must not, and tells in its refusal what came of it."""
+
+
+RUNNER = """
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"name": "polite", "version": "1", "dialect": "geometry/1"}), flush=True)
+"""
+"""A child that ends when its input does."""
 
 
 @cache
@@ -229,3 +239,19 @@ def test_the_end_of_a_confined_child_is_its_own() -> None:
             starter.clear()
         with pytest.raises(BackendMissing, match=r"backend must start \(got '/nowhere': No such file"):
             ChildStarter(["/nowhere"], isolate=True).start(errors)
+
+
+def test_a_child_that_cannot_be_ended_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that runs with another user's rights would live on after a hang; it is left to end with its input."""
+    ended: list[subprocess.Popen[bytes]] = []
+
+    def denied(child: subprocess.Popen[bytes]) -> None:
+        ended.append(child)
+        raise PermissionError
+
+    (tmp_path / "runner.py").write_text(RUNNER)
+    monkeypatch.setattr(subprocess.Popen, "kill", denied)
+    monkeypatch.setattr("tconv.backends.exec.os.kill", lambda *_: denied(cast("Any", None)))
+    with pytest.raises(BackendMissing, match=r"must be a process that tconv may end \(got one with another user's"):
+        Exec(shlex.join([sys.executable, str(tmp_path / "runner.py")]), isolate=False)
+    assert ended[-1].wait(60) == 0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import re
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +15,7 @@ from tconv.cli.record_files import record_files
 from tconv.corpus import Corpus
 from tconv.errors import FileError
 from tconv.records.headers import header_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tconv.records.record_file import read
 
 
 def recorded(file: Path, corpus: str, path: str = "") -> Path:
@@ -60,3 +61,36 @@ def _empty(folder: Path) -> Path:
     made = folder / "empty"
     made.mkdir()
     return made
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such files")
+@pytest.mark.parametrize("kind", ["pipe", "device", "sparse", "loop"])
+def test_what_has_no_end_or_no_writer_is_refused(kind: str, tmp_path: Path) -> None:
+    """Neither is waited for, and none of it is read into memory; a loop of links is no file either."""
+    path = tmp_path / "a.jsonl"
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "loop":
+            path.symlink_to(path)
+        case _:
+            path.write_text(header_line(header()) + "\n", encoding="utf-8")
+            os.truncate(path, 2**32)
+    expected = {"sparse": ":2: a line must have at most 16777215 bytes", "loop": ": must be a readable file of records"}
+    with pytest.raises(
+        FileError, match=re.escape(expected.get(kind, "is a pipe or a device; give it by standard input"))
+    ):
+        list(map(read, record_files([path], None)))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such paths")
+def test_what_a_shell_names_for_a_command_is_read() -> None:
+    """`tconv gate <(zcat records.jsonl.gz)`: a pipe that has its writer."""
+    reading, writing = os.pipe()
+    with open(reading, "rb"), open(writing, "w", encoding="utf-8") as file:  # noqa: PTH123 - they have no path
+        file.write(header_line(header()) + "\n")
+        file.close()
+        (path,) = record_files([Path(f"/dev/fd/{reading}")], None)
+        assert read(path).header == header()

@@ -158,12 +158,27 @@ class Exec:
         if not all(isinstance(field, str) and field for field in fields):
             self._end()
             raise BackendMissing(f"a hello must have name, version and dialect (got {json.dumps(hello)[:200]})")
+        self._refuse_where_it_cannot_be_ended()
         name, version, dialect_name = (str(field) for field in fields)
         if dialect_name not in DIALECTS:
             self._end()
             raise BackendMissing(f"a hello's dialect must be one of {', '.join(DIALECTS)} (got {dialect_name!r})")
         environment = {"command": shlex.join(self._command), "isolated": self._starter.isolated}
         return BackendInfo(name, version, (dialect_name,), environment)
+
+    def _refuse_where_it_cannot_be_ended(self) -> None:
+        assert self._child is not None  # noqa: S101 - it has said hello
+        try:
+            os.kill(self._child.pid, 0)
+        except PermissionError:
+            self._end()
+            raise BackendMissing(
+                f"backend {self._command[0]!r} must be a process that tconv may end (got one with another user's"
+                " rights, as sudo or a set-uid file gives them); run tconv as that user"
+            ) from None
+        except ProcessLookupError:
+            # It has ended since, which its first call tells.
+            return
 
     def _reply(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         self._clear()
@@ -289,8 +304,10 @@ class Exec:
         child, self._child = self._child, None
         if child is None:
             return
-        child.kill()
-        child.wait()
+        # With another user's rights it is not ours to end: its input ends, and it may do so itself.
+        with suppress(PermissionError):
+            child.kill()
+            child.wait()
         # What it has left behind in sessions of its own.
         end_children()
         for pipe in (child.stdin, child.stdout):

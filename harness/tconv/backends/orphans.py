@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tconv.backends.parent_death import control
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Collection
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PARENT = 1
@@ -30,7 +30,7 @@ def adopt() -> None:
         _adopting = os.getpid()
 
 
-def end_children(but: Container[int] = ()) -> None:
+def end_children(but: Collection[int] = ()) -> None:
     """Kill all children of this process, and theirs, which come to it as their parents end.
 
     Nothing where this process does not adopt: then its children may be others' than ours.
@@ -41,13 +41,18 @@ def end_children(but: Container[int] = ()) -> None:
     if _adopting != os.getpid():
         return
     deadline = monotonic() + _SECONDS
+    spared = set(but)
     # How the runtime ended must be said, also where the system does not tell what it left behind.
     with suppress(OSError):
-        while (running := [child for child in children() if child not in but]) and monotonic() < deadline:
+        while (running := [child for child in children() if child not in spared]) and monotonic() < deadline:
             for child in running:
-                # It has ended since, or runs with another user's rights.
-                with suppress(ProcessLookupError, PermissionError):
+                try:
                     os.kill(child, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+                except PermissionError:
+                    # It runs with another user's rights.
+                    spared.add(child)
             for child in running:
                 with suppress(ChildProcessError):
                     os.waitpid(child, os.WNOHANG)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import re
 import shutil
 import sys
@@ -40,7 +41,7 @@ def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
         FileError: a folder or the standard input has none.
     """
     found = [file for path in paths for file in _files(path, cases)]
-    return list({file.resolve(): file for file in found}.values())
+    return list({os.path.realpath(file): file for file in found}.values())
 
 
 def _files(path: Path, cases: Path | None) -> Iterator[Path]:

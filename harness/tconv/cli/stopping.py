@@ -50,24 +50,30 @@ def stoppable(code: Callable[[], int]) -> int:
                 signal.signal(number, _stop)
         sys.unraisablehook = partial(_again, sys.unraisablehook)
         result = code()
-        _ignore()
+        _hear(signal.SIG_IGN)
     except Stopped as stopped:
         with suppress(OSError):
             said = _SAID[signal.Signals(stopped.number)]
             click.echo(f"tconv: {said}; a run goes on from here by the same command with --resume", err=True)
+        _hear(signal.SIG_IGN)
         return _SHELL + stopped.number
     return result
 
 
-def _ignore() -> None:
+def _hear(handler: signal.Handlers | Callable[[int, FrameType | None], None]) -> None:
     for number in _SAID:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, handler)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    # What ends the workers and removes the files is not interrupted again.
-    _ignore()
+    # What ends the workers and removes the files is not interrupted again. Signals are not ignored:
+    # Python would complain of one that has come already.
+    _hear(_overhear)
     raise Stopped(number)
+
+
+def _overhear(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing."""
 
 
 def _again(others: Callable[[sys.UnraisableHookArgs], object], unraisable: sys.UnraisableHookArgs) -> None:

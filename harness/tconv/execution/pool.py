@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from tconv.backends.process_end import ending, last_words
-from tconv.errors import BackendLost, BackendMissing, FileError, TconvError
-from tconv.execution.process import START_SECONDS, Chunk, EndedWhileLoading, WorkerProcess
+from tconv.errors import BackendLost, BackendMissing, TconvError
+from tconv.execution.process import START_SECONDS, Chunk, EndedWhileLoading, WorkerProcess, unwritable
 from tconv.execution.spares import Spares
 from tconv.execution.waiting import CHUNK, DeadlyCompany, Waiting, ended
 from tconv.execution.workers import STARTS, Workers
@@ -307,7 +306,7 @@ def _raise(message: list[Any], asked: Sequence[str]) -> NoReturn:
     """Raise what a worker says that it cannot go on for; `asked` are the ids of the cases that it is at."""
     match message:
         case ["unwritable", folder, reason]:
-            raise FileError(Path(folder), f"must be writable while cases run ({reason}); make room, and --resume")
+            raise unwritable(folder, reason)
         case ["memory", reason]:
             raise MemoryError(f"a worker: {reason}")
         case ["failed", trace]:

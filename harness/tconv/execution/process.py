@@ -7,13 +7,14 @@ import os
 import signal
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
 from tconv.backends.process_end import last_words, own_file
-from tconv.errors import BackendMissing, DialectError, OptionError, TconvError, one_line
+from tconv.errors import BackendMissing, DialectError, FileError, OptionError, TconvError, one_line
 from tconv.execution.worker_files import results_file
 from tconv.records.headers import BackendHeader
 from tconv.records.record import Line, begin
@@ -21,7 +22,6 @@ from tconv.records.record import Line, begin
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import ForkServerProcess, SpawnProcess
-    from pathlib import Path
 
     from tconv.cases.case import Case
     from tconv.execution.position import Position
@@ -238,6 +238,7 @@ class WorkerProcess:
             BackendMissing: there is no backend, or it ended before it answered.
             DialectError: the backend does not speak the dialect.
             OptionError: the backend does not have an option that it was given, or not with that value.
+            FileError: the worker cannot make its files.
         """
         match self.receive(max(0.0, self.deadline(timeout) - monotonic())):
             case None:
@@ -258,6 +259,8 @@ class WorkerProcess:
                 raise OptionError(text)
             case ["wrong", text]:
                 raise DialectError(text)
+            case ["unwritable", folder, reason]:
+                raise unwritable(folder, reason)
             case message:
                 raise TconvError(f"a worker must introduce itself (got {message!r})")
 
@@ -274,6 +277,11 @@ class WorkerProcess:
         self.process.kill()
         self.process.join()
         self.connection.close()
+
+
+def unwritable(folder: str, reason: str) -> FileError:
+    """Return the error for a folder in which a worker cannot write."""
+    return FileError(Path(folder), f"must be writable while cases run ({reason}); make room, and --resume")
 
 
 def _header(values: dict[str, Any]) -> BackendHeader:

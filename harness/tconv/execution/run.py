@@ -125,8 +125,7 @@ def _write(
     done, total = recorded.cases if recorded else 0, header.cases
     progress(done, total, None)
     with writing(path):
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise FileError(path, "must be a file, as it is read again (got a pipe or device); choose another --output")
+        _refuse_no_file(path)
         file = path.open("a" if settings.resume else "w", encoding="utf-8", buffering=1)
     with closing(file):
         if file.tell() == 0:
@@ -148,6 +147,11 @@ def _write(
 def _foresee(case: Case, dialect: Dialect) -> None:
     """Work out what judging the run will ask for of a case, while the workers work; it is remembered."""
     _ = remembered(case, dialect).expectation, len(case.facts)
+
+
+def _refuse_no_file(path: Path) -> None:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileError(path, "must be a file, as it is read again (got a pipe or device); choose another --output")
 
 
 def _append(path: Path, file: TextIO, text: str) -> None:
@@ -233,6 +237,7 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
     """
     if not path.exists():
         return None
+    _refuse_no_file(path)
     data = path.read_bytes()
     if not data.rfind(b"\n") + 1:
         path.write_bytes(b"")

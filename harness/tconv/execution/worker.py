@@ -84,7 +84,12 @@ class Assignment:
 
 def serve(connection: Connection, position: Position, assignment: Assignment) -> None:
     """Answer messages of cases until the parent closes the connection."""
-    files = _detach(assignment)
+    try:
+        files = _detach(assignment)
+    except OSError as error:
+        # It is nobody's log yet that a traceback would be in.
+        _send(connection, _unwritable(error))
+        return
     before = shared() if assignment.succeeded else None
     try:
         evaluator = _start_evaluator(connection, position, assignment)
@@ -135,8 +140,7 @@ def _answer(records: Iterator[tuple[int, Record]], connection: Connection, resul
                 _send(connection, ["records"])
     except OSError as error:
         # A full disk, say: no fault of tconv, and none of the case.
-        where = error.filename or tempfile.gettempdir()
-        _send(connection, ["unwritable", str(where), error.strerror or str(error)])
+        _send(connection, _unwritable(error))
         return
     except MemoryError as error:
         _send(connection, ["memory", str(error)])
@@ -145,6 +149,10 @@ def _answer(records: Iterator[tuple[int, Record]], connection: Connection, resul
         _send(connection, ["failed", traceback.format_exc()])
         return
     _send(connection, ["done"])
+
+
+def _unwritable(error: OSError) -> list[Any]:
+    return ["unwritable", str(error.filename or tempfile.gettempdir()), error.strerror or str(error)]
 
 
 def _write(file: BinaryIO, line: bytes) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from errno import EINVAL
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
 
 T = TypeVar("T")
+_DESCRIPTORS = ("/dev/fd", "/dev/stdin", "/proc")
+_LONGEST = 2**24
+"""Bytes of a line at most; a device, or a sparse file, has longer ones."""
 
 
 @dataclass(slots=True)
@@ -89,8 +94,8 @@ def header_in(path: Path) -> RunHeader:
         FileError: the file is not there, or does not begin with a header.
     """
     try:
-        with path.open("rb") as file:
-            line = file.readline()
+        with _opened(path) as file:
+            line = file.readline(_LONGEST)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
     return _header(path, (1, printable_line(line)))
@@ -102,12 +107,24 @@ def _unreadable(path: Path, error: Exception) -> FileError:
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
-        data = path.read_bytes()
+        with _opened(path) as file:
+            number = 0
+            while (line := file.readline(_LONGEST)).endswith(b"\n"):
+                number += 1
+                yield number, printable_line(line[:-1])
+            if len(line) == _LONGEST:
+                raise FileError(path, f"a line must have at most {_LONGEST - 1} bytes (got more)", number + 1)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
-    whole = data[: data.rfind(b"\n") + 1]
-    for number, line in enumerate(whole.splitlines(), start=1):
-        yield number, printable_line(line)
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a file, or what a shell's `<(...)` names: to a named pipe nobody may write, and a device may have no end."""
+    mode = path.stat().st_mode
+    is_descriptor = any(path.is_relative_to(names) for names in _DESCRIPTORS)
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or is_descriptor):
+        raise OSError(EINVAL, "is a pipe or a device; give it by standard input, as -")
+    return path.open("rb")
 
 
 def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
