@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from operator import lt
 from typing import TYPE_CHECKING, TypeAlias
 
 from tconv.errors import Violation
@@ -66,7 +67,7 @@ def _length(attribute: str, signature: Signature) -> Breach | None:
 
 def _at_least(least: int, attribute: str, signature: Signature) -> Breach | None:
     value: Ints | None = getattr(signature.attributes, attribute)
-    if value is None or min(value, default=least) >= least:
+    if not value or min(value) >= least:
         return None
     return attribute, f"must have entries of at least {least}", _show(value)
 
@@ -119,7 +120,7 @@ def _output_padding_below_stride_or_dilation(signature: Signature) -> Breach | N
     if value is None:
         return None
     limit = tuple(map(max, signature.per_axis("strides"), signature.per_axis("dilations")))
-    if len(limit) != len(value) or all(op < top for op, top in zip(value, limit, strict=True)):
+    if len(limit) != len(value) or all(map(lt, value, limit)):
         return None
     return "output_padding", f"must be less than the larger of strides and dilations {_show(limit)}", _show(value)
 

@@ -66,7 +66,10 @@ class Table:
         rows, self._waiting = self._waiting, []
         for name in dict.fromkeys(chain.from_iterable(rows)):
             column = self._columns.setdefault(name, _Column())
-            values = [row.get(name, _NOTHING) for row in rows]
+            try:
+                values = [row[name] for row in rows]
+            except KeyError:
+                values = [row.get(name, _NOTHING) for row in rows]
             numbers = np.fromiter(map(column.distinct.__getitem__, values), np.uint32, len(rows))
             column.parts.append((self._length - len(rows), numbers))
 

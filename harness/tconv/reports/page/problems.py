@@ -16,10 +16,10 @@ from tconv.reports.page.blocks import Table
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tconv.cases.call import Call, Value
-    from tconv.cases.case import Case
+    from tconv.cases.case import Case, Cite
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.records.record import CallSummary, Record
@@ -61,7 +61,7 @@ class Problems:
         if isinstance(owed, Inexpressible):
             return {"inexpressible": owed.reason}
         call = express(case, dialect, problem.signature)
-        return _call(call) | dict(_owed(owed, call)) | dict(_about(case, dialect))
+        return {**_call(call), **_owed(owed, call), **_about(case, dialect)}
 
 
 def _recorded(call: CallSummary) -> dict[str, Any]:
@@ -72,12 +72,16 @@ def _recorded(call: CallSummary) -> dict[str, Any]:
     return row | {"layouts": (call.data_format, call.filter_format)}
 
 
-def _about(case: Case, dialect: Dialect) -> Iterator[tuple[str, str]]:
-    """Yield what a case is for, and the words of the dialect's text that it cites."""
-    if case.about:
-        yield "about", case.about
-    if clause := "; ".join(cite.clause for cite in case.cites if cite.dialect == dialect.name):
-        yield "clause", clause
+def _about(case: Case, dialect: Dialect) -> dict[str, str]:
+    """Return what a case is for, and the words of the dialect's text that it cites."""
+    about = {"about": case.about} if case.about else {}
+    clause = _clause(case.cites, dialect)
+    return about | {"clause": clause} if clause else about
+
+
+@lru_cache(maxsize=256)
+def _clause(cites: tuple[Cite, ...], dialect: Dialect) -> str:
+    return "; ".join(cite.clause for cite in cites if cite.dialect == dialect.name)
 
 
 def _call(call: Call) -> dict[str, Any]:
@@ -102,24 +106,30 @@ def _sizes_as_text(shape: Ints) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _drawn(geometry: Geometry) -> tuple[tuple[str, Any], ...]:
-    return tuple((name, getattr(geometry, name)) for name in _GEOMETRY)
+def _drawn(geometry: Geometry) -> dict[str, Any]:
+    return {name: getattr(geometry, name) for name in _GEOMETRY}
 
 
-def _owed(owed: Values | Refuse, call: Call) -> Iterator[tuple[str, Any]]:
+def _owed(owed: Values | Refuse, call: Call) -> dict[str, Any]:
     match owed:
         case Refuse(violation, stated):
-            yield "refusal", (violation.constraint, str(violation), stated)
+            return {"refusal": (violation.constraint, str(violation), stated)}
         case Values(primary, disputed, refusals):
-            yield from _drawn(primary.geometry)
-            yield from zip(("batch", "channels", "out_channels"), _sizes(primary.geometry, call), strict=True)
-            yield "added", _added(call)
-            yield "shape", _shape(primary.geometry, call)
-            yield "dtype", call.dtype
+            batch, channels, out_channels = _sizes(primary.geometry, call)
+            row = {
+                **_drawn(primary.geometry),
+                "batch": batch,
+                "channels": channels,
+                "out_channels": out_channels,
+                "added": _added(call),
+                "shape": tuple(data_shape((batch, out_channels, *primary.geometry.output), call.data_format)),
+                "dtype": call.dtype,
+            }
             if disputed:
-                yield "disputed", tuple((str(Together(c.readings)), *_window(c.geometry)) for c in disputed)
+                row["disputed"] = tuple((str(Together(c.readings)), *_window(c.geometry)) for c in disputed)
             if refusals:
-                yield "refusals", tuple(map(str, refusals))
+                row["refusals"] = tuple(map(str, refusals))
+            return row
         case _:
             assert_never(owed)
 
@@ -139,9 +149,3 @@ def _added(call: Call) -> Ints:
     attributes = call.written.attributes
     explicit = attributes.output_shape is None and attributes.auto_pad == AutoPad.EXPLICIT
     return call.written.per_axis("output_padding") if explicit else ()
-
-
-def _shape(geometry: Geometry, call: Call) -> Ints:
-    """Return the owed shape in the call's layout."""
-    batch, _, channels = _sizes(geometry, call)
-    return tuple(data_shape((batch, channels, *geometry.output), call.data_format))
