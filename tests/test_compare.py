@@ -110,6 +110,14 @@ def test_a_case_that_is_only_counted_has_passed() -> None:
     assert [group.transition for group in compared(new, old).groups] == [Transition.FIXED]
 
 
+def test_two_runs_of_one_version_are_told_apart_by_their_files() -> None:
+    """The title has the file of each where backend, version and dialect are the same."""
+    old, new = run_of({CASES[3]: AGREED}), run_of({CASES[3]: DIFFERED})
+    new.path = Path("out/later.jsonl")
+    comparison = compared(*(assess(made, None, facts) for made in (old, new)))
+    assert comparison.title == f"acme 1.2.0, {DIALECT} (acme.jsonl) -> acme 1.2.0, {DIALECT} (later.jsonl)"
+
+
 def test_runs_of_several_backends_are_compared_pairwise() -> None:
     """Of the same backend and dialect, whatever the versions are; a run without a fellow is an error in words."""
 
@@ -121,7 +129,7 @@ def test_runs_of_several_backends_are_compared_pairwise() -> None:
 
     old, new = [of("a", "1"), of("b", "1")], [of("b", "2"), of("a", "2")]
     titles = [comparison.title for comparison in paired(old, new)]
-    assert titles == [f"{name} 1 {DIALECT} -> {name} 2 {DIALECT}" for name in "ba"]
+    assert titles == [f"{name} 1, {DIALECT} -> {name} 2, {DIALECT}" for name in "ba"]
     assert len(paired(old[:1], new)) == 2
     # A single new run is compared with the old one of its kind, and not with the others.
     assert [comparison.old for comparison in paired(old, new[:1])] == [

@@ -228,7 +228,7 @@ def test_failures_stand_by_cause_without_scripts(page: Callable[..., _Page]) -> 
     records += [replace(_record("groups/plain", ver.WrongShape((1,), (2,))), diagnosis=named("pads-exchanged"))]
     records += [_record(f"bias/all{n}", ver.Broke(f"no node {n}")) for n in range(103)]
     written = page(_assessment(records))
-    first, second = written.words.index("broke: no node 0"), written.words.index("as if pads-exchanged: ")
+    first, second = written.words.index("broke: no node #"), written.words.index("as if pads-exchanged: ")
     assert first < second
     assert "smallest bias/all0 103 ✗ acme" in written.words
     assert "smallest groups/plain 4 ✗ acme" in written.words

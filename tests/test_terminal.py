@@ -159,7 +159,16 @@ def test_the_same_words_are_one_line_wherever_they_are_said(capsys: pytest.Captu
     }
     terminal.show(assess(run_of(verdicts), None, facts), None)
     flowing = " ".join(capsys.readouterr().out.split())
-    assert "30 broke: no node for axis 0 tconv diagnose a/b0/c --backend acme" in flowing
+    assert "30 broke: no node for axis # tconv diagnose a/b0/c --backend acme" in flowing
+
+
+def test_a_number_stands_in_a_cause_where_all_its_cases_have_it() -> None:
+    """Those that another case has not are `#`; those of names, versions and what all have are as they were said."""
+    lists = {"a/b/c": "shape=[9]", "a/b/c[s=2]": "shape=[np.int64(13), np.int64(10)]"}
+    texts = {f"a/d{size}/c": f"float32 of 1.{size}: size {size}, rank 4" for size in (8, 9)} | lists
+    assessment = assess(run_of({case: ver.Broke(text) for case, text in texts.items()}), None, facts)
+    said = sorted(cause.what.partition(";")[0] for cause in causes(assessment, Status.FAILED))
+    assert said == ["broke: float32 of 1.8: size #, rank 4", "broke: shape=[#]"]
 
 
 def test_messages_that_begin_alike_are_cut_where_they_do_not_differ() -> None:

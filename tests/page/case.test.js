@@ -101,7 +101,8 @@ test("an explanation is excluded by a case of the same cause that has it not, a 
     { id: "a/d", names: ["x", "y"] },
     { id: "a/e", names: ["y"] },
   ];
-  const { candidates } = caseView(opened(data, { detail, owed, related, geometry: LINE }), data).why;
+  const { candidates, explanation } = caseView(opened(data, { detail, owed, related, geometry: LINE }), data).why;
+  assert.equal(explanation, "as if does y (y)");
   assert.deepEqual(
     candidates.map(({ name, excludedBy }) => [name, excludedBy?.words, excludedBy?.href]),
     [

@@ -19,6 +19,8 @@ _FOLDER = re.compile(r"(?<![\w.])(?:/[\w.+@~-]+)+/(?=[\w.+-])")
 """Where a file is, which another machine or process has elsewhere."""
 _RANDOM = re.compile(r"\btmp\w{6,}|\b(?=[a-z]*\d)(?=\d*[a-z])[0-9a-f]{8,}\b")
 """A name that is made up for one process, and a digest."""
+_SCALAR = re.compile(r"\bnp\.\w+\(([^()]*)\)")
+"""How numpy writes a number of its own types, which stands in one list and not in another."""
 _NUMBER = r"(?<![\w.])(?:nan|inf|0x[0-9a-fA-F]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)(?!\w)"
 _NUMBERS = re.compile(rf"(?:[-+*(\[{{<,:/ ]*{_NUMBER}[)\]}}>,]*)+")
 
@@ -88,6 +90,7 @@ def without_numbers(text: str) -> str:
 
     Names that vary from process to process are `#` too: digests, temporary names, folders, what nodes are counted by.
     """
+    text = _SCALAR.sub(r"\1", text)
     for varies in (_FOLDER, _RANDOM, _COUNTER):
         text = varies.sub("#", text)
     return " ".join(_NUMBERS.sub(" # ", text).split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,6 +30,11 @@ _BEGINNING = 40
 """Characters of its beginning that are left of a phrase whose middle is left out."""
 _NAMED = 0.2
 """The part of a symptom's cases that a misreading gives whose name is told beside it."""
+
+_NUMBER = re.compile(r"((?<![\w.])\d+(?!\w|\.\d))")
+"""A whole number that is no part of a name or of a version."""
+_MESSAGES = ver.RefusedValid | ver.Broke | ver.Unsupported | ver.Died
+"""Verdicts whose phrase is a runtime's message."""
 _AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
@@ -73,8 +79,9 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
         found = learnt.get(judged.record.case)
         groups[_key(found) if found else _group(judged, explained.get(judged.record.case))].append(judged)
     largest_first = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    cut = _cut(_said(_example(members)) for _, members in largest_first)
-    return [_cause(group, members, assessment, learnt, cut) for group, members in largest_first]
+    said = {group: _said(members) for group, members in groups.items()}
+    cut = _cut(said.values())
+    return [_cause(group, members, assessment, learnt, cut[said[group]]) for group, members in largest_first]
 
 
 def _learnt_of(assessment: Assessment) -> dict[str, Lesson | Symptom]:
@@ -94,8 +101,19 @@ def _example(members: list[Judged]) -> Judged:
     return min(members, key=lambda member: len(member.record.case))
 
 
-def _said(judged: Judged) -> str:
-    return judged.reason or phrase(judged.record.verdict)
+def _said(members: list[Judged]) -> str:
+    """Return the phrase of the example; of a message, with `#` for each number that another member has not."""
+    example = _example(members)
+    text = example.reason or phrase(example.record.verdict)
+    if not isinstance(example.record.verdict, _MESSAGES):
+        return text
+    parts = _NUMBER.split(text)
+    texts = {member.reason or phrase(member.record.verdict) for member in members}
+    others = [found if len(found := _NUMBER.split(other)) == len(parts) else [""] * len(parts) for other in texts]
+    # Every second part is a number.
+    return "".join(
+        "#" if at % 2 and any(other[at] != part for other in others) else part for at, part in enumerate(parts)
+    )
 
 
 def _cause(
@@ -103,10 +121,10 @@ def _cause(
     members: list[Judged],
     assessment: Assessment,
     learnt: Mapping[str, Lesson | Symptom],
-    cut: Mapping[str, str],
+    said: str,
 ) -> Cause:
     example = _example(members)
-    case, said = example.record.case, cut[_said(example)]
+    case = example.record.case
     found = learnt.get(case)
     match example.status:
         case Status.FAILED if isinstance(found, Lesson):

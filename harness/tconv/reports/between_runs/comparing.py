@@ -12,6 +12,7 @@ from tconv.cases.patterns import parse
 from tconv.gate.status import OF_CELLS, Status
 from tconv.records.failure import failure
 from tconv.reports.causes import causes
+from tconv.reports.run_names import run_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -121,9 +122,8 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """Both runs in words."""
-        old, new = (f"{run.header.backend.title} {run.header.dialect}" for run in (self.old.run, self.new.run))
-        return f"{old} -> {new}"
+        """Both runs in words; with their files where these words are the same."""
+        return " -> ".join(run_names([self.old, self.new]))
 
     @property
     def answer(self) -> str:

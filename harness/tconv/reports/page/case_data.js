@@ -93,7 +93,8 @@ function answerOf({ record }, opened) {
 function whyOf({ why, candidates: explanations = [] }, candidates) {
   const names = explanations.map(([name]) => name);
   const left = candidates.filter(({ name, excludedBy }) => names.includes(name) && !excludedBy);
-  return left.length > 0 ? `as if ${left.map(({ name }) => name).join(" or ")}` : why;
+  const words = left.map(({ name, says }) => (says ? `${says} (${name})` : name));
+  return words.length > 0 ? `as if ${words.join(", or ")}` : why;
 }
 
 /**

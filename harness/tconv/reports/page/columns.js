@@ -9,8 +9,10 @@ import { labelsOf, partition } from "./patterns.js";
 /** @import { Selection } from "./selection.js" */
 /** @import { Column } from "./table.js" */
 
+/** Pixels below which only status, backend and case fit, and below which the detail does not. */
+const [NARROW, WITHOUT_DETAIL] = [640, 800];
 /** Pixels that an attribute's column needs, and that the other columns need before there is room for any. */
-const [ATTRIBUTE, OTHERS] = [92, 820];
+const [ATTRIBUTE, OTHERS] = [104, 820];
 /** What most readers ask for first; the others follow in the order of ids. */
 const USUAL = [
   "dtype",
@@ -29,7 +31,7 @@ const USUAL = [
  *
  * @param {PageData} data
  * @param {Selection} selection
- * @param {number} width
+ * @param {number} width in pixels, for letters of 16
  */
 export function differingFacts(data, { counts, shown }, width) {
   const room = Math.max(0, Math.floor((width - OTHERS) / ATTRIBUTE));
@@ -48,20 +50,12 @@ export function differingFacts(data, { counts, shown }, width) {
  * @param {PageData} data
  * @param {string[]} facts
  * @param {(record: number) => string} linkTo
- * @param {boolean} narrow whether only status and case fit
+ * @param {number} width in pixels, for letters of 16
  * @returns {Column[]}
  */
-export function recordColumns(data, facts, linkTo, narrow) {
-  /** @type {Column} */
-  const status = {
-    name: "status",
-    label: "status",
-    width: "7.75rem",
-    cell: (number) => {
-      const { symbol, status: name } = data.record(number);
-      return { content: [el("span", { "aria-hidden": "true" }, symbol), ` ${name}`], style: name };
-    },
-  };
+export function recordColumns(data, facts, linkTo, width) {
+  const narrow = width < NARROW;
+  const status = statusColumn(data, narrow);
   /** @type {Column} */
   const name = {
     name: "case",
@@ -73,7 +67,7 @@ export function recordColumns(data, facts, linkTo, narrow) {
   /** @type {Column[]} */
   const attributes = facts.map((fact) => ({
     name: fact,
-    label: fact,
+    label: parted(fact),
     width: "minmax(0, 3fr)",
     style: "fact",
     title: fact,
@@ -89,6 +83,13 @@ export function recordColumns(data, facts, linkTo, narrow) {
       return { content: lines.map((line) => el("span", { class: "path" }, line)) };
     },
   };
+  /** @type {Column} */
+  const detail = {
+    name: "phrase",
+    label: "detail",
+    width: "minmax(0, 12fr)",
+    cell: (number) => phraseCell(data, number),
+  };
   return [
     status,
     {
@@ -99,7 +100,7 @@ export function recordColumns(data, facts, linkTo, narrow) {
     },
     name,
     ...attributes,
-    { name: "phrase", label: "detail", width: "minmax(0, 8fr)", cell: (number) => phraseCell(data, number) },
+    ...(width < WITHOUT_DETAIL ? [] : [detail]),
     ...(data.runs.length > 1 ? [backend] : []),
     {
       name: "seconds",
@@ -108,6 +109,24 @@ export function recordColumns(data, facts, linkTo, narrow) {
       cell: (number) => ({ content: [data.record(number).seconds?.toFixed(4) ?? ""] }),
     },
   ];
+}
+
+/**
+ * @param {PageData} data
+ * @param {boolean} narrow whether there is no column of backends
+ * @returns {Column}
+ */
+function statusColumn(data, narrow) {
+  return {
+    name: "status",
+    label: "status",
+    width: "7.75rem",
+    cell: (number) => {
+      const { symbol, status: name, run } = data.record(number);
+      const backend = narrow && data.runs.length > 1 ? [el("span", { class: "labels" }, run.name.split(", ")[0])] : [];
+      return { content: [el("span", { "aria-hidden": "true" }, symbol), ` ${name}`, ...backend], style: name };
+    },
+  };
 }
 
 /**
@@ -158,6 +177,15 @@ export function caseColumns(data, linkTo) {
     },
   };
   return [name, ...answers];
+}
+
+/**
+ * A name that may be folded behind each underscore.
+ *
+ * @param {string} name
+ */
+function parted(name) {
+  return name.replaceAll("_", "_\u200b");
 }
 
 /**

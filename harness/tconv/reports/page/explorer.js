@@ -105,9 +105,11 @@ export class Explorer {
       this.table.show(casesOf(this.data, shown), this.cases, this.#order());
       return;
     }
-    const width = table.parentElement?.clientWidth ?? 0;
+    // Letters are larger on large screens, and columns need as much more.
+    const letters = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+    const width = (table.parentElement?.clientWidth ?? 0) / letters;
     const facts = differingFacts(this.data, this.selection, width);
-    this.table.show(shown, recordColumns(this.data, facts, this.linkTo, width < 640), this.#order());
+    this.table.show(shown, recordColumns(this.data, facts, this.linkTo, width), this.#order());
   }
 
   #showMatrix() {
