@@ -71,7 +71,7 @@ class Scope(Part):
         return True
 
     def lacks(self, facts: Mapping[str, str]) -> tuple[str, str | None, set[str]] | None:
-        """Return the first fact of `where` that a case lacks: its name, its value there, and the texts it may have."""
+        """Return the first fact of pattern or `where` that a case lacks: name, value there, texts that it may have."""
         found = ((key, facts.get(key, default), labels) for key, default, labels in self._wanted)
         return next(((key, value, labels) for key, value, labels in found if value not in labels), None)
 

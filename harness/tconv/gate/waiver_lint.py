@@ -94,7 +94,7 @@ def _of_example(waiver: Waiver, document: Document, place: _Location, corpus: Co
 
 
 def _lacking(waiver: Waiver, facts: Mapping[str, str]) -> str:
-    """Return what a case has otherwise than the waiver's `where` asks; an empty text where its `cases` part them."""
+    """Return what a case has otherwise than the waiver asks; an empty text where its path parts them."""
     lacking = waiver.lacks(facts)
     if lacking is None:
         return ""
