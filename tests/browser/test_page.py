@@ -540,6 +540,39 @@ def test_phone_needs_no_sideways_scrolling(opened: Callable[..., Page]) -> None:
         page.goto("about:blank")
 
 
+def test_a_phone_has_the_backend_and_the_labels_of_a_record(opened: Callable[..., Page]) -> None:
+    """There is no column of backends: it stands below the status. Labels are folded, within the height of a row."""
+    page = opened()
+    page.set_viewport_size(PHONE)
+    page.goto("about:blank")
+    opened("#view=records&q=status%3Dpassed")
+    first = page.locator('#table tr[aria-rowindex="2"]')
+    expect(first.locator(".status .labels")).to_have_text("acme 2.1")
+    lines = first.locator(".case .labels").evaluate(
+        "element => element.clientHeight / parseFloat(getComputedStyle(element).lineHeight)"
+    )
+    assert round(lines) > 1
+    inside = "element => element.querySelector('.case a').offsetHeight <= element.clientHeight"
+    assert first.evaluate(inside)
+    page.goto("about:blank")
+
+
+@pytest.mark.parametrize("width", [1440, 3840])
+def test_a_case_and_the_bar_above_it_have_one_edge(opened: Callable[..., Page], width: int) -> None:
+    """On large screens too, where letters and margins are larger; the bar's letters grow with it."""
+    page = opened()
+    page.set_viewport_size({"width": width, "height": 1000})
+    page.goto("about:blank")
+    opened(_fragment(PLANE))
+    look = "element => [element.getBoundingClientRect().left, parseFloat(getComputedStyle(element).fontSize)]"
+    name, case = (page.locator(part).evaluate(look) for part in (".top .brand", "#detail-head"))
+    assert name[0] == pytest.approx(case[0], abs=1)
+    smallest = page.locator("#theme").evaluate("element => parseFloat(getComputedStyle(element).fontSize)")
+    assert smallest >= width / 320, "letters of the bar are too small for the screen"
+    page.set_viewport_size(WIDE)
+    page.goto("about:blank")
+
+
 def test_colours_are_chosen_and_remembered(opened: Callable[..., Page]) -> None:
     """The page follows the system until the reader chooses; the choice outlives the page and redraws heatmaps."""
     page = opened(_fragment(PLANE))

@@ -207,7 +207,9 @@ def _failed(group: tuple[str, ...], members: list[Judged], example: Judged, said
     record = example.record
     # The phrase of a wrong shape already has both shapes.
     described = f"; {record.described}" if record.described and record.verdict.kind != "wrong-shape" else ""
-    return f"{_kinds(members)}{what}: {said}{described}"
+    kinds = f"{_kinds(members)}{what}"
+    # The gate's reason begins with the kind that it speaks of.
+    return f"{said}{described}" if said.startswith(f"{kinds}, ") else f"{kinds}: {said}{described}"
 
 
 def _kinds(members: list[Judged]) -> str:
