@@ -27,7 +27,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("code", [text for language, text in blocks("api.md") if language == "python"])
 def test_the_python_of_the_page_runs(code: str) -> None:
     """Each block by itself."""
-    exec(compile(code, "docs/api.md", "exec"), {"__name__": "docs"})  # noqa: S102 - it is our own page
+    exec(compile(code, "<docs/api.md>", "exec"), {"__name__": "docs"})  # noqa: S102 - it is our own page
 
 
 def test_the_error_of_the_page_is_the_error() -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _AVAILABLE = "Available versions:"
 _NO_PIP = "No module named pip"
-_LAST_TRY = re.compile(r"Retry\(total=0,.*?connection broken by '(\w+)(?:.*\[Errno -?\d+\] ([^')\n]+))?")
+_LAST_TRY = re.compile(r"Retry\(total=0,.*?connection broken by ['\"](\w+)(?:.*\[Errno -?\d+\] ([^'\")\n]+))?")
 """What pip says before it tries an index for the last time: the error, and its number's words where it has one."""
 
 
