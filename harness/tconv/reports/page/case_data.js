@@ -40,7 +40,9 @@ export function caseView(opened, data) {
     dialect: run.dialect,
     backend: shortName(record),
     why: {
-      sentence: [`${record.symbol} ${record.status}: ${kind}`, record.phrase].filter(Boolean).join(", "),
+      sentence: [`${record.symbol} ${record.status}${kind === record.status ? "" : `: ${kind}`}`, record.phrase]
+        .filter(Boolean)
+        .join(", "),
       explanation: [whyOf(detail, candidates), detail.reason].filter(Boolean).join(". "),
       clause: owed.refusal?.[1] ?? opened.clause,
       candidates,
