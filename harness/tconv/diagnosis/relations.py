@@ -36,6 +36,8 @@ def related(got: Float64s, expected: Float64s, wrong: Mask, bias: Array | None) 
             return "are NaN"
         if len(values) < _FEWEST:
             return ""
+        if np.ptp(got) == 0:
+            return f"are all {values[0]:g}"
         parts = [] if bias is None else [_bias(values, owed, _along_channels(bias, wrong))]
         parts += [_multiple(values, owed), _cut_off(got, expected, wrong), _integers(values, owed)]
         return next(filter(None, parts), "") or _exchanged(got, expected, wrong)
@@ -73,14 +75,17 @@ def _cut_off(got: Float64s, expected: Float64s, wrong: Mask) -> str:
     # A number that is cut off upwards is the largest of all, and one that is cut off downwards the smallest.
     if any(limit.size and limit[0] != end for limit, end in zip(limits, (got.min(), got.max()), strict=True)):
         return ""
-    return f"are cut off at {' and '.join(f'{limit[0]:g}' for limit in limits if limit.size)}"
+    ends = [limit[0] for limit in limits if limit.size]
+    # Right elements lie between the limits, or nothing tells a limit from a constant.
+    between = (got[~wrong] < max(ends)) if limits[1].size else (got[~wrong] > min(ends))
+    return f"are cut off at {' and '.join(f'{end:g}' for end in ends)}" if between.any() else ""
 
 
 def _integers(values: Float64s, owed: Float64s) -> str:
     """Return whether fractions are lost; numbers that any type writes without a fraction say nothing."""
-    values, owed = values[np.abs(owed) < _WITH_FRACTIONS], owed[np.abs(owed) < _WITH_FRACTIONS]
     whole = np.array_equal(values, np.rint(values)) and (np.abs(values - owed) < 1).all()
-    return "are rounded to integers" if len(owed) >= _FEWEST and whole and (owed != np.rint(owed)).all() else ""
+    telling = owed[np.abs(owed) < _WITH_FRACTIONS]
+    return "are rounded to integers" if whole and len(telling) >= _FEWEST and (telling % 1 != 0).all() else ""
 
 
 def _exchanged(got: Float64s, expected: Float64s, wrong: Mask) -> str:

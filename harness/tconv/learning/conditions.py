@@ -6,50 +6,32 @@ calls of all sweeps have: sizes, attributes of an axis, and words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tconv.learning.terms import terms_of
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tconv.learning.features import Features
+    from tconv.vocabulary import Mask
 
     Counts = np.ndarray[Any, np.dtype[np.floating[Any]]]
+    Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 _MOST_TERMS = 3
 _HARDLY = 0.1
 """The right answers that a condition may hold for, as a part of the wrong ones: an error may be zero by chance."""
 _PART = 0.2
-"""A condition explains at least this part of the answers that no other condition explains."""
+"""A condition explains at least this part of the wrong answers."""
 _BELIEVED = 10.0
 """Bits that a condition saves: chance alone gives such a condition in one of 10^3 runs."""
 _BETTER = 1.15
 """A longer condition saves so many times the bits of a shorter one."""
 _PAIRS = 200
 """Pairs of terms that a third term is added to."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """Where wrong answers are.
-
-    Attributes:
-        terms: what holds for a call, all of them together.
-        cases: the ids of the wrong answers that it explains.
-        right: for how many right answers it holds too.
-    """
-
-    terms: tuple[str, ...]
-    cases: tuple[str, ...]
-    right: int
-
-    def __str__(self) -> str:
-        return " and ".join(self.terms)
+_SAMPLE = 4096
+"""So many right and so many wrong answers are searched at most, evenly chosen."""
 
 
 class _Joined(NamedTuple):
@@ -65,38 +47,31 @@ class _Joined(NamedTuple):
     right: Counts
 
 
-def condition_of(wrong: Mapping[str, Features], right: Sequence[Features]) -> Condition | None:
-    """Return the condition that explains most wrong answers; None where none is known to be more than chance.
+def condition_of(holds: Mask, wrong: Numbers, right: Numbers) -> tuple[int, ...]:
+    """Return the terms that together explain most wrong answers; none where all may be chance.
 
     Args:
-        wrong: what the calls of wrong answers are like, by the ids of the cases.
-        right: what those of right answers are like.
+        holds: for which calls each term holds, (terms, calls).
+        wrong: the numbers of the calls with wrong answers.
+        right: those with right answers.
     """
-    if not wrong or not right:
-        return None
-    names, masks = zip(*terms_of([*wrong.values(), *right]).items(), strict=True)
-    holds = np.array(masks, dtype=np.float32)
-    single = _Joined([(number,) for number in range(len(names))], holds[:, : len(wrong)], holds[:, len(wrong) :])
+    if not (len(holds) and len(wrong) and len(right)):
+        return ()
+    columns = [holds[:, calls[:: -(-len(calls) // _SAMPLE)]].astype(np.float32) for calls in (wrong, right)]
+    single = _Joined([(number,) for number in range(len(holds))], *columns)
+    counts = single.wrong.shape[1], single.right.shape[1]
     best: tuple[float, tuple[int, ...]] = _BELIEVED / _BETTER, ()
-    joined = _Joined([()], np.ones((1, len(wrong)), np.float32), np.ones((1, len(right)), np.float32))
+    joined = _Joined([()], *(np.ones((1, count), np.float32) for count in counts))
     for size in range(1, _MOST_TERMS + 1):
         of_wrong, of_right = joined.wrong @ single.wrong.T, joined.right @ single.right.T
-        saved = _bits_saved(of_wrong, of_right, len(wrong), len(right)) - size * log2(len(names))
-        saved[(of_right > _HARDLY * of_wrong) | (of_wrong < max(_PART * len(wrong), 2))] = 0
+        saved = _bits_saved(of_wrong, of_right, *counts) - size * log2(len(holds))
+        saved[(of_right > _HARDLY * of_wrong) | (of_wrong < max(_PART * counts[0], 2))] = 0
         at, number = np.unravel_index(saved.argmax(), saved.shape)
         if saved[at, number] > best[0] * _BETTER:
-            best = float(saved[at, number]), (*joined.terms[at], int(number))
-        joined = _most_telling(joined, single, of_wrong / len(wrong) - of_right / len(right))
-    if not best[1]:
-        return None
-    members, others = (of.astype(bool) for of in (_all_hold(single.wrong, best[1]), _all_hold(single.right, best[1])))
-    cases = tuple(case for case, holding in zip(wrong, members, strict=True) if holding)
-    return Condition(tuple(names[number] for number in sorted(best[1])), cases, int(others.sum()))
-
-
-def _all_hold(holds: Counts, numbers: Sequence[int]) -> Counts:
-    product: Counts = holds[list(numbers)].prod(axis=0)
-    return product
+            best = float(saved[at, number]), tuple(sorted((*joined.terms[at], int(number))))
+        if size < _MOST_TERMS:
+            joined = _most_telling(joined, single, of_wrong / counts[0] - of_right / counts[1])
+    return best[1]
 
 
 def _bits_saved(of_wrong: Counts, of_right: Counts, wrong: int, right: int) -> Counts:

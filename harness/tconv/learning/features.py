@@ -23,7 +23,7 @@ class Features(NamedTuple):
     Attributes:
         sizes: those of `SIZES`.
         axes: for each axis those of `PER_AXIS`.
-        words: what is no number, by the names of facts.
+        words: what is no number: padding mode, types, layouts, presentation, and whether there is a bias.
     """
 
     sizes: Mapping[str, int]
@@ -32,15 +32,13 @@ class Features(NamedTuple):
 
 
 def features_of(problem: Problem) -> Features | None:
-    """Return what a call is like; None where it has no spatial axis, or owes no element."""
-    if (
-        problem.values is None
-        or not problem.signature.rank
-        or 0 in problem.truth.shape(problem.values.primary.geometry)
-    ):
-        return None
+    """Return what a call is like; None where it has no spatial axis, or no element to multiply or to owe."""
     case, signature = problem.case, problem.signature
+    if problem.values is None or not signature.rank:
+        return None
     geometry = problem.values.primary.geometry
+    if 0 in (*case.x.shape, *case.w.shape, *geometry.output):
+        return None
     columns = (
         geometry.spatial,
         geometry.kernel,

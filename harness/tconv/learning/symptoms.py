@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from tconv.diagnosis import shared
 from tconv.expectation.problem import remembered
 from tconv.learning.conditions import condition_of
 from tconv.learning.features import features_of
+from tconv.learning.terms import terms_of
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
 
@@ -23,17 +27,36 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Together
-    from tconv.learning.conditions import Condition
-    from tconv.learning.features import Features
     from tconv.records.record import Record
+    from tconv.vocabulary import Mask
 
-_WRONG = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape
+_EXPLAINED = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape
+"""Failures that are looked at."""
+_WRONG = _EXPLAINED | ver.WrongDtype | ver.Unstable
 _PLAIN = ("are 0", "are NaN")
 """Relations that many bugs have."""
 _MOST = 0.9
 """The part of answers that a statement about nearly all of them is true of."""
 _UNNAMED = 1 / 3
 """The part of a symptom's answers that no misreading gives, so that the symptom says more than their names."""
+_MOST_SYMPTOMS = 6
+
+
+class Condition(NamedTuple):
+    """Where wrong answers are.
+
+    Attributes:
+        terms: what holds for a call, all of them together.
+        wrong: for how many wrong answers of the run it holds, whatever explains them.
+        right: for how many right answers of the run it holds.
+    """
+
+    terms: tuple[str, ...]
+    wrong: int
+    right: int
+
+    def __str__(self) -> str:
+        return " and ".join(self.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +64,7 @@ class Symptom:
     """What wrong answers have in common.
 
     Attributes:
-        relation: what nearly all of their wrong elements are beside what is owed; empty where that differs.
+        relation: what the wrong elements of nearly all are beside what is owed; empty where that differs.
         condition: what holds for their calls, and for hardly any right answer; None where nothing is known to.
         cases: their ids.
     """
@@ -55,8 +78,8 @@ class Symptom:
         """How many of the answers under the condition are wrong, in words; empty without a condition."""
         if self.condition is None:
             return ""
-        count = len(self.condition.cases)
-        return f"{count:,} of {count + self.condition.right:,} such answers are wrong"
+        wrong, right = self.condition[1:]
+        return f"{wrong:,} of {wrong + right:,} such answers are wrong"
 
     def __str__(self) -> str:
         return "; ".join(filter(None, (str(self.condition or ""), self.relation)))
@@ -78,46 +101,77 @@ def symptoms(
         dialect: the dialect of the run.
         denied: names of failures that cases which agree deny.
     """
-    wrong = {record.case: record for record in failed if isinstance(record.verdict, _WRONG)}
-    names = shared({case: record.diagnosis for case, record in wrong.items()})
+    left = {record.case: record for record in failed if isinstance(record.verdict, _EXPLAINED)}
+    names = shared({case: record.diagnosis for case, record in left.items()})
     named = {case: name for case, name in names.items() if name not in denied}
-    if len(wrong) - len(named) < 2:  # noqa: PLR2004 - what they have in common
+    if len(left) - len(named) < 2:  # noqa: PLR2004 - what they have in common
         return ()
-    problems = {case: remembered(found, dialect) for case in wrong if (found := find(case)) is not None}
-    features = {case: of for case, problem in problems.items() if (of := features_of(problem)) is not None}
-    right = _right(records, find, dialect)
-    result: list[Symptom] = []
-    left = wrong
-    while (symptom := _largest(left, features, right)) is not None:
+    answers = _Answers(records, find, dialect)
+    found: list[Symptom] = []
+    for _ in range(_MOST_SYMPTOMS):
+        symptom = _largest(left, answers)
+        if symptom is None:
+            break
         cases = tuple(_explained(symptom.cases, named))
         if len(cases) > 1 and sum(case not in named for case in cases) >= _UNNAMED * len(symptom.cases):
-            result.append(Symptom(symptom.relation, symptom.condition, cases))
+            found.append(Symptom(_usual_relation([left[case] for case in cases]), symptom.condition, cases))
         left = {case: record for case, record in left.items() if case not in set(symptom.cases)}
-    known = {case for symptom in result for case in symptom.cases} | set(named)
     for relation in _PLAIN:
-        plain = tuple(case for case in wrong if case not in known and wrong[case].relation == relation)
+        plain = tuple(case for case, record in left.items() if case not in named and record.relation == relation)
         if _sweeps(plain) > 1:
-            result.append(Symptom(relation, None, plain))
-    return tuple(sorted(result, key=lambda symptom: -len(symptom.cases)))
+            found.append(Symptom(relation, None, plain))
+    return tuple(sorted(found, key=lambda symptom: -len(symptom.cases)))
 
 
-def _largest(
-    wrong: Mapping[str, Record], features: Mapping[str, Features], right: Sequence[Features]
-) -> Symptom | None:
-    """Return the symptom that explains most wrong answers; None where none explains several."""
+@dataclass
+class _Answers:
+    """The answers of a run whose values are known to be wrong or right."""
+
+    records: Sequence[Record]
+    find: Callable[[str], Case | None]
+    dialect: Dialect
+
+    def __post_init__(self) -> None:
+        answered = [record for record in self.records if _is_right(record) or isinstance(record.verdict, _WRONG)]
+        made = ((record, self.find(record.case)) for record in answered)
+        calls = ((record, features_of(remembered(case, self.dialect))) for record, case in made if case is not None)
+        known = [(record, features) for record, features in calls if features is not None]
+        self.numbers = {record.case: number for number, (record, _) in enumerate(known)}
+        self.right = np.array([_is_right(record) for record, _ in known], dtype=bool)
+        terms = terms_of([features for _, features in known])
+        self.terms = tuple(terms)
+        self.holds: Mask = np.array([*terms.values()], dtype=bool).reshape(len(terms), len(known))
+
+    @cached_property
+    def _rightly(self) -> np.ndarray:
+        return np.flatnonzero(self.right)
+
+    def condition(self, cases: Sequence[str]) -> tuple[Condition, tuple[str, ...]] | None:
+        """Return the condition that explains most of some wrong answers, and which these are; None where none does."""
+        numbers = np.array([self.numbers[case] for case in cases if case in self.numbers], dtype=np.int64)
+        terms = condition_of(self.holds, numbers, self._rightly)
+        if not terms:
+            return None
+        met: Mask = np.logical_and.reduce(self.holds[list(terms)])
+        right = int((met & self.right).sum())
+        condition = Condition(tuple(self.terms[term] for term in terms), int(met.sum()) - right, right)
+        return condition, tuple(case for case in cases if case in self.numbers and met[self.numbers[case]])
+
+
+def _largest(left: Mapping[str, Record], answers: _Answers) -> Symptom | None:
+    """Return the symptom that explains most failures; None where none explains several."""
     by_relation: defaultdict[str, list[str]] = defaultdict(list)
-    for case, record in wrong.items():
+    for case, record in left.items():
         if record.relation and record.relation not in _PLAIN:
             by_relation[without_numbers(record.relation)].append(case)
     related = max(by_relation.values(), key=len, default=[])
-    met = condition_of({case: features[case] for case in wrong if case in features}, right)
-    if met is not None and len(met.cases) >= len(related):
-        return Symptom(_usual_relation(met.cases, wrong), met, met.cases)
+    met = answers.condition([*left])
+    if met is not None and len(met[1]) >= len(related):
+        return Symptom("", *met)
     if _sweeps(related) < 2:  # noqa: PLR2004 - else the sweep is what they have in common
         return None
-    within = condition_of({case: features[case] for case in related if case in features}, right)
-    whole = within if within is not None and len(within.cases) == len(related) else None
-    return Symptom(_usual_relation(related, wrong), whole, tuple(related))
+    within = answers.condition(related)
+    return Symptom("", within[0] if within and len(within[1]) == len(related) else None, tuple(related))
 
 
 def _explained(cases: Sequence[str], named: Mapping[str, Together]) -> Iterator[str]:
@@ -128,29 +182,20 @@ def _explained(cases: Sequence[str], named: Mapping[str, Together]) -> Iterator[
             yield case
 
 
-def _usual_relation(cases: Sequence[str], wrong: Mapping[str, Record]) -> str:
-    """Return the relation of nearly all cases, with the numbers that most of them have; empty where there is none.
-
-    Where a misreading gives an output, no relation was looked for.
-    """
-    relations = Counter(wrong[case].relation or "" for case in cases if not wrong[case].diagnosis)
-    words: Counter[str] = Counter()
-    for text, count in relations.items():
-        words[without_numbers(text)] += count
-    usual = max(words, key=lambda text: words[text], default="")
-    if not usual or words[usual] < _MOST * words.total():
-        return ""
-    return max((text for text in relations if without_numbers(text) == usual), key=lambda text: relations[text])
+def _usual_relation(records: Sequence[Record]) -> str:
+    """Return the relation that nearly all records have; where its numbers differ, in words without them."""
+    for known in (Counter(record.relation or "" for record in records), _without_numbers(records)):
+        text, count = known.most_common(1)[0]
+        if text and count >= _MOST * len(records):
+            return text.replace("#", "n") + (", where n differs" if "#" in text else "")
+    return ""
 
 
-def _right(records: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect) -> list[Features]:
-    """Return what the calls are like that were answered by right values; without operands any answer is right."""
-    made = (find(record.case) for record in records if _by_value(record))
-    cases = (case for case in made if case is not None and 0 not in (*case.x.shape, *case.w.shape))
-    return list(filter(None, (features_of(remembered(case, dialect)) for case in cases)))
+def _without_numbers(records: Sequence[Record]) -> Counter[str]:
+    return Counter(without_numbers(record.relation or "") for record in records)
 
 
-def _by_value(record: Record) -> bool:
+def _is_right(record: Record) -> bool:
     return isinstance(record.verdict, ver.Agreed | ver.Disputed) and record.verdict.rule in {"exact", "bound"}
 
 

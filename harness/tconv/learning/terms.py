@@ -43,7 +43,7 @@ def _terms(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
 
 
 def _of_words(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
-    """Yield terms as patterns write them: a fact has a value, or another one."""
+    """Yield terms that a word is one of its values, or is not."""
     for name in sorted({name for call in calls for name in call.words}):
         column = np.array([call.words.get(name, "") for call in calls])
         values = sorted(set(column.tolist()) - {""})
@@ -56,6 +56,7 @@ def _of_words(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
 def _of_sizes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
     for name in SIZES:
         sizes = np.array([call.sizes[name] for call in calls])
+        yield from _equal(name, sizes)
         yield from _compared(name, sizes)
         if name in _COUNTED:
             yield from ((f"{name} is no multiple of {of}", sizes % of > 0) for of in _MULTIPLES)
@@ -68,7 +69,10 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
     for name in PER_AXIS:
         columns = [[axis[name] for axis in call.axes] for call in calls]
         for words, of in _PLACES.items():
-            yield from _compared(f"{name} of {words}", np.array([of(column) for column in columns]))
+            numbers = np.array([of(column) for column in columns])
+            if of not in {min, max}:
+                yield from _equal(f"{name} of {words}", numbers)
+            yield from _compared(f"{name} of {words}", numbers)
         odd = np.array([max(number % 2 for number in column) for column in columns])
         even = np.array([max(1 - number % 2 for number in column) for column in columns])
         yield f"{name} of an axis is even", even > 0
@@ -89,6 +93,11 @@ _PLACES: dict[str, Callable[[list[int]], int]] = {
     "the last axis": itemgetter(-1),
 }
 """Whose number is compared: at least a limit where the largest is, on every axis where the smallest is."""
+
+
+def _equal(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
+    """Yield terms that a size is one of its values."""
+    yield from ((f"{name} = {value}", numbers == value) for value in np.unique(numbers)[:_LIMITS].tolist())
 
 
 def _compared(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:

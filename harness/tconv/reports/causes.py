@@ -29,7 +29,7 @@ _LONGEST = 160
 _BEGINNING = 40
 """Characters of its beginning that are left of a phrase whose middle is left out."""
 _NAMED = 0.2
-"""The part of a symptom's cases that a misreading gives whose name is told beside it."""
+"""The part of a symptom's cases that a misreading gives, so that its name stands beside it."""
 
 _NUMBER = re.compile(r"((?<![\w.])\d+(?!\w|\.\d))")
 """A whole number that is no part of a name or of a version."""
@@ -46,7 +46,7 @@ class Cause:
         what: the waiver, the reading, the learnt rule, or the failure with the phrase of its example.
         example: the shortest of the cases' ids.
         members: the records, judged.
-        common: of failures that have neither a rule nor a name, what their cases share.
+        common: of failures that have neither a rule nor a name, the facts that their cases share.
         lesson: the rule that they follow, where one was learnt.
         symptom: what they have in common, where they follow no rule.
         group: what makes records those of this cause, also in another run.
@@ -131,8 +131,9 @@ def _cause(
             line = _learnt(found, members)
             return Cause(line, case, tuple(members), lesson=found, group=group, said=line)
         case Status.FAILED if isinstance(found, Symptom):
-            what, line = _of_symptom(found, members, said)
-            return Cause(what, case, tuple(members), symptom=found, group=group, said=line)
+            what, line = _of_symptom(found, members, assessment, said)
+            common = _common(members, assessment)
+            return Cause(what, case, tuple(members), common, symptom=found, group=group, said=line)
         case Status.FAILED if group[0] == "explained":
             line = _failed(group, members, example, said)
             return Cause(line + _doubt(group, assessment), case, tuple(members), group=group, said=line)
@@ -190,10 +191,10 @@ def _learnt(lesson: Lesson, members: list[Judged]) -> str:
     return f"{_kinds(members)}: {lesson}{known}"
 
 
-def _of_symptom(symptom: Symptom, members: list[Judged], said: str) -> tuple[str, str]:
+def _of_symptom(symptom: Symptom, members: list[Judged], assessment: Assessment, said: str) -> tuple[str, str]:
     """Return the line of failures with something in common, and that line without what their calls have in common."""
-    names = shared({member.record.case: member.record.diagnosis for member in members})
-    usual = Counter(map(str, names.values())).most_common(1)
+    names = Counter(shared({member.record.case: member.record.diagnosis for member in members}).values())
+    usual = [(name, count) for name, count in names.most_common(1) if name not in assessment.denied]
     words = f"wrong elements {symptom.relation}" if symptom.relation else f"for example {said}"
     words += "".join(f"; {count} of them as if {name}" for name, count in usual if count >= _NAMED * len(members))
     if symptom.condition is None:
