@@ -109,11 +109,18 @@ def _said(members: list[Judged]) -> str:
         return text
     parts = _NUMBER.split(text)
     texts = {member.reason or phrase(member.record.verdict) for member in members}
-    others = [found if len(found := _NUMBER.split(other)) == len(parts) else [""] * len(parts) for other in texts]
+    others = [_as_far_as_alike(_NUMBER.split(other), parts) for other in texts]
     # Every second part is a number.
     return "".join(
-        "#" if at % 2 and any(other[at] != part for other in others) else part for at, part in enumerate(parts)
+        "#" if at % 2 and any(other[at : at + 1] != [part] for other in others) else part
+        for at, part in enumerate(parts)
     )
+
+
+def _as_far_as_alike(parts: list[str], others: list[str]) -> list[str]:
+    """Return the parts of a text before the first words that are not those of another text."""
+    differs = (at for at in range(0, len(parts), 2) if parts[at : at + 1] != others[at : at + 1])
+    return parts[: next(differs, len(parts))]
 
 
 def _cause(
