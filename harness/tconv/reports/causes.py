@@ -118,7 +118,9 @@ def _said(members: list[Judged]) -> str:
 
 
 def _as_far_as_alike(parts: list[str], others: list[str]) -> list[str]:
-    """Return the parts of a text before the first words that are not those of another text."""
+    """Return the parts of a text before what another text says otherwise, where it has more or fewer numbers."""
+    if len(parts) == len(others):
+        return parts
     differs = (at for at in range(0, len(parts), 2) if parts[at : at + 1] != others[at : at + 1])
     return parts[: next(differs, len(parts))]
 
