@@ -76,17 +76,9 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "argv", ["tconv", *arguments])
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        handlers = [signal.getsignal(number) for number in numbers]
-        hook = sys.unraisablehook
         capfd.readouterr()
-        try:
-            with pytest.raises(SystemExit) as ended:
-                main()
-        finally:
-            for number, handler in zip(numbers, handlers, strict=True):
-                signal.signal(number, handler)
-            sys.unraisablehook = hook
+        with pytest.raises(SystemExit) as ended:
+            main()
         assert isinstance(ended.value.code, int)
         return subprocess.CompletedProcess(arguments, ended.value.code, *capfd.readouterr())
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from errno import ENOSPC
 from multiprocessing import Pipe, active_children, get_context
 from pathlib import Path
 from time import sleep
@@ -322,6 +323,31 @@ def test_a_resumed_run_says_how_each_part_was_confined_and_by_which_waivers_it_w
         assert resumed.header.backend.environment["isolated"] == "by namespaces | no"
         assert (resumed.header.waivers, resumed.header.started) == (waivers, "2026-01-01T00:00:00+00:00")
         assert len(resumed.records) == len(rest)
+
+
+def test_a_link_where_a_new_header_is_written_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it leads to stays; the record file keeps its mode, and nothing stays beside it, also where it cannot be."""
+    path = records("Right", tmp_path)
+    path.chmod(0o640)
+    (tmp_path / "precious").write_text("precious text", encoding="utf-8")
+    link = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    link.symlink_to(tmp_path / "precious")
+    names = {file.name for file in path.parent.iterdir()}
+    selection = Selection(Corpus.load(tmp_path / "small.yaml"))
+    again = replace(settings("Right", tmp_path, resume=True), waivers=lambda _: WaiversHeader(file="a.yaml"))
+    run(selection, again, lambda *_: None)
+    assert (tmp_path / "precious").read_text(encoding="utf-8") == "precious text"
+    assert (path.is_symlink(), path.stat().st_mode & 0o777) == (False, 0o640)
+    assert read(path).header.waivers == WaiversHeader(file="a.yaml")
+
+    def full(*_: object) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "fchmod", full)
+    with pytest.raises(FileError, match="No space left on device"):
+        run(selection, replace(again, waivers=lambda _: WaiversHeader(file="b.yaml")), lambda *_: None)
+    assert (path.read_bytes(), {file.name for file in path.parent.iterdir()}) == (before, names)
 
 
 def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:

@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from small_corpus import environment
+from tconv import cli
+from tconv.cli.stopping import Stopped
+from tconv.cli.streams import NoReader
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HEAD = "import os, signal, sys; from tconv import cli; from tconv.cli import stopping\n"
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+WORDS = {130: "interrupted", 129: "hung up", 143: "terminated"}
 
 
 def ended(folder: Path, program: str) -> tuple[int, str]:
     """Return the exit code of a Python program that replaces what the command does, and what it prints as an error."""
-    (folder / "program.py").write_text(f"{HEAD}{program}\nsys.argv = ['tconv', 'list']\ncli.main()\n")
+    (folder / "program.py").write_text(f"{HEAD}{program}\nsys.argv = ['tconv', 'list']\ncli.main(whole_process=True)\n")
     # As a module: Python ends a file otherwise.
     command = [sys.executable, "-m", "program"]
     done = subprocess.run(command, env=environment(), cwd=folder, capture_output=True, text=True, check=False)
@@ -52,8 +56,7 @@ def test_an_interrupt_is_one_whatever_python_makes_of_it(program: str, tmp_path:
     """Of a KeyboardInterrupt that leaves `exec` Python ends by the signal, and what a finalizer raises it drops."""
     code, said = ended(tmp_path, f"{program}\ncli._tconv.main = answer")
     assert code in ({130, 129, 143} if "pthread_sigmask" in program else {130})
-    word = {130: "interrupted", 129: "hung up", 143: "terminated"}[code]
-    assert said == f"tconv: {word}; a run goes on from here by the same command with --resume\n"
+    assert said == f"tconv: {WORDS[code]}; a run goes on from here by the same command with --resume\n"
 
 
 def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
@@ -62,7 +65,40 @@ def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
     assert ended(tmp_path, f"{program}\ncli._tconv.main = lambda **_: 1") == (1, "")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_reader_has_gone_changes_nothing(tmp_path: Path) -> None:
+    """That settles the exit code too, and what the command has started ends also then."""
+    program = """import types
+from tconv.cli import streams
+sys.modules[cli._SIGNALS] = types.SimpleNamespace(end_orphans=lambda: os.write(2, b"ended"))
+leave = streams._leave
+streams._leave = lambda stream: [leave(stream), *(os.kill(os.getpid(), number) for number in stopping._SAID)]
+def answer(**_): raise streams.NoReader
+cli._tconv.main = answer"""
+    assert ended(tmp_path, program) == (141, "ended")
+
+
+@pytest.mark.parametrize("raised", [None, Stopped(signal.SIGTERM), NoReader()], ids=["code", "signal", "reader"])
+def test_a_process_that_goes_on_hears_signals_as_before(
+    raised: BaseException | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However the command ends, a program that calls it has its own handlers again."""
+
+    def answer(**_: object) -> int:
+        if raised is not None:
+            raise raised
+        return 1
+
+    def heard() -> list[object]:
+        return [sys.unraisablehook, *map(signal.getsignal, CODES)]
+
+    monkeypatch.setattr(cli._tconv, "main", answer)
+    before = heard()
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert heard() == before
+
+
+@pytest.mark.parametrize("number", CODES)
 def test_a_signal_while_the_command_is_imported_ends_it_in_words(number: signal.Signals, tmp_path: Path) -> None:
     """Nothing is left to be tidied up then."""
     (tmp_path / "click.py").write_text("import os, time\nopen('loading', 'w').close()\ntime.sleep(60)\n")
@@ -76,8 +112,7 @@ def test_a_signal_while_the_command_is_imported_ends_it_in_words(number: signal.
             time.sleep(0.01)
         process.send_signal(number)
         _, said = process.communicate()
-    word = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[number]
-    assert (process.returncode, said.decode()) == (CODES[number], f"tconv: {word}\n")
+    assert (process.returncode, said.decode()) == (CODES[number], f"tconv: {WORDS[CODES[number]]}\n")
 
 
 def test_before_it_hears_signals_the_command_loads_next_to_nothing() -> None:

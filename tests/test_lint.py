@@ -441,6 +441,9 @@ def test_check_of_a_waiver_file(tmp_path: Path) -> None:
     assert check(str(path), "--cases", cases)[2] == [f"{path}:13:14: {message}"]
     path.write_text(path.read_text().replace('cases: "file[strides=2]"', "where: {strides: 2}"))
     assert check(str(path), "--cases", cases)[2] == [f"{path}:13:14: {message}"]
+    path.write_text(path.read_text().replace("where: {strides: 2}", 'cases: "file[size=2]"'))
+    code, _, told = check(str(path), "--cases", cases)
+    assert f"{path}:13:14: {message.replace('strides=1 and not 2', 'no size')}" in told
     path.write_text(WAIVERS.replace("stride:", "strides:").replace("strids=1", "strides=2").replace("=3]", "=2]"))
     assert check(str(path), "--cases", cases) == (0, "1 waivers, 1 unsupported, 0 findings", [])
     with pytest.raises(UsageError, match="--cases must stand beside a waiver file"):

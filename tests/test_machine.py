@@ -9,6 +9,7 @@ import pytest
 
 from small_corpus import records
 from tconv.backends import machine, onednn_isa
+from tconv.records.machine_facts import joined
 from tconv.records.record_file import read
 
 if TYPE_CHECKING:
@@ -97,3 +98,9 @@ def test_the_header_of_a_run_has_the_machine_of_its_worker(tmp_path: Path, monke
     backend = read(records("Right", tmp_path)).header.backend
     assert backend.machine == machine.facts()
     assert backend.environment["ONEDNN_MAX_CPU_ISA"] == "AVX2"
+
+
+def test_a_run_that_is_joined_again_names_each_processor_once() -> None:
+    """Its header has several already, where it was resumed on another machine before."""
+    both = joined([{"processor": "A", "system": "Linux"}, {"processor": "B", "system": "Linux"}])
+    assert joined([both, {"processor": "A", "system": "Linux"}]) == {"processor": "A | B", "system": "Linux"}

@@ -38,6 +38,19 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
     assert names == {"endless", "link-not-yet", "link-there", "not-yet", "there"}
 
 
+def test_a_link_that_waits_for_the_text_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text is written under another name first: that name cannot be guessed, and must be of no file."""
+    (tmp_path / "precious").write_text("precious text")
+    for name in (f".page.{os.getpid()}.partial", ".guessed.partial"):
+        (tmp_path / name).symlink_to("precious")
+    atomic_write.write(tmp_path / "page", "new")
+    assert (tmp_path / "page").is_symlink() is False
+    monkeypatch.setattr(atomic_write, "token_hex", lambda _: "guessed")
+    with pytest.raises(FileError, match="File exists"):
+        atomic_write.write(tmp_path / "page", "newer")
+    assert [(tmp_path / name).read_text() for name in ("precious", "page")] == ["precious text", "new"]
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 def test_a_pipe_gets_the_whole_text_once(tmp_path: Path) -> None:
     """Its reader is there before the run, and reads JUnit's XML to its end."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _SAID = {signal.SIGINT: b"tconv: interrupted\n", signal.SIGTERM: b"tconv: terminated\n"}
+if sys.platform != "win32":
+    _SAID[signal.SIGHUP] = b"tconv: hung up\n"
 _SHELL = 128
 """What a shell adds to a signal's number for its exit code."""
 _OBJECTS = 50_000

@@ -99,13 +99,16 @@ def main(*, whole_process: bool = False) -> NoReturn:
     """Run the command line and exit with its code; no traceback reaches the terminal.
 
     Args:
-        whole_process: whether this process is there for the command alone: then whatever it has started ends with it.
+        whole_process: whether this process is there for the command alone: then whatever it has started ends with it,
+            and signals change nothing once the exit code is settled.
     """
     try:
         with printable_streams():
-            code = stoppable(partial(_code, whole_process=whole_process))
-            if (module := sys.modules.get(_SIGNALS)) is not None:
-                module.end_orphans()
+            try:
+                code = stoppable(partial(_code, whole_process=whole_process), whole_process=whole_process)
+            finally:
+                if (module := sys.modules.get(_SIGNALS)) is not None:
+                    module.end_orphans()
     except NoReader:
         code = _NO_READER
     except OSError as error:

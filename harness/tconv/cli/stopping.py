@@ -38,26 +38,39 @@ class Stopped(BaseException):
         self.number = number
 
 
-def stoppable(code: Callable[[], int]) -> int:
+def stoppable(code: Callable[[], int], *, whole_process: bool) -> int:
     """Return what `code` does, or the exit code of the signal that stopped it, after a line that says so.
 
-    Afterwards these signals are ignored: what remains is to end, and the exit code is settled.
+    Args:
+        code: what a signal may stop.
+        whole_process: whether the process ends next. Then these signals are ignored from here on, whatever `code`
+            raises, as the exit code is settled. Otherwise they are handled as they were before.
     """
+    hook, handlers = sys.unraisablehook, {number: signal.getsignal(number) for number in _SAID}
     try:
-        for number in _SAID:
-            # What is ignored stays so: `nohup` ignores SIGHUP, and a shell SIGINT for what it starts in the background.
-            if signal.getsignal(number) != signal.SIG_IGN:
-                signal.signal(number, _stop)
-        sys.unraisablehook = partial(_again, sys.unraisablehook)
-        result = code()
-        _hear(signal.SIG_IGN)
+        try:
+            for number, handler in handlers.items():
+                # What is ignored stays so: `nohup` ignores SIGHUP, and a shell SIGINT for what it starts in the
+                # background.
+                if handler != signal.SIG_IGN:
+                    signal.signal(number, _stop)
+            sys.unraisablehook = partial(_again, hook)
+            return code()
+        finally:
+            # Inside of the outer `try`: a signal that comes until here is one that stopped the command.
+            _hear(signal.SIG_IGN)
     except Stopped as stopped:
         with suppress(OSError):
             said = _SAID[signal.Signals(stopped.number)]
             click.echo(f"tconv: {said}; a run goes on from here by the same command with --resume", err=True)
         _hear(signal.SIG_IGN)
         return _SHELL + stopped.number
-    return result
+    finally:
+        if not whole_process:
+            sys.unraisablehook = hook
+            for number, handler in handlers.items():
+                # A handler that was not set from Python is None, and cannot be set again.
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _hear(handler: signal.Handlers | Callable[[int, FrameType | None], None]) -> None:

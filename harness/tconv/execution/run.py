@@ -7,6 +7,8 @@ import re
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import mkstemp
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
@@ -26,7 +28,6 @@ from tconv.records.record_file import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -256,9 +257,14 @@ def _cut(path: Path, whole: bytes, header: RunHeader | None) -> None:
             os.truncate(path, len(whole))
             return
         file = path.resolve()
-        partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+        # A new file, as whoever knew its name could have put a link there.
+        descriptor, name = mkstemp(dir=file.parent, prefix=".")
+        partial = Path(name)
         try:
-            partial.write_bytes(header_line(header).encode() + whole[whole.index(b"\n") :])
+            with os.fdopen(descriptor, "wb") as new:
+                if hasattr(os, "fchmod"):
+                    os.fchmod(descriptor, file.stat().st_mode)
+                new.write(header_line(header).encode() + whole[whole.index(b"\n") :])
             partial.replace(file)
         finally:
             partial.unlink(missing_ok=True)

@@ -99,6 +99,8 @@ def _lacking(waiver: Waiver, facts: Mapping[str, str]) -> str:
     if lacking is None:
         return ""
     name, value, wanted = lacking
+    if value is None:
+        return f", which has no {name}"
     return f", which has {name}={value} and not {'|'.join(sorted(wanted))}"
 
 

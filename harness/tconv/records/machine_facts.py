@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.records.headers import BackendHeader
 
@@ -25,10 +25,15 @@ def joined(machines: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """
     values = {name: {machine.get(name, "") for machine in machines} for machine in machines for name in machine}
     return {
-        name: _AND.join(sorted(filter(None, texts)))
+        name: _every(texts) if name in MAY_DIFFER else "".join(texts)
         for name, texts in values.items()
         if name in MAY_DIFFER or len(texts) == 1
     }
+
+
+def _every(texts: Iterable[str]) -> str:
+    """Return every value of a fact once; a text of several machines that were joined before has several."""
+    return _AND.join(sorted({value for text in texts for value in text.split(_AND) if value}))
 
 
 def joined_backend(backends: Sequence[BackendHeader]) -> BackendHeader:
@@ -40,8 +45,7 @@ def joined_backend(backends: Sequence[BackendHeader]) -> BackendHeader:
     machine = joined([backend.machine for backend in backends])
     environment = without_confinement(backends[0].environment)
     if any(CONFINEMENT in backend.environment for backend in backends):
-        said = [backend.environment.get(CONFINEMENT, "no").split(_AND) for backend in backends]
-        environment[CONFINEMENT] = _AND.join(sorted({words for each in said for words in each}))
+        environment[CONFINEMENT] = _every(backend.environment.get(CONFINEMENT, "no") for backend in backends)
     return backends[0].model_copy(update={"machine": machine, "environment": environment})
 
 

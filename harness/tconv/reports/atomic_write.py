@@ -8,6 +8,7 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 
 from tconv.errors import writing
 
@@ -32,10 +33,12 @@ def write(destination: Path, text: str) -> None:
             _write_into(destination, data)
             return
         file = Path(os.path.realpath(destination))
-        partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+        # A name that nobody can guess, and no file that is there: a link would be followed to what it leads to.
+        partial = file.with_name(f".{token_hex(8)}.partial")
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
-            partial.write_bytes(data)
+            with partial.open("xb") as new:
+                new.write(data)
             partial.replace(file)
         finally:
             partial.unlink(missing_ok=True)
