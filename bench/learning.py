@@ -76,7 +76,7 @@ class Plays:
 def placement_alone(problem: Problem, actual: Array, accumulates: Mapping[str, str]) -> Diagnosis:
     """Diagnose without the catalogue: say where the values lie, and nothing else."""
     assert problem.values is not None
-    return Diagnosis((), "", placed(actual, problem.truth, problem.values.primary.geometry, accumulates))
+    return Diagnosis((), placement=placed(actual, problem.truth, problem.values.primary.geometry, accumulates))
 
 
 def played(misreading: Misreading, cases: Sequence[Case]) -> list[Record]:
