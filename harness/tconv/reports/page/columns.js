@@ -9,7 +9,7 @@ import { labelsOf, partition } from "./patterns.js";
 /** @import { Selection } from "./selection.js" */
 /** @import { Column } from "./table.js" */
 
-/** Pixels below which only status, backend and case fit, and below which the detail does not. */
+/** Pixels below which only status, backend and case fit, and below which detail and seconds do not. */
 const [NARROW, WITHOUT_DETAIL] = [640, 800];
 /** Pixels that an attribute's column needs, and that the other columns need before there is room for any. */
 const [ATTRIBUTE, OTHERS] = [104, 820];
@@ -90,6 +90,13 @@ export function recordColumns(data, facts, linkTo, width) {
     width: "minmax(0, 12fr)",
     cell: (number) => phraseCell(data, number),
   };
+  /** @type {Column} */
+  const seconds = {
+    name: "seconds",
+    label: "seconds",
+    width: "4.5rem",
+    cell: (number) => ({ content: [data.record(number).seconds?.toFixed(4) ?? ""] }),
+  };
   return [
     status,
     {
@@ -102,12 +109,7 @@ export function recordColumns(data, facts, linkTo, width) {
     ...attributes,
     ...(width < WITHOUT_DETAIL ? [] : [detail]),
     ...(data.runs.length > 1 ? [backend] : []),
-    {
-      name: "seconds",
-      label: "seconds",
-      width: "4.5rem",
-      cell: (number) => ({ content: [data.record(number).seconds?.toFixed(4) ?? ""] }),
-    },
+    ...(width < WITHOUT_DETAIL ? [] : [seconds]),
   ];
 }
 
