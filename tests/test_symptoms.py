@@ -102,7 +102,7 @@ def found_for(change: Callable[[Problem], Array], cases: Sequence[Case], corpus:
     ("change", "condition", "relation"),
     [
         (bias_of_the_first_group, "bias=true and groups >= 2", "lack the bias"),
-        (even_kernels_flipped, "kernel of an axis is even", ""),
+        pytest.param(even_kernels_flipped, "kernel of an axis is even", "", marks=pytest.mark.thorough),
         (channels_left_over, "out_channels is no multiple of 4", ""),
         (batch_in_reverse, "batch >= 2 and groups >= 2", "are those of other items of the batch"),
         pytest.param(saturated, "", "are cut off at -64 and 63", marks=pytest.mark.thorough),
@@ -201,8 +201,9 @@ def test_the_evidence_counts_all_answers(valid: list[Case], corpus: Corpus) -> N
         y = channels_left_over(problem)
         return y * -3 if (problem.case.attributes.groups or 1) > 1 else y
 
-    grouped = next(symptom for symptom in found_for(answer, valid, corpus) if str(symptom.condition) == "groups >= 2")
-    asked = [case for case in valid if (case.attributes.groups or 1) > 1 and features_of(Problem(case, ONNX))]
+    some = valid[::2]
+    grouped = next(symptom for symptom in found_for(answer, some, corpus) if str(symptom.condition) == "groups >= 2")
+    asked = [case for case in some if (case.attributes.groups or 1) > 1 and features_of(Problem(case, ONNX))]
     zero = sum(not canonical(Problem(case, ONNX)).any() for case in asked)
     assert grouped.condition is not None
     assert grouped.condition.wrong + grouped.condition.right == len(asked)
