@@ -47,6 +47,7 @@ def misbehave(how: str, run: dict[str, object]) -> None:
         "floods": "x" * (3 * 2**20),
         "twice": (json.dumps({"id": case_id, "refused": "no"}) + "\n") * 2,
         "half-a-line": '{"id": "case',
+        "deep": "[" * 200_000 + "]" * 200_000 + "\n",
     }[how]
     if how == "pickle":
         np.save(str(run["output"]), np.array([{}], dtype=object), allow_pickle=True)

@@ -52,6 +52,7 @@ BROKEN = {
     "no-file": "ok must come with an output file",
     "no-json": "a line must be a JSON object",
     "no-object": "a line must be a JSON object",
+    "deep": "a line must be a JSON object",
     "no-answer": "must answer ok, refused, unsupported or broke",
     "floods": "a line must have at most",
     "half-a-line": "a line must end with a newline",

@@ -251,7 +251,7 @@ def test_a_child_that_cannot_be_ended_is_refused(tmp_path: Path, monkeypatch: py
 
     (tmp_path / "runner.py").write_text(RUNNER)
     monkeypatch.setattr(subprocess.Popen, "kill", denied)
-    monkeypatch.setattr("tconv.backends.exec.os.kill", lambda *_: denied(cast("Any", None)))
+    monkeypatch.setattr("tconv.backends.exec_child.os.kill", lambda *_: denied(cast("Any", None)))
     with pytest.raises(BackendMissing, match=r"must be a process that tconv may end \(got one with another user's"):
         Exec(shlex.join([sys.executable, str(tmp_path / "runner.py")]), isolate=False)
     assert ended[-1].wait(60) == 0

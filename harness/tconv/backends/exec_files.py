@@ -1,0 +1,103 @@
+"""The files through which a call of `exec:` and its output pass, in folders that are new for each call."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from tconv.backends.exec_child import Unusable
+from tconv.backends.onnx_model import serialized
+from tconv.backends.process_end import own_file
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.cases.call import Call
+    from tconv.vocabulary import Array
+
+_LARGEST_OUTPUT = 2**30
+
+
+class ExecFiles:
+    """The folders of one call, below one of the pool's, which outlives a worker that is killed.
+
+    What we write lies beside the folder that a confined child may write to: no link of it can lead us elsewhere.
+
+    Args:
+        writable: the only folder that the child may write to; None where it is not confined.
+
+    Attributes:
+        output: where the child has to write the output.
+    """
+
+    def __init__(self, writable: str | None) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="tconv-exec-"))
+        try:
+            self._answers = Path(tempfile.mkdtemp(prefix="tconv-exec-", dir=writable))
+        except BaseException:
+            self._folder.rmdir()
+            raise
+        self.output = self._answers / "output_0.npy"
+
+    def written(self, call: Call, arrays: Mapping[str, Array]) -> dict[str, Any]:
+        """Write the call's model or arrays to files; return the request's keys for them."""
+        if call.dialect.opset is not None:
+            model = self._folder / "model.onnx"
+            with model.open("xb") as file:
+                file.write(serialized(call, arrays))
+            feeds = call.feeds(arrays).values()
+            return {"model": str(model), "inputs": [self._saved(f"input_{i}", array) for i, array in enumerate(feeds)]}
+        return {
+            "dialect": call.dialect.name,
+            "attributes": dict(call.attributes),
+            # Arrays come in these layouts also where the dialect has no attribute that says so.
+            "data_format": call.data_format,
+            "filter_format": call.filter_format,
+            "groups": call.groups,
+            "dtype": call.dtype,
+            "inputs": {name: self._saved(name, array) for name, array in call.operands(arrays).items()},
+            "constants": [tensor.name for tensor in call.inputs if tensor.constant],
+            "shapes": call.shapes,
+        }
+
+    def _saved(self, name: str, array: Array) -> str:
+        path = self._folder / f"{name}.npy"
+        bits = array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
+        # It is opened only where nothing is there, be it a link. In Fortran's order every child would need a second way
+        # to read it.
+        with path.open("xb") as file:
+            np.save(file, np.asarray(bits, order="C"), allow_pickle=False)
+        return str(path)
+
+    def loaded(self, call: Call) -> Array:
+        """Return the output that the child had to write.
+
+        Raises:
+            Unusable: there is none, or it is no array.
+        """
+        try:
+            with own_file(self.output) as file:
+                size = os.fstat(file.fileno()).st_size
+        except OSError:
+            raise Unusable("ok must come with an output file (got none)") from None
+        if size > _LARGEST_OUTPUT:
+            raise Unusable(f"an output file must have at most {_LARGEST_OUTPUT} bytes (got {size})")
+        try:
+            # Mapped: numpy compares the sizes of header and file before it takes any memory.
+            array: Array = np.array(np.load(self.output, mmap_mode="r", allow_pickle=False))
+        except (ValueError, EOFError, OSError, OverflowError, MemoryError) as error:
+            raise Unusable(f"an output file must be a .npy array (got: {error})") from None
+        bits = call.dtype is DType.BF16 and array.dtype == np.uint16
+        return array.view(ml_dtypes.bfloat16) if bits else array
+
+    def remove(self) -> None:
+        """Remove the folders, whatever has become of them; no link in them is followed."""
+        for folder in (self._folder, self._answers):
+            shutil.rmtree(folder, ignore_errors=True)
