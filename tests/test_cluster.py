@@ -27,6 +27,7 @@ from tconv.errors import BackendLost, BackendMissing, ClusterError, TconvError, 
 from tconv.execution import cluster, dask_worker
 from tconv.execution.cluster import Cluster
 from tconv.execution.cluster_messages import CASES, Order, Reply, differences, joined
+from tconv.execution.waiting import CHUNK
 from tconv.execution.worker import Assignment
 from tconv.records import artifacts
 from tconv.records.record_file import read
@@ -330,7 +331,7 @@ def test_large_artifacts_cut_a_chunk_short(order: Order, tmp_path: Path, monkeyp
     said = answered(dask_worker.introduce(json_of(order))).introduction
     asked = cases(tmp_path, PADDED)
     reply = chunk_reply(order, said, asked)
-    assert len(reply.lines) == len(reply.artifacts) == dask_worker.PART < len(asked)
+    assert len(reply.lines) == len(reply.artifacts) == CHUNK < len(asked)
 
 
 def test_a_worker_that_comes_later_and_differs_refuses(order: Order, tmp_path: Path) -> None:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pytest
 
 from small_corpus import HEAD, TIMEOUT, written
 from tconv.backends.onnxruntime import OnnxRuntime
+from tconv.backends.outcome import Produced
+from tconv.cases.layouts import from_ncx
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
+from tconv.execution.company import Companion, question
+from tconv.execution.evaluation import Evaluator
 from tconv.execution.pool import Pool
+from tconv.execution.position import Position
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
-from wrong_backends import TROUBLE
+from wrong_backends import TROUBLE, RefusesTrouble, troubled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tconv.backends import Backend
+    from tconv.cases.call import Call
     from tconv.cases.case import Case
     from tconv.records.record import Record
 
@@ -168,6 +176,77 @@ def test_what_is_like_cases_that_end_workers_goes_alone(tmp_path: Path) -> None:
         started = pool._workers._started
     assert died == in_trouble(asked)
     assert started <= 2 * len(died) + 4
+
+
+def test_what_was_refused_is_asked_alone_with_other_layouts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One refusal breaks one company up: calls of the same sizes and attributes have the likeness of others too."""
+    layouts = "{data_format: [NCX, NXC], filter_format: [XOI, IOX], spatial: [["
+    asked = cases(tmp_path, WITH_TROUBLE.replace("{spatial: [[", layouts))
+    companies = []
+    backend = RefusesTrouble()
+    together = backend.run_together
+    monkeypatch.setattr(backend, "run_together", lambda *given: companies.append(given) or together(*given))
+    evaluator = Evaluator(backend, "wrong", DIALECTS["onnx/ConvTranspose-22"], {}, None)
+    found = dict(Companion(evaluator, Position(), SIZE, lambda _: None).records(asked))
+    questions = {question(asked[place]) for place, record in found.items() if record.verdict.kind == "refused-valid"}
+    refusing = [calls for calls, _ in companies if any(map(troubled, calls))]
+    assert len(in_trouble(asked)) == 4 * len(questions)
+    assert len(refusing) == len(questions)
+    assert len(companies) > len(refusing)
+
+
+class OfReadings:
+    """Answers under one of the readings alone, and under another in company, by their numbers; 0 is the primary one."""
+
+    def __init__(self, problems: list[Problem], alone: int, together: int) -> None:
+        self.problems, self.alone, self.together = problems, alone, together
+
+    def produced(self, call: Call, reading: int) -> Produced:
+        """Return the output under a reading."""
+        problem = next(problem for problem in self.problems if problem.call == call)
+        assert problem.values is not None
+        values = problem.truth.values(problem.values.candidates[reading].geometry)
+        return Produced(from_ncx(values.astype(np.float32), call.data_format))
+
+    def run(self, call: Call, _: object) -> Produced:
+        """Answer alone."""
+        return self.produced(call, self.alone)
+
+    def run_together(self, calls: list[Call], _: object) -> list[Produced]:
+        """Answer in company."""
+        return [self.produced(call, self.together) for call in calls]
+
+
+@pytest.mark.parametrize(
+    ("alone", "together", "kind"),
+    [(0, 1, "differs-in-company"), (1, 0, "differs-in-company"), (1, 1, "disputed")],
+)
+def test_a_disputed_reading_is_not_believed_of_company(alone: int, together: int, kind: str) -> None:
+    """Another reading in company than alone is a difference, for each case and not for the first alone."""
+    dialect = DIALECTS["onnx/ConvTranspose-22"]
+    problems = [Problem(case, dialect) for case in Corpus.load().cases("gate") if case.plain and case.x.dtype == "f32"]
+    disputed = [of for of in problems if of.values and of.values.disputed and not of.values.refusals]
+    asked = [of for of in disputed if of.case.breaks is None][:3]
+    assert len(asked) == 3
+    evaluator = Evaluator(cast("Backend", OfReadings(asked, alone, together)), "readings", dialect, {}, None)
+    found = Companion(evaluator, Position(), SIZE, lambda _: None).records([problem.case for problem in asked])
+    kinds = [record.verdict.kind for _, record in found]
+    if (alone, together) == (1, 0):
+        # The primary reading is what all owe: in company it is believed, but of the first, which is asked alone too.
+        assert kinds == [kind, "agreed", "agreed"]
+    else:
+        assert kinds == [kind] * 3
+
+
+def test_what_cannot_be_asked_says_nothing_of_its_like(tmp_path: Path) -> None:
+    """Cases that the dialect has no words for stand between cases of a refused question, and do not count as failed."""
+    asked = cases(tmp_path, WITH_TROUBLE.replace("{spatial: [[", "{data_format: [NCX, NXC], spatial: [["))
+    backend = RefusesTrouble()
+    evaluator = Evaluator(backend, "wrong", DIALECTS["onnx/ConvTranspose-22"], {}, None)
+    companion = Companion(evaluator, Position(), SIZE, lambda _: None)
+    list(companion.records(asked))
+    expressible = [case for case in asked if Problem(case, evaluator.dialect).values is not None]
+    assert companion._asked[asked[0].x.dtype] == len(expressible)
 
 
 def test_a_death_of_a_case_that_found_no_company_is_its_own(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 for _name in ("distributed", "distributed.client"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
-LARGEST_CHUNK = 128
+LARGEST_CHUNK = 256
 """Cases of a task at most: what dask and the network cost is paid per task."""
 LEAST_CHUNKS = 4
 """How many tasks a thread has at least, so that all end at about the same time."""

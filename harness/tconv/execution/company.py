@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from tconv.execution.position import Position
     from tconv.records.record import Record
 
-_BELIEVED = ver.Agreed | ver.Disputed | ver.Mistrusted
-_FAILURES = 8
-"""So many answers that are not believed, and one in five of its like, and a like is not asked in company any more."""
-_SHARE = 5
+_BELIEVED = ver.Agreed | ver.Mistrusted
+"""What is believed of company: an output that is right under the primary reading."""
+_ANSWERED = _BELIEVED | ver.Disputed
+_HOPELESS = (8, 2), (8, 2), (1, 5)
+"""So many answers that are not believed, and one in so many of its like, and a like is not asked in company any more: a
+type, a likeness and a question."""
 _LEAST = 2
 WORTHWHILE = 32
 """So many nodes that the session of a model is nothing beside them; more make one refusal dearer."""
@@ -50,9 +52,12 @@ class Judged(NamedTuple):
 
     def is_like(self, other: Judged) -> bool:
         """Return whether a backend did the same again: right answers may be rounded otherwise, wrong ones may not."""
-        if self.verdict.kind != other.verdict.kind:
+        mine, others = self.verdict, other.verdict
+        if isinstance(mine, ver.Disputed) and isinstance(others, ver.Disputed):
+            return mine.readings == others.readings
+        if mine.kind != others.kind:
             return False
-        return isinstance(self.verdict, _BELIEVED) or alike(self.answer.outcome, other.answer.outcome)
+        return isinstance(mine, _BELIEVED) or alike(self.answer.outcome, other.answer.outcome)
 
 
 class Companion:
@@ -93,35 +98,65 @@ class Companion:
         for index, case in enumerate(cases):
             self._position.begin(index)
             likes = () if apart or self._size < _LEAST else _likes(case)
-            if not likes or self._is_hopeless(likes):
+            if not likes:
                 yield index, self._evaluator.evaluate(case)
                 continue
+            if self._is_hopeless(likes):
+                yield index, self._counted(likes, self._evaluator.evaluate(case))
+                continue
             problem = Problem(case, self._evaluator.dialect)
-            if problem.values is None or problem.values.disputed or problem.values.refusals:
-                # Where a text can be read in several ways, runtimes refuse often, and a refusal is one of them all.
+            if problem.values is None or problem.values.refusals:
+                # Where the text may refuse, runtimes often do, and a refusal is one of them all.
                 yield index, self._evaluator.evaluated(problem)
                 continue
             members = companies[case.x.dtype]
             members.append(Member(index, problem, likes))
             if len(members) == self._size:
-                yield from self._together(members)
+                yield from self._chosen(members)
                 members.clear()
         for members in companies.values():
-            yield from self._together(members)
+            yield from self._chosen(members)
 
     def _is_hopeless(self, likes: Iterable[object]) -> bool:
         """Return whether a case is like those that fail in company."""
         return not self._deadly.isdisjoint(likes) or any(
-            self._failed[like] >= _FAILURES and self._failed[like] * _SHARE > self._asked[like] for like in likes
+            self._failed[like] >= failures and self._failed[like] * share > self._asked[like]
+            for like, (failures, share) in zip(likes, _HOPELESS, strict=True)
         )
+
+    def _count(self, likes: Iterable[object], *, believed: bool) -> None:
+        """Remember whether the answer to a case is one that would be believed of company."""
+        for like in likes:
+            self._asked[like] += 1
+            self._failed[like] += not believed
+
+    def _counted(self, likes: Iterable[object], record: Record) -> Record:
+        """Return the record of a case that was asked alone, after it is counted; one that could not be asked is not."""
+        if not isinstance(record.verdict, ver.Inexpressible):
+            self._count(likes, believed=isinstance(record.verdict, _BELIEVED))
+        return record
+
+    def _chosen(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
+        """Ask a company without those that are like a case that has failed since: neighbours often ask one question."""
+        company = []
+        for member in members:
+            if self._is_hopeless(member.likes):
+                yield self._evaluated(member)
+            else:
+                company.append(member)
+        yield from self._together(company)
+
+    def _evaluated(self, member: Member) -> tuple[int, Record]:
+        """Ask a case alone."""
+        # Other cases have been prepared since: a death must not be blamed on the last of them.
+        self._position.begin(member.place)
+        return member.place, self._counted(member.likes, self._evaluator.evaluated(member.problem))
 
     def _together(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
         """Ask a company, and yield its records."""
         if len(members) < _LEAST:
             for member in members:
-                # Other cases have been prepared since: a death must not be blamed on the last of them.
-                self._position.begin(member.place)
-                yield member.place, self._evaluator.evaluated(member.problem)
+                yield self._evaluated(member)
             return
         self._announce([member.place for member in members])
         answers = self._ask(members)
@@ -134,7 +169,7 @@ class Companion:
                 unanswered.append(member)
             else:
                 yield member.place, self._settled(member, members, answer)
-        yield from self._together(unanswered)
+        yield from self._chosen(unanswered)
 
     def _ask(self, members: Sequence[Member]) -> list[Answer | None] | out.Outcome:
         self._position.begin(members[0].place, len(members))
@@ -145,9 +180,7 @@ class Companion:
         problem, verdict = member.problem, self._evaluator.judge(member.problem, answer)
         # A refusal's words name a node of the company's model, so that they are asked for again too.
         believed = isinstance(verdict, _BELIEVED) and not isinstance(answer.outcome, out.Refused)
-        for like in member.likes:
-            self._asked[like] += 1
-            self._failed[like] += not believed
+        self._count(member.likes, believed=believed)
         if believed and member is not members[0]:
             return self._evaluator.record(problem, answer, verdict)
         in_company, alone = Judged(answer, verdict), self._alone(member)
@@ -174,7 +207,7 @@ class Companion:
         """Ask the halves of a company that has one outcome; where every member agrees then, the company differs."""
         half = len(members) // 2
         records = [*self._together(members[:half]), *self._together(members[half:])]
-        if all(isinstance(record.verdict, _BELIEVED) for _, record in records):
+        if all(isinstance(record.verdict, _ANSWERED) for _, record in records):
             again, ids = self._ask(members), _ids(members)
             for member, (place, record) in zip(members, sorted(records, key=itemgetter(0)), strict=True):
                 verdict: ver.Verdict
@@ -200,13 +233,13 @@ def _apart(in_company: Judged, alone: Judged) -> tuple[str, str]:
 
 
 def _likes(case: Case) -> tuple[object, ...]:
-    """Return what cases have in common that a runtime is likely to treat alike: the type; and more, its likeness.
+    """Return what cases have in common that a runtime is likely to treat alike: type, likeness and question.
 
     Nothing of a case that is not for company: one that is invalid, or does not declare its sizes.
     """
     if case.breaks is not None or case.shapes != "static":
         return ()
-    return case.x.dtype, likeness(case)
+    return case.x.dtype, likeness(case), question(case)
 
 
 def likeness(case: Case) -> tuple[object, ...]:
@@ -215,6 +248,13 @@ def likeness(case: Case) -> tuple[object, ...]:
     given = (asked.output_padding, asked.output_shape, asked.pads_begin, asked.pads_end, asked.groups)
     written = tuple(value is not None for value in given)
     return case.x.dtype, asked.auto_pad, written, asked.groups, len(case.x.shape)
+
+
+def question(case: Case) -> tuple[object, ...]:
+    """Return type, and sizes and attributes along the spatial axes: most refusals depend on nothing else."""
+    asked = case.attributes
+    along = asked.strides, asked.dilations, asked.pads_begin, asked.pads_end, asked.output_padding, asked.output_shape
+    return case.x.dtype, asked.auto_pad, case.x.shape[2:], case.w.shape[2:], *along
 
 
 def _ids(members: Sequence[Member]) -> tuple[str, ...]:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
 
-PART = 32
-"""Cases after which the artifacts of a reply are weighed."""
 MOST_BYTES = 2**25
 """Bytes of artifacts in a reply after which no further cases are run for it."""
 
@@ -67,8 +65,9 @@ class LocalPool:
         """Run cases, as many as the artifacts of one reply allow, and return their lines and artifacts."""
         lines: list[tuple[str, str]] = []
         arrays: dict[str, bytes] = {}
-        for start in range(0, len(cases), PART):
-            for line in self._pool.run(cases[start : start + PART]):
+        # A part is what fills companies. After each the artifacts are weighed.
+        for start in range(0, len(cases), part := self._pool.chunk):
+            for line in self._pool.run(cases[start : start + part]):
                 if ended():
                     raise ClusterError("the run has ended")
                 lines.append((line.case, line.text))

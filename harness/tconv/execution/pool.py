@@ -40,6 +40,7 @@ class Pool:
         backend: what the backend says of itself.
         dialect: the dialect that it speaks.
         options: its options, each as name, meaning, default and what it may be.
+        chunk: how many cases a worker is sent at once.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -49,6 +50,8 @@ class Pool:
     def __init__(self, assignment: Assignment, jobs: int, timeout: float) -> None:
         self._workers = Workers(replace(assignment, timeout=timeout))
         self._spec = assignment.backend
+        # Cases of a type, and those of them that are alike, make a company: of a few companies few cases are left over.
+        self.chunk = max(CHUNK, _COMPANIES * assignment.together)
         self._together = assignment.together
         self._timeout = timeout
         self._jobs = jobs
@@ -83,8 +86,7 @@ class Pool:
         Raises:
             BackendLost: a worker died, and the backend does not start again.
         """
-        # Cases of a type, and those of them that are alike, make a company: of a few companies few cases are left over.
-        waiting = Waiting(cases, max(CHUNK, _COMPANIES * self._together))
+        waiting = Waiting(cases, self.chunk)
         for worker in self._workers:
             if worker.introduced and not worker.spare:
                 self._feed(worker, waiting)

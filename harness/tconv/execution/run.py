@@ -147,7 +147,7 @@ def _write(
 
 def _foresee(case: Case, dialect: Dialect) -> None:
     """Work out what judging the run will ask for of a case, while the workers work; it is remembered."""
-    _ = remembered(case, dialect).expectation, len(case.facts)
+    _ = remembered(case, dialect).expectation
 
 
 def _refuse_no_file(path: Path) -> None:

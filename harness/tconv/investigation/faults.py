@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tconv.dialects import Absent
-from tconv.expectation.owed import writable
+from tconv.expectation.violations import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
