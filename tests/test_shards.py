@@ -15,7 +15,9 @@ from made_records import AGREED, facts, header, waiver_file
 from made_records import waiver as waiver_of
 from small_corpus import HEAD, record_file, records, written
 from tconv.corpus import Corpus
+from tconv.corpus.sweep import Sweep
 from tconv.errors import FileError, UsageError
+from tconv.execution.selection import Selection
 from tconv.gate.assessment import assess, assessed
 from tconv.records.headers import WaiversHeader
 from tconv.records.record import Record
@@ -42,6 +44,16 @@ def test_every_case_is_in_exactly_one_shard(count: int, cases: int) -> None:
     parts = [list(Shards((number,), count).of(range(cases))) for number in range(1, count + 1)]
     assert sorted(case for part in parts for case in part) == list(range(cases))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_a_shard_makes_its_own_cases_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cases of the other shards of a million need not be made; the parts are those of the ids."""
+    corpus = Corpus.load(written(tmp_path, GRID))
+    selection = Selection(corpus, "full", (), shard=Shards((2,), 4))
+    made, make = [], Sweep.case
+    monkeypatch.setattr(Sweep, "case", lambda sweep, numbers: made.append(numbers) or make(sweep, numbers))
+    assert [case.id for case in selection.stream()] == list(selection.ids())
+    assert len(made) == selection.count == 3
 
 
 @pytest.mark.parametrize("text", ["1/1", "2/4", "1,3/4"])

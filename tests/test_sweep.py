@@ -94,6 +94,11 @@ def test_later_axes_win_over_earlier_ones(tmp_path: Path) -> None:
     a, b = (sweep.case(row).attributes for row in sweep.rows().tolist())
     assert (a.strides, a.dilations, a.groups) == ((4,), (2,), 1)
     assert (b.strides, b.dilations, b.groups) == (None, None, 1)
+    # The label of an axis is the fact of its name, whatever a later axis sets.
+    facts = [sweep.case(row).facts for row in sweep.rows().tolist()]
+    assert [(of_case["strides"], of_case["other"], of_case.get("dilations")) for of_case in facts] == [
+        ("3", "a", "2"), ("3", "b", None),
+    ]  # fmt: skip
 
 
 def test_a_raw_word_is_its_label(tmp_path: Path) -> None:

@@ -55,6 +55,10 @@ class Operand:
     seed: int = 0
     values: tuple[float, ...] = ()
 
+    def __reduce__(self) -> tuple[type[Operand], tuple[object, ...]]:
+        # By position, as each case that is sent has two or three.
+        return Operand, (self.shape, self.dtype, self.data, self.seed, self.values)
+
     @property
     def tensor_type(self) -> TensorType:
         """The shape and the element type."""
@@ -78,23 +82,43 @@ class Expected:
     values: tuple[float, ...]
 
 
+FactsPart = Mapping[str, str | None]
+"""Some facts by name; None for what is not set."""
+
+
 class Facts(Mapping[str, str]):
     """Facts that are worked out when one is first asked for: of most cases none ever is.
 
     Args:
-        work_out: returns all of them.
+        work_out: returns them in parts, which cases share; a later part replaces what an earlier one says, and None
+            takes it back.
     """
 
-    __slots__ = ("_facts", "_work_out")
+    __slots__ = ("_facts", "_parts", "_work_out")
 
-    def __init__(self, work_out: Callable[[], dict[str, str]]) -> None:
+    def __init__(self, work_out: Callable[[], tuple[FactsPart, ...]]) -> None:
         self._work_out = work_out
+        self._parts: tuple[FactsPart, ...] | None = None
         self._facts: dict[str, str] | None = None
+
+    @property
+    def parts(self) -> tuple[FactsPart, ...]:
+        """The parts: who looks at many cases looks at each part once."""
+        if self._parts is None:
+            self._parts = self._work_out()
+        return self._parts
 
     def _all(self) -> dict[str, str]:
         if self._facts is None:
-            self._facts = self._work_out()
+            merged: dict[str, str | None] = {}
+            for part in self.parts:
+                merged.update(part)
+            self._facts = {name: text for name, text in merged.items() if text is not None}
         return self._facts
+
+    def __bool__(self) -> bool:
+        # Each case has facts: they need not be worked out to know that.
+        return True
 
     def __getitem__(self, name: str) -> str:
         return self._all()[name]

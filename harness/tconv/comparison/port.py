@@ -15,7 +15,8 @@ from tconv.comparison.porting import rewritten
 from tconv.dialects import DIALECTS, Stated
 from tconv.dialects.readings import Together
 from tconv.errors import Invalid, UsageError, nearest
-from tconv.expectation.owed import Values, expectation, violations
+from tconv.expectation.owed import Values, expectation
+from tconv.expectation.violations import violations
 from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:

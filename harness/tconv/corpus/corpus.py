@@ -19,7 +19,7 @@ from tconv.datafiles import data_folder
 from tconv.errors import UsageError, made, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tconv.cases.case import Case
@@ -88,9 +88,13 @@ class Corpus:
 
         Those that match a pattern after a `!` are left out.
         """
-        yield from self._singles(tier, patterns)
+        return (make() for make in self.makers(tier, patterns))
+
+    def makers(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[Callable[[], Case]]:
+        """Yield what makes each of these cases: whoever wants a part of them need not make the others."""
+        yield from (partial(self.singles.__getitem__, case.id) for case in self._singles(tier, patterns))
         for sweep, rows in self._rows(tier, patterns):
-            yield from map(sweep.case, rows.tolist())
+            yield from (partial(sweep.case, numbers) for numbers in rows.tolist())
 
     def ids(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[str]:
         """Yield the ids of the cases, without making them."""

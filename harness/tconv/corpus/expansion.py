@@ -7,7 +7,7 @@ once for each combination of the labels that it depends on, and cases share it; 
 from __future__ import annotations
 
 from functools import cached_property, lru_cache, partial
-from operator import itemgetter
+from operator import getitem, itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tconv.cases.case import Case, Facts
@@ -27,12 +27,13 @@ from tconv.corpus.building import (
     refuse_impossible,
     words_of,
 )
-from tconv.corpus.facts import derived_of, joined, texts_of
+from tconv.corpus.facts import DERIVED, derived_of, empty_of, source_of, texts_of
 from tconv.vocabulary import Attributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tconv.cases.case import FactsPart
     from tconv.corpus.building import Operands
     from tconv.corpus.sweep import Sweep
 
@@ -91,6 +92,7 @@ class Expansion:
         self._presentation = _Part(sweep, frozenset(PRESENTATION_SETTINGS), presentation_of)
         self._fields: dict[str, Any] = {"smoke": sweep.smoke, "about": sweep.about, "cites": sweep.cites}
         self._derived = _Part(sweep, DERIVING_SETTINGS, lambda given: derived_of(given, attributes_of(given)))
+        self._source = _Part(sweep, frozenset({"bias_source", "filter_source"}), source_of)
         self._deciding = _labels(_axes(sweep, _deciding(sweep)))
         self._possible: set[tuple[int, ...]] = set()
 
@@ -119,24 +121,46 @@ class Expansion:
             self._possible.add(deciding)
         return case
 
-    def _facts(self, row: Sequence[int], operands: Operands) -> dict[str, str]:
-        texts = dict(self._shared_texts)
-        for of_labels, number in zip(self._texts, row, strict=True):
-            texts.update(of_labels[number])
-        return joined(texts, self._derived(row), operands, self._sweep.labels(row))
+    def _facts(self, row: Sequence[int], operands: Operands) -> tuple[FactsPart, ...]:
+        return (
+            self._shared_texts,
+            *map(getitem, self._texts, row),
+            self._source(row),
+            self._derived(row),
+            empty_of(operands),
+            *(texts[row[number]] for number, texts in self._apart.items()),
+        )
 
     @cached_property
-    def _shared_texts(self) -> dict[str, str | None]:
+    def _shared_texts(self) -> FactsPart:
         """The facts that the settings of all cases are."""
-        return texts_of(DEFAULTS) | _texts(self._sweep.layer)
+        return {**texts_of(DEFAULTS), **_texts(self._sweep.layer)}
 
     @cached_property
-    def _texts(self) -> list[list[dict[str, str | None]]]:
-        """The facts that the settings of each label of each axis are."""
-        return [list(map(_texts, axis.layers)) for axis in self._sweep.axes]
+    def _texts(self) -> list[list[FactsPart]]:
+        """The facts that the settings of each label of each axis are; the label stands for that of its axis' name."""
+        return [
+            [
+                {key: label if key == axis.name else text for key, text in _texts(layer).items()}
+                for label, layer in zip(axis.labels, axis.layers, strict=True)
+            ]
+            for axis in self._sweep.axes
+        ]
+
+    @cached_property
+    def _apart(self) -> dict[int, list[FactsPart]]:
+        """The labels that are facts of their own, by the number of the axis: no setting of it alone has its name."""
+        axes, keys = self._sweep.axes, [[set(texts) for texts in of_labels] for of_labels in self._texts]
+        return {
+            number: [{axis.name: label} for label in axis.labels]
+            for number, axis in enumerate(axes)
+            if axis.name in DERIVED
+            or not all(axis.name in of_label for of_label in keys[number])
+            or any(axis.name in of_label for of_axis in keys[number + 1 :] for of_label in of_axis)
+        }
 
 
-def _texts(layer: Mapping[str, Any]) -> dict[str, str | None]:
+def _texts(layer: Mapping[str, Any]) -> FactsPart:
     """Return the facts that settings are; what takes an earlier value back brings the default, where there is one."""
     return texts_of({key: DEFAULTS.get(key) if value is None else value for key, value in layer.items()})
 

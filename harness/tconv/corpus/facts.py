@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import label
@@ -12,6 +13,7 @@ from tconv.vocabulary import NEUTRAL, Attributes, AutoPad
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tconv.cases.case import FactsPart
     from tconv.corpus.building import Operands
     from tconv.vocabulary import Ints
 
@@ -21,9 +23,9 @@ OPERAND_ROLES = ("x", "w", "b")
 
 def facts_from(
     settings: Mapping[str, Any], attributes: Attributes, operands: Operands, labels: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the facts of the case that completed settings make."""
-    return joined(texts_of(settings), derived_of(settings, attributes), operands, labels)
+) -> tuple[FactsPart, ...]:
+    """Return the parts of the facts of the case that completed settings make."""
+    return texts_of(settings), source_of(settings), derived_of(settings, attributes), empty_of(operands), labels
 
 
 def texts_of(settings: Mapping[str, Any]) -> dict[str, str | None]:
@@ -38,20 +40,14 @@ def derived_of(settings: Mapping[str, Any], attributes: Attributes) -> dict[str,
     return _derived(attributes, spatial, per_axis(settings["kernel"], len(spatial)))
 
 
-def joined(
-    texts: Mapping[str, str | None], derived: Mapping[str, str], operands: Operands, labels: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the facts of a case.
+def source_of(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return where the bias comes from, as a fact of completed settings."""
+    return {"bias_source": label(settings.get("bias_source") or settings["filter_source"])}
 
-    Args:
-        texts: what `texts_of` says of its settings.
-        derived: what `derived_of` says of them.
-        operands: data, filter and bias.
-        labels: of the axes of its sweep.
-    """
-    facts = {key: text for key, text in texts.items() if text is not None}
-    facts.setdefault("bias_source", facts["filter_source"])
-    return {**facts, **derived, "empty": _empty(operands[0].shape, operands[1].shape), **labels}
+
+def empty_of(operands: Operands) -> dict[str, str]:
+    """Return which of the operands' dimensions are 0, as a fact."""
+    return _empty(operands[0].shape, operands[1].shape)
 
 
 def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, str]:
@@ -93,12 +89,16 @@ def _output_empty(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
     return any(reach(x, k, s, d) + op == begin + end for x, k, s, d, begin, end, op in axes)
 
 
-def _empty(x: Ints, w: Ints) -> str:
+@lru_cache(maxsize=1024)
+def _empty(x: Ints, w: Ints) -> dict[str, str]:
     """Return which of the operands' dimensions are 0, by their meaning."""
     if 0 not in x and 0 not in w:
-        return "none"
+        return _NOT_EMPTY
     dimensions = {"batch": x[:1], "channels": (*x[1:2], *w[:2]), "spatial": x[2:], "kernel": w[2:]}
-    return "+".join(meaning for meaning, sizes in dimensions.items() if 0 in sizes)
+    return {"empty": "+".join(meaning for meaning, sizes in dimensions.items() if 0 in sizes)}
+
+
+_NOT_EMPTY = {"empty": "none"}
 
 
 def unwrapped(value: Any) -> Any:  # noqa: ANN401 - settings are plain values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -14,7 +14,7 @@ from tconv.corpus.corpus import EXCLUDING
 from tconv.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
@@ -92,10 +92,12 @@ class Selection:
         Raises:
             UsageError: a pattern matches none.
         """
-        cases: Iterable[Case] = chain.from_iterable(self.corpus.cases(tier, patterns) for tier, patterns in self._parts)
+        parts = (self.corpus.makers(tier, patterns) for tier, patterns in self._parts)
+        makers: Iterable[Callable[[], Case]] = chain.from_iterable(parts)
         if self.only is not None:
-            cases = map(self.corpus.case, self._chosen())
-        for case in cases if self.shard is None else self.shard.of(cases):
+            makers = (partial(self.corpus.case, case) for case in self._chosen())
+        for make in makers if self.shard is None else self.shard.of(makers):
+            case = make()
             if len(self._made) < _REMEMBERED:
                 self._made[case.id] = case
             yield case
