@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -160,6 +159,27 @@ def test_an_output_that_zeros_would_pass_is_no_proof() -> None:
     assert compare(np.zeros((1, 1, 4), np.float32), nothing, geometry, {}).notes == ()
 
 
+def test_an_element_of_which_the_bound_says_nothing_is_no_proof() -> None:
+    """Products of subnormal numbers: zero is as right there, whatever the other elements are."""
+    geometry = Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)
+    operands = {"x": np.array([[[2.0**-149], [0.5]]]), "w": np.array([[[1.0], [1.5]], [[0.0], [1.5]]])}
+    reference = Truth({role: array.astype(np.float32) for role, array in operands.items()}, DType.F32)
+    actual = reference.values(geometry).astype(np.float32)
+    assert in_full(actual, reference, geometry).untested
+    assert not reference.conforms(actual, geometry)
+
+
+def test_a_sum_that_cancels_in_float64_is_no_proof() -> None:
+    """Zero is within the bound of a type in which the reference's own error counts as well."""
+    geometry = Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)
+    operands = {"x": np.array([[[1034.0], [1034.0]]]), "w": np.array([[[1034.0]], [[-(1034.0 - 5 * 2.0**-42)]]])}
+    reference = Truth(operands, DType.F64)
+    actual = reference.values(geometry)
+    assert actual.all()
+    assert in_full(actual, reference, geometry).untested
+    assert not reference.conforms(actual, geometry)
+
+
 def test_an_unreached_element_must_be_zero() -> None:
     """Where no tap reaches, and there is no bias, zero is owed exactly."""
     geometry = Geometry((3,), (1,), (3,), (1,), (0,), (9,), 1)
@@ -182,5 +202,5 @@ def test_each_output_of_a_stack_is_looked_at_alone() -> None:
     assert conforms(actual, made, of).tolist() == [True] * 5
     actual[3, 0, 1, 4, 4] *= 1.001
     assert conforms(actual, made, of).tolist() == [True, True, True, False, True]
-    assert conforms(actual, replace(made, magnitude=None), of).tolist() == [False] * 5
+    assert conforms(actual, made._replace(magnitude=None), of).tolist() == [False] * 5
     assert isinstance(made, Sums)

@@ -8,7 +8,7 @@ which is at most the root mean square that random roundings have, the bound is n
 element's reduced precision 6*sqrt(n)*u*A/s or more. So an output is within all of them where every |actual - y| is
 within the smaller multiple of s, and their root mean square is within s. A smaller A proves it too. So one in float32
 of some of the channels is enough, which comes with the value in one pass: it is made smaller by more than its roundings
-may be.
+may be. So does a smaller n: what is the least in a block is tried for all of it first.
 
 Elements whose A is nearly nothing prove nothing: what underflows is no longer small beside it. There zero must stand
 where zero is owed.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Float64s, Mask
 
 _ROOM = 3 * 2**14
-"""So many elements are looked at at once: the arrays that are made of them, 16 bytes for each, stay in the L2 cache."""
+"""So many elements are looked at at once: the arrays that are made of them, 12 bytes for each, stay in the L2 cache."""
 _LIMITS = 4
 """So many tables are kept: those of the first rows, of the last and of all between come again."""
 _MOST = 2.0**18
@@ -82,14 +82,15 @@ def conforms(actual: Array, made: Sums, of: Composition) -> Mask:
         return np.zeros(count, dtype=bool)
     if of.dtype is DType.F32 and made.magnitude.dtype == np.float64 and actual[0].size <= _SMALL:
         y, magnitude = made.y.reshape(count, -1), made.magnitude.reshape(count, -1)
-        return _conforms_at_once(actual.reshape(count, -1), y, magnitude, _elements(of, prod(actual.shape[1:3])))
+        of_elements = _elements(of, prod(actual.shape[1:3]))
+        return _conforms_at_once(actual.reshape(count, -1), y, magnitude, made.most, of_elements)
     if made.magnitude.dtype.itemsize < PROVABLE[of.dtype].itemsize:
         return np.zeros(count, dtype=bool)
-    return np.array([_conforms(*each, of, made.term) for each in zip(actual, made.y, made.magnitude, strict=True)])
+    return np.array([_conforms(*each, of, made.most) for each in zip(actual, made.y, made.magnitude, strict=True)])
 
 
-def _conforms(actual: Array, y: Float64s, magnitude: Array, of: Composition, term: float) -> bool:
-    proof = Proof(actual, of, term)
+def _conforms(actual: Array, y: Float64s, magnitude: Array, of: Composition, largest: float) -> bool:
+    proof = Proof(actual, of, largest)
     grouped = actual.shape[0], of.geometry.groups, -1, *of.geometry.output
     proof.look(tuple(slice(0, size) for size in proof.shape), y.reshape(grouped), magnitude.reshape(grouped))
     return proof.found
@@ -101,27 +102,31 @@ class Proof:
     Args:
         actual: the output, (N, O, Y...).
         of: what it is a sum of.
-        term: no product, and no bias, is larger.
+        largest: no A is larger.
 
     Attributes:
         shape: the output's with its groups, (N, G, O/G, Y...).
     """
 
-    def __init__(self, actual: Array, of: Composition, term: float) -> None:
+    def __init__(self, actual: Array, of: Composition, largest: float) -> None:
         self._dtype, most = of.dtype, _most(of)
         self.shape = actual.shape[0], of.geometry.groups, actual.shape[1] // of.geometry.groups, *of.geometry.output
         self._actual = actual.reshape(self.shape)
-        # No bound is larger than this, so that zero is not within it.
-        self._least = 1.2 * UNIT_ROUNDOFF[of.dtype] * most**2 * term + _FLOOR[of.dtype]
-        self._near = most <= _MOST and most * term <= _LARGEST[of.dtype]
+        # No bound is larger than this, so that zero is not within it. In float64 the reference's own error is added.
+        terms = 2 * most + 1 if of.dtype is DType.F64 else most
+        self._least = 1.2 * UNIT_ROUNDOFF[of.dtype] * terms * largest + _FLOOR[of.dtype]
+        self._near = most <= _MOST and largest <= _LARGEST[of.dtype]
         self._floor = _FLOOR[of.dtype]
         self._tested, self._squares, self._looked = False, 0.0, 0
         self._counts = [along(axis).astype(np.intp) for axis in axes(of.geometry)]
         # Tables by the number of taps, of which there are few.
         taps = prod(int(count.max(initial=0)) for count in self._counts)
         unit, multiple = _lines(np.arange(taps + 1.0) * of.channels + of.bias, of.dtype)
-        smaller = (1 - 1.1 * (most + 8) * UNIT_ROUNDOFF[DType.F32]) * _NEARLY_ONE
-        self._units, self._multiples = (each.astype(PROVABLE[of.dtype]) for each in (unit * smaller, multiple))
+        unit *= (1 - 1.1 * (most + 8) * UNIT_ROUNDOFF[DType.F32]) * _NEARLY_ONE
+        # For so many taps or more: the least s, in units of A, and the least that a distance may be.
+        self._least_units = np.minimum.accumulate(unit[::-1])[::-1].tolist()
+        self._least_lines = (unit * multiple).tolist()
+        self._units, self._multiples = (each.astype(PROVABLE[of.dtype]) for each in (unit, multiple))
         self._limits: dict[tuple[bytes, ...], _Limits] = {}
 
     @property
@@ -146,30 +151,36 @@ class Proof:
             for corner in product(*(range(0, size, length) for size, length in zip(y.shape, step, strict=True))):
                 if self._near:
                     at = tuple(slice(first, first + length) for first, length in zip(corner, step, strict=True))
-                    limits = self._limits_of([count[part] for count, part in zip(counts, at[3:], strict=True)])
-                    self._compare(actual[at], y[at], magnitude[at], limits)
+                    places = [count[part] for count, part in zip(counts, at[3:], strict=True)]
+                    self._compare(actual[at], y[at], magnitude[at], places)
 
-    def _compare(self, actual: Array, y: Float64s, magnitude: Array, limits: _Limits) -> None:
-        """Take the distances of a block into account, in units of s."""
+    def _compare(self, actual: Array, y: Float64s, magnitude: Array, counts: Sequence[Array]) -> None:
+        """Take the distances of a block into account.
+
+        Mostly they are near enough even if every element had as few terms as the fewest, so that what is the
+        same for all elements is compared with one number. Where they are not, each is compared with its own.
+        """
         working = PROVABLE[self._dtype].type
-        exact, distance, scale = (
-            scratch(name, y.shape, kind)
-            for name, kind in (("exact", np.float64), ("distance", working), ("scale", working))
-        )
+        exact, distance = scratch("exact", y.shape, np.float64), scratch("distance", y.shape, working)
         self._tested = self._tested or bool(max(y.max(), -y.min()) > self._least)
         np.copyto(exact, actual)
         exact -= y
         np.copyto(distance, exact, casting="same_kind")
         np.abs(distance, out=distance)
-        np.multiply(magnitude, limits.unit, out=scale)
         if magnitude.min() < self._floor:
-            low = magnitude < self._floor
+            low, magnitude = magnitude < self._floor, magnitude.copy()
             self._near &= bool(((actual == 0) & (y == 0))[low].all())
-            scale[low] = 1
-        distance /= scale
-        flat = distance.reshape(-1)
-        self._near &= bool(flat.max() <= limits.least) or bool((distance <= limits.multiple).all())
-        self._squares += float(np.vecdot(flat, flat))
+            magnitude[low] = 1
+        distance /= magnitude
+        flat, fewest = distance.reshape(-1), prod(int(count.min()) for count in counts)
+        unit = self._least_units[fewest]
+        squares = float(np.vecdot(flat, flat)) / unit**2
+        if not (squares <= _ENOUGH * y.size and flat.max() <= self._least_lines[fewest]):
+            limits = self._limits_of(counts)
+            distance /= limits.unit
+            self._near &= bool(flat.max() <= limits.least) or bool((distance <= limits.multiple).all())
+            squares = float(np.vecdot(flat, flat))
+        self._squares += squares
 
     def _limits_of(self, counts: Sequence[Array]) -> _Limits:
         """Return the limits at places that so many taps of each axis reach, which are often as those before."""
@@ -226,16 +237,26 @@ def _lines(n: Float64s, dtype: DType) -> tuple[Float64s, Float64s]:
     return unit, u * np.minimum(n, WARNING_FACTOR * np.sqrt(n)) / unit * _NEARLY_ONE
 
 
-def _conforms_at_once(actual: Array, y: Float64s, magnitude: Float64s, elements: _Elements) -> Mask:
+def _conforms_at_once(actual: Array, y: Float64s, magnitude: Float64s, largest: float, elements: _Elements) -> Mask:
     """Return the same as `conforms` for small outputs in float32, all (S, N*O*Y), by few of numpy's calls.
 
-    In float64 each distance in units of s is finite, also where A is nothing: there s is taken for `_NOTHING`.
+    In float64 each distance in units of s is finite, also where A is nothing: there s is taken for `_NOTHING`. One
+    element that is beyond every bound is enough, and mostly the first is.
     """
-    distance = np.abs(actual - y)
-    distance /= magnitude * elements.unit + _NOTHING
-    near = (distance <= elements.multiple).all(axis=1)
-    tested = np.abs(y).max(axis=1) > magnitude.max() * elements.passed + _FLOOR[DType.F32]
-    known: Mask = near & tested & (np.vecdot(distance, distance) <= _ENOUGH * actual.shape[1])
+    distance = np.subtract(actual, y)
+    scale = magnitude * elements.unit
+    scale += _NOTHING
+    distance /= scale
+    near = np.vecdot(distance, distance) <= _ENOUGH * actual.shape[1]
+    np.abs(distance, out=distance)
+    near &= np.logical_and.reduce(distance <= elements.multiple, axis=1)
+    # Of a nonzero element of such a size the bound may say nothing.
+    if (small := magnitude < _FLOOR[DType.F32]).any():
+        near &= ~np.logical_and(small, y, out=small).any(axis=1)
+    passed = largest * elements.passed + _FLOOR[DType.F32]
+    if min(map(abs, y[:, 0].tolist())) <= passed:
+        near &= np.abs(y).max(axis=1) > magnitude.max() * elements.passed + _FLOOR[DType.F32]
+    known: Mask = near
     return known
 
 

@@ -25,13 +25,29 @@ class Phases(NamedTuple):
 
     Attributes:
         residues: r of each phase, on each axis.
-        columns: the numbers of the columns, one for each combination of the axes' shifts, in rising order.
+        columns: the places of the columns in their order, see `Layout`.
         taps: for each phase, the numbers of the taps that these are multiplied with.
     """
 
     residues: tuple[Ints, ...]
     columns: list[int]
     taps: list[list[int]]
+
+
+class Layout(NamedTuple):
+    """All phases, and the order of the columns that they are multiplied with.
+
+    Attributes:
+        order: the numbers of the columns, one for each combination of the axes' shifts.
+        phases: the phases that need the same columns together.
+    """
+
+    order: list[int]
+    phases: list[Phases]
+
+
+_MOST_ORDERED = 32
+"""More columns than this are left in rising order: to order them takes milliseconds."""
 
 
 def shift_of(axis: Axis, tap: int) -> int:
@@ -55,12 +71,12 @@ def taps_of(axis: Axis) -> dict[int, list[int]]:
 
 
 @lru_cache(maxsize=256)
-def phases_of(along: tuple[Axis, ...]) -> list[Phases]:
+def layout_of(along: tuple[Axis, ...]) -> Layout:
     """Return the phases that a tap reaches, those with the same shifts together.
 
     Where the stride divides the kernel all phases have the same: for k4 s2 in the plane a quarter of the copies, and a
-    matrix product four times as high. Where a phase needs shifts that do not follow each other, those between have
-    weights of zero: for k3 s2 in the plane 10 products for 9, and in return no column is copied once more.
+    matrix product four times as high. Where a phase needs columns that do not follow each other, those between have
+    weights of zero: for k3 s2 in three dimensions 30 products for 27, and in return no column is copied once more.
     """
     found: dict[Ints, tuple[list[Ints], list[list[int]]]] = {}
     shifts, kernel = [shifts_of(axis) for axis in along], [axis.kernel for axis in along]
@@ -73,7 +89,37 @@ def phases_of(along: tuple[Axis, ...]) -> list[Phases]:
         residues, taps = found.setdefault(columns, ([], []))
         residues.append(tuple(residue for residue, _ in phase))
         taps.append(_numbers([taps_of_axis for _, taps_of_axis in phase], kernel))
-    return [Phases(tuple(residues), list(columns), taps) for columns, (residues, taps) in found.items()]
+    order = _ordered([set(columns) for columns in found])
+    places = {column: place for place, column in enumerate(order)}
+    return Layout(
+        order,
+        [
+            Phases(tuple(residues), [places[column] for column in columns], taps)
+            for columns, (residues, taps) in found.items()
+        ],
+    )
+
+
+def _ordered(needed: Sequence[set[int]]) -> list[int]:
+    """Return the columns such that those which a phase needs lie side by side, as far as that goes for all.
+
+    One after the other is inserted where all phases together span the fewest. In rising order the phases of k3 s2 in
+    three dimensions span 36 columns, in this one 30, of the 27 that they need.
+    """
+    columns = sorted(set().union(*needed))
+    if len(columns) > _MOST_ORDERED:
+        return columns
+    order: list[int] = []
+    for column in columns:
+        tried = [[*order[:place], column, *order[place:]] for place in range(len(order) + 1)]
+        order = min(tried, key=lambda trial: sum(_span(trial, some) for some in needed))
+    return order
+
+
+def _span(order: Sequence[int], needed: set[int]) -> int:
+    """Return how many columns lie between the first that is needed and the last."""
+    places = [place for place, column in enumerate(order) if column in needed]
+    return places[-1] - places[0] + 1 if places else 0
 
 
 def _numbers(places: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[int]:

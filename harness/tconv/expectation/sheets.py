@@ -79,13 +79,16 @@ class Sheets:
 
     Args:
         phases: all phases.
+        order: that of the columns.
         channels: of a group.
         along: the axes.
         dtype: of all numbers.
     """
 
-    def __init__(self, phases: list[Weighted], channels: int, along: tuple[Axis, ...], dtype: type) -> None:
-        self._phases, self._channels, self._along, self._dtype = phases, channels, along, dtype
+    def __init__(
+        self, phases: list[Weighted], order: list[int], channels: int, along: tuple[Axis, ...], dtype: type
+    ) -> None:
+        self._phases, self._order, self._channels, self._along, self._dtype = phases, order, channels, along, dtype
         self._made: dict[object, Sheet] = {}
 
     def array(self, name: str, shape: Ints) -> Array:
@@ -105,7 +108,7 @@ class Sheets:
         # What a single shift brings is used where it lies.
         few = len(windows) == 1
         columns = data[:, :, None] if few else self.array("columns", (*many, len(windows), *windows[0].shape[2:]))
-        copies = [] if few else [(columns[:, :, number], window) for number, window in enumerate(windows)]
+        copies = [] if few else [(columns[:, :, place], windows[number]) for place, number in enumerate(self._order)]
         products = []
         for residues, needed, weights in self._phases:
             terms = columns[:, :, needed].reshape(*many, weights.shape[2], -1)

@@ -10,10 +10,10 @@ There are three ways, each the fastest for its sizes; `bench/reference.py` measu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import inf, prod, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,17 +31,19 @@ if TYPE_CHECKING:
 
 _COLUMNS = 3 * 2**14
 """Up to so many products of filter and data these are made at once: tiles take longer to be laid out."""
-_BLOCK = 2**16
-"""So many numbers, half a MB, are looked at twice at once."""
-Limits = tuple[float, float, float]
+_ABOVE_ONE = 1 + 2.0**-10
+"""Makes up for the roundings of a sum of squares."""
+Norms = tuple[float, float, float]
 _OVERFLOWS = 2.0**1000
 """No partial sum overflows in whatever order, where all terms together are below it."""
-_WIDE = 2.0**20
-"""The largest operand times the root of the number of terms is below it where the magnitude may be in float32."""
+_WIDE = 2.0**26
+"""The norms of the operands are below it where the magnitude may be in float32.
+
+It does not overflow then, and of n terms no more than n*2^-124 is due to operands that underflow.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(NamedTuple):
     """The sums of a transposed convolution.
 
     Attributes:
@@ -49,12 +51,12 @@ class Sums:
         magnitude: in float64 A, the sums of |x||w| + |b|; in float32 no more than A, but for roundings: those of some
             channels, see `some_channels`. None where it was not asked for, or where float32 cannot hold it, or where
             some number is not finite.
-        term: no product, and no bias, is larger.
+        most: no A is larger.
     """
 
     y: Float64s
     magnitude: Array | None = None
-    term: float = inf
+    most: float = inf
 
 
 def sums(
@@ -65,7 +67,7 @@ def sums(
     *,
     magnitude: bool = False,
     seen: Seen | None = None,
-    limits: Callable[[], Limits] | None = None,
+    norms: Callable[[], Norms] | None = None,
 ) -> Sums:
     """Return the transposed convolution and, on request, the sums of absolute products.
 
@@ -77,42 +79,44 @@ def sums(
         magnitude: whether the sums of |x||w| + |b| are wanted.
         seen: wants to see them part by part, see `tiles.tiled`; not called where float32 cannot hold them, where the
             shape is tiny and the sums come with the output, or where no product is in the output.
-        limits: return the largest absolute values of x, w and b, NaN where there is one, if they are known.
+        norms: return the norms of x, w and b, see `norm`, if they are known.
     """
-    if made := _tiny(x[None], w[None], None if b is None else b[None], geometry):
-        return Sums(made.y[0], None if made.magnitude is None else made.magnitude[0], made.term)
-    bounds = limits() if limits else (largest(x), largest(w), largest(b))
-    if not bounds[0] * bounds[1] * max(w.size, 1) + bounds[2] < _OVERFLOWS:
-        # Absent data is multiplied as zero below, and NaN or infinity would make NaN of that.
-        return Sums(definition(x, w, b, geometry))
+    if made := _tiny(x[None], w[None], None if b is None else b[None], geometry, magnitude=magnitude):
+        return Sums(made.y[0], None if made.magnitude is None else made.magnitude[0], made.most)
     shape = x.shape[0], w.shape[1] * geometry.groups, *geometry.output
-    bias = None if b is None else b.reshape(geometry.groups, -1, *(1,) * len(geometry.output))
-    # In float32's range, and what underflows is less than half the smallest number for each term.
-    held = max(bounds) * sqrt(x.shape[1] // geometry.groups * prod(geometry.kernel) + 1) < _WIDE
     if not (x.size and w.size and prod(shape) and all(map(meetings, axes(geometry)))):
         y = np.zeros(shape)
         if b is not None:
             y += b.reshape(-1, *(1,) * len(geometry.output))
-        return Sums(y, np.abs(y) if magnitude else None, bounds[2])
+        most = norm(b)
+        return Sums(y, np.abs(y) if magnitude and most < _OVERFLOWS else None, most)
     data = x.reshape(x.shape[0], geometry.groups, -1, *geometry.spatial)
     taps = w.reshape(geometry.groups, -1, *w.shape[1:])
+    bias = None if b is None else b.reshape(geometry.groups, -1, *(1,) * len(geometry.output))
+    way = _way(data, taps)
+    of_x, of_w, of_b = norms() if norms else (norm(x), norm(w), norm(b))
+    # Each sum has each number of the data and of the filter at most once: Cauchy and Schwarz.
+    most = of_x * of_w + of_b
+    if not most < _OVERFLOWS:
+        # Absent data is multiplied as zero below, and NaN or infinity would make NaN of that.
+        return Sums(definition(x, w, b, geometry))
+    held = max(of_x, of_w, of_b) < _WIDE
     absolute: Array | None = None
     if magnitude and held:
         absolute_sums = np.empty((*data.shape[:2], w.shape[1], *geometry.output), np.float32)
         absolute, seen = absolute_sums.reshape(shape), lambda region, _, sums: absolute_sums.__setitem__(region, sums)
-    y = _way(data, taps)(data, taps, bias, geometry, seen if held else None)
-    term = max(bounds[0] * bounds[1], bounds[2])
-    return Sums(y.reshape(shape), absolute, term)
+    y = way(data, taps, bias, geometry, seen if held else None)
+    return Sums(y.reshape(shape), absolute, most)
 
 
-def _tiny(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) -> Sums | None:
+def _tiny(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, *, magnitude: bool) -> Sums | None:
     """Return the sums of a stack of tiny shapes; None where they are not tiny, or may overflow."""
     plan = tiny.plan(x.shape[1:], w.shape[1:], geometry, bias=b is not None)
-    made = None if plan is None else tiny.summed(plan, x, w, b, _OVERFLOWS)
+    made = None if plan is None else tiny.summed(plan, x, w, b, _OVERFLOWS, magnitude=magnitude)
     if made is None:
         return None
-    (y, magnitude), most = made
-    return Sums(y, magnitude, most**2)
+    found, most = made
+    return Sums(found[0], found[1] if magnitude else None, most)
 
 
 def stacked(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) -> Sums:
@@ -129,7 +133,7 @@ def stacked(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) ->
     Returns:
         The sums with their magnitude, (S, N, O, Y...).
     """
-    if made := _tiny(x, w, b, geometry):
+    if made := _tiny(x, w, b, geometry, magnitude=True):
         return made
     count, batch, channels = x.shape[:3]
     data = x.swapaxes(0, 1).reshape(batch, count * channels, *geometry.spatial)
@@ -137,7 +141,7 @@ def stacked(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) ->
     made = sums(data, taps, bias, replace(geometry, groups=count * geometry.groups), magnitude=True)
     shape = batch, count, geometry.groups * w.shape[2], *geometry.output
     absolute = None if made.magnitude is None else made.magnitude.reshape(shape).swapaxes(0, 1)
-    return Sums(made.y.reshape(shape).swapaxes(0, 1), absolute, made.term)
+    return Sums(made.y.reshape(shape).swapaxes(0, 1), absolute, made.most)
 
 
 def _way(x: Float64s, w: Float64s) -> Callable[[Float64s, Float64s, Float64s | None, Geometry, Seen | None], Float64s]:
@@ -168,25 +172,29 @@ def _scattered(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry,
 def _added(x: Array, w: Array, geometry: Geometry) -> Array:
     """Return the sums without a bias, (N, G, O/G, Y...)."""
     data, taps = x.reshape(*x.shape[:3], -1), w.reshape(*w.shape[:2], -1)
+    sizes, output = (*x.shape[:2], *w.shape[2:], *geometry.spatial), geometry.output
     if w.size < x.size:
-        made = taps.swapaxes(1, 2) @ data
+        columns = (taps.swapaxes(1, 2) @ data).reshape(sizes)
+        total = np.zeros((*x.shape[:2], w.shape[2], *output), columns.dtype)
     else:
-        # Twice as fast where the filter is the larger.
-        made = np.ascontiguousarray((data.swapaxes(2, 3) @ taps).swapaxes(2, 3))
-    columns = made.reshape(*x.shape[:2], *w.shape[2:], *geometry.spatial)
-    total = np.zeros((*x.shape[:2], w.shape[2], *geometry.output), made.dtype)
+        # Twice as fast where the filter is the larger. The channels lie together in both, so that lines are long.
+        rank = len(output)
+        made = (data.swapaxes(2, 3) @ taps).reshape(*sizes[:2], *geometry.spatial, *w.shape[2:])
+        columns = np.moveaxis(made, range(2, 2 + rank), range(-rank, 0))
+        total = np.moveaxis(np.zeros((*x.shape[:2], *output, w.shape[2]), made.dtype), -1, 2)
     all_three = (slice(None),) * 3
     for met in product(*([(m, outputs(m, axis)) for m in meetings(axis)] for axis in axes(geometry))):
         at, reached = tuple(m.tap for m, _ in met), tuple(slice(m.first, m.last) for m, _ in met)
         total[all_three + tuple(where for _, where in met)] += columns[all_three + at + reached]
-    return total
+    return np.ascontiguousarray(total)
 
 
-def largest(array: Array | None) -> float:
-    """Return the largest absolute value, 0 where there is none, NaN where there is one."""
-    if array is None or not array.size:
+def norm(array: Array | None) -> float:
+    """Return the root of the sum of squares, or little more; 0 where there is no array, NaN where it holds one.
+
+    It says what no sum exceeds in one pass, where the largest absolute value takes two: for 512x256x4x4 0.75 instead of
+    1.2 ms. Where squares underflow they lose no more than is added for each number.
+    """
+    if array is None:
         return 0.0
-    # Block by block, so that the smallest is looked for in what is in the cache by then.
-    flat = array.reshape(-1)
-    blocks = (flat[at : at + _BLOCK] for at in range(0, flat.size, _BLOCK))
-    return float(np.max([max(float(block.max()), -float(block.min())) for block in blocks]))
+    return _ABOVE_ONE * sqrt(float(np.vdot(array, array)) + array.size * 2.0**-1073)

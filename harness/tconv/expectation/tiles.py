@@ -16,7 +16,7 @@ import numpy as np
 
 from tconv.expectation.meetings import axes
 from tconv.expectation.parts import parts_of, places_of
-from tconv.expectation.phases import phases_of, shifts_of
+from tconv.expectation.phases import layout_of, shifts_of
 from tconv.expectation.sheets import Sheets, Weighted
 
 if TYPE_CHECKING:
@@ -58,15 +58,17 @@ def tiled(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen
         (N, G, O/G, Y...).
     """
     along = tuple(axes(geometry))
-    phases = [_weighted(w, group) for group in phases_of(along)]
+    layout = layout_of(along)
+    phases = [_weighted(w, group) for group in layout.phases]
     y = np.empty((*x.shape[:2], w.shape[2], *geometry.output))
     high = prod(map(len, map(shifts_of, along))) * x.shape[2] + max(group.weights.shape[1] for group in phases)
     step = steps((*x.shape[:2], *(len(places_of(axis)) for axis in along)), max(_ROOM // high, _FEWEST))
     parts = [parts_of(*each) for each in zip(along, step[2:], strict=True)]
-    values = Sheets(phases, x.shape[2], along, np.float64)
+    values = Sheets(phases, layout.order, x.shape[2], along, np.float64)
     if seen:
         some = some_channels(x.shape[2], geometry)
-        magnitudes = Sheets([_absolute(group, x.shape[2], some) for group in phases], some, along, np.float32)
+        absolute_phases = [_absolute(group, x.shape[2], some) for group in phases]
+        magnitudes = Sheets(absolute_phases, layout.order, some, along, np.float32)
         absolute_bias = None if b is None else np.abs(b).astype(np.float32)
     for sample, first in product(range(0, len(x), step[0]), range(0, len(w), step[1])):
         batch, groups = slice(sample, sample + step[0]), slice(first, first + step[1])
@@ -91,9 +93,9 @@ def some_channels(channels: int, geometry: Geometry) -> int:
 
     They are there to show that errors are small beside them. Errors of n terms are about sqrt(n) times smaller beside
     A than roundings of the worst kind, so that a part of the order of sqrt(n) shows it too, and costs that much less.
-    n is that of the phases with the fewest taps.
+    n is that of the average phase: the squares of all errors are added up.
     """
-    taps = prod(max(k // s, 1) for s, k in zip(geometry.strides, geometry.kernel, strict=True))
+    taps = prod(max(k / s, 1.0) for s, k in zip(geometry.strides, geometry.kernel, strict=True))
     return min(channels, max(_SOME, round(_PART * sqrt(channels / taps))))
 
 
@@ -117,7 +119,7 @@ def steps(sizes: Sequence[int], room: int) -> list[int]:
 def _weighted(w: Float64s, group: Phases) -> Weighted:
     """Return phases with their weights, zeros where a phase does not need a column that another one does."""
     by_tap = w.reshape(*w.shape[:3], -1).transpose(0, 2, 3, 1)
-    first, last = group.columns[0], group.columns[-1] + 1
+    first, last = min(group.columns), max(group.columns) + 1
     weights = np.zeros((len(w), len(group.taps), w.shape[2], last - first, w.shape[1]))
     at = [column - first for column in group.columns]
     for number, taps in enumerate(group.taps):

@@ -87,29 +87,35 @@ def _brought(geometry: Geometry) -> Array:
     return places.ravel()
 
 
-def summed(of: Plan, x: Float64s, w: Float64s, b: Float64s | None, most: float) -> tuple[Array, float] | None:
-    """Return the sums and those of absolute values, and the largest number that is multiplied.
+def summed(
+    of: Plan, x: Float64s, w: Float64s, b: Float64s | None, most: float, *, magnitude: bool
+) -> tuple[Array, float] | None:
+    """Return the sums and, on request, those of absolute values, and a number that none of these exceeds.
 
     Args:
         of: the plan for one set of operands.
         x: data of each set, (S, N, C, X...).
         w: filters, (S, C, O/G, K...).
         b: biases, (S, O), or None.
-        most: the most that all products of a sum may add up to.
+        most: the most that the absolute products of a sum may add up to.
+        magnitude: whether the sums of absolute values are wanted.
 
     Returns:
-        Both sums, (2, S, N, O, Y...); None where they may be more than `most`, or a number is NaN.
+        The sums, (1 or 2, S, N, O, Y...); None where they may be more than `most`, or a number is NaN.
     """
     count = len(x)
     constants = _CONSTANTS if count == 1 else _CONSTANTS.repeat(count, axis=0)
     biases = () if b is None else (b,)
     joined = np.concatenate((constants, x.reshape(count, -1), w.reshape(count, -1), *biases), axis=1)
-    numbers = np.empty((2, count, len(of.places)))
-    joined.take(of.places, axis=1, out=numbers[0], mode="clip")
-    np.abs(numbers[0], out=numbers[1])
-    largest = float(numbers[1].max())
-    if not largest * largest * of.columns[2] < most:
+    # |x||w| is at most half of x^2 + w^2, and |b| of b^2 + 1.
+    largest = float(np.vdot(joined, joined))
+    if not largest < most:
         return None
-    filters = numbers[:, :, : of.split].reshape(2, count, *of.filters)
-    columns = numbers[:, :, of.split :].reshape(2, count, *of.columns)
-    return (filters @ columns).reshape(2, count, *of.output), largest
+    kinds = 1 + magnitude
+    numbers = np.empty((kinds, count, len(of.places)))
+    joined.take(of.places, axis=1, out=numbers[0], mode="clip")
+    if magnitude:
+        np.abs(numbers[0], out=numbers[1])
+    filters = numbers[..., : of.split].reshape(kinds, count, *of.filters)
+    columns = numbers[..., of.split :].reshape(kinds, count, *of.columns)
+    return (filters @ columns).reshape(kinds, count, *of.output), largest
