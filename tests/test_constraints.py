@@ -13,6 +13,7 @@ from strategies import examples, signatures
 from tconv.dialects import DIALECTS, Stated
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.expectation.owed import Inexpressible, Refuse, Values, owed
+from tconv.expectation.violations import PRESENTATION
 from tconv.vocabulary import Attributes, AutoPad, DataFormat, DType, FilterFormat, Ints, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -340,6 +341,17 @@ def test_predicates_answer_whatever_they_are_shown(signature: Signature) -> None
         assert violation.attribute
         assert violation.must.startswith("must ")
         assert violation.got or signature.attributes.given().get(violation.attribute) == ""
+
+
+@given(_ANY)
+@examples(600)
+def test_only_those_of_presentation_ask_for_types_and_layouts(signature: Signature) -> None:
+    """What the others say does not change with the types and the layouts, so that cases may share it."""
+    without = replace(signature.attributes, data_format=None, filter_format=None)
+    x, w, b = (tensor and replace(tensor, dtype=DType.F32) for tensor in (signature.x, signature.w, signature.b))
+    found, other = broken(signature), broken(Signature(without, x, w, b))
+    assert found.keys() - PRESENTATION == other.keys()
+    assert all(found[name] == violation for name, violation in other.items())
 
 
 def test_every_dialect_has_an_expectation_of_everything() -> None:

@@ -376,8 +376,10 @@ def test_a_refusing_product_names_all_its_readings() -> None:
 
 
 def test_expectations_are_shared_between_equal_signatures() -> None:
-    """Two cases that write the same are owed the very same expectation."""
+    """Cases that write the same are owed the very same expectation, in whichever types and layouts the text has."""
     first = owes(ONNX_11, strides=(2, 2))
+    assert owes(ONNX_11, strides=(2, 2), dtype="f16", data_format="NXC") is first
+    assert owes(ONNX_11, strides=(2, 2), dtype="bf16") is not first
     assert owes(ONNX_11, strides=(2, 2), data="normal", shapes="symbolic") is first
 
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, assert_never
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import signature
-from tconv.dialects import Absent, Open, Stated
+from tconv.dialects import Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Together, results_in
 from tconv.errors import Violation
-from tconv.vocabulary import ATTRIBUTES, DataFormat, FilterFormat
+from tconv.expectation.violations import presentable, violations, writable
+from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.dialects.constraints import Constraint
-    from tconv.vocabulary import Signature
+    from tconv.vocabulary import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +146,36 @@ LARGEST_OUTPUT = 2**25
 """Elements of an output that are computed at most: a text may allow what breaks another text's bound by far."""
 
 
-@lru_cache(maxsize=4096)
 def owed(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
-    """Return what a dialect owes to a signature that breaks `breaks` on purpose."""
-    return _owed(written, dialect, breaks, disputed=True)
+    """Return what a dialect owes to a signature that breaks `breaks` on purpose.
+
+    Types and layouts that the dialect has decide nothing else, so that signatures which differ in them alone share it.
+    """
+    b, attributes = written.b, written.attributes
+    types = written.x.dtype, written.w.dtype, None if b is None else b.dtype
+    if breaks is not None or not presentable(types, attributes.data_format, attributes.filter_format, dialect):
+        return _owed(written, dialect, breaks, disputed=True)
+    shapes = written.x.shape, written.w.shape, None if b is None else b.shape
+    return _shared(_deciding(attributes), shapes, dialect)
+
+
+_DECIDING = tuple(name for name in ATTRIBUTES if name not in {"data_format", "filter_format"})
+"""The attributes that are no layouts."""
+_deciding = attrgetter(*_DECIDING)
+
+
+@lru_cache(maxsize=4096)
+def _shared(deciding: tuple[Any, ...], shapes: tuple[Ints, Ints, Ints | None], dialect: Dialect) -> Expectation:
+    """Return what a dialect owes to signatures of these attributes and shapes, in types and layouts that it has."""
+    attributes = Attributes(**dict(zip(_DECIDING, deciding, strict=True)))
+    x, w, b = shapes
+    f32 = DType.F32
+    return _owed(
+        Signature(attributes, TensorType(x, f32), TensorType(w, f32), None if b is None else TensorType(b, f32)),
+        dialect,
+        None,
+        disputed=True,
+    )
 
 
 def _owed(written: Signature, dialect: Dialect, breaks: str | None, *, disputed: bool) -> Expectation:
@@ -182,43 +209,6 @@ def _fits_layouts(written: Signature, dialect: Dialect) -> bool:
 
 _LEADING_AXES = 2
 """Batch and channels of the data, input and output channels of the filter."""
-
-
-def writable(attribute: str, dialect: Dialect) -> bool:
-    """Return whether the dialect has a word for an attribute or an operand; without one, no call could have it."""
-    words = dialect.spelling
-    if attribute == "bias":
-        return "b" in words.inputs
-    return attribute not in ATTRIBUTES or attribute in words.attributes or attribute in words.inputs
-
-
-def violations(written: Signature, dialect: Dialect) -> Iterator[Violation]:
-    """Yield the broken constraints that the dialect states or leaves open, except those of the output size."""
-    yield from _unspelled(written, dialect)
-    for constraint, clause in _stated_or_open(dialect):
-        # Nearly all constraints hold, and each case is held against all of them.
-        if constraint.predicate(written) is not None and (violation := constraint.violation(written, clause)):
-            yield violation
-
-
-def _unspelled(written: Signature, dialect: Dialect) -> Iterator[Violation]:
-    """Yield violations by layouts of the vocabulary for which the dialect's attribute has no word."""
-    for attribute, words in (
-        ("data_format", dialect.spelling.data_formats),
-        ("filter_format", dialect.spelling.filter_formats),
-    ):
-        value = getattr(written.attributes, attribute)
-        if words and value in {*DataFormat, *FilterFormat} and value not in words:
-            name = f"{attribute.replace('_', '-')}-known"
-            clause = dialect.constraints[name].clause
-            yield Violation(name, attribute, f"must be one of {', '.join(words)}", value, clause)
-
-
-@lru_cache
-def _stated_or_open(dialect: Dialect) -> tuple[tuple[Constraint, str], ...]:
-    """Return the constraints that a dialect states or leaves open, each with the clause of its answer."""
-    answers = dialect.constraints.items()
-    return tuple((CONSTRAINTS[name], answer.clause) for name, answer in answers if not isinstance(answer, Absent))
 
 
 def _values(
