@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from made_records import named
 from page_blocks import Block, Row, rows
@@ -29,8 +31,9 @@ from tconv.reports import html, job_summary
 from tconv.reports.between_runs import compared
 from tconv.reports.page import arrays as page_arrays
 from tconv.reports.page.array_blocks import MOST
-from tconv.reports.page.blocks import Table, table_block
+from tconv.reports.page.blocks import table_block
 from tconv.reports.page.overview import overviews
+from tconv.reports.page.tables import Table
 from tconv.reports.run_names import run_names
 from tconv.verdict import kinds as ver
 
@@ -165,13 +168,31 @@ def _notes(written: _Page, number: int = 0) -> str:
 
 def test_a_long_table_has_each_value_in_its_row() -> None:
     """Rows are numbered many at a time: a column may begin late, and its rows need not follow each other."""
-    table, rows_of_it = Table(), [{"a": n % 7} | ({"b": (n, "b")} if n > 1500 and n % 3 else {}) for n in range(3000)]
-    assert [table.append(dict(row)) for row in rows_of_it] == list(range(3000))
+    table, rows_of_it = Table(), [{"a": n % 7} | ({"b": (n, "b")} if n > 9500 and n % 3 else {}) for n in range(20000)]
+    assert [table.append(dict(row)) for row in rows_of_it] == list(range(20000))
     opened = Block.opened(table_block(table))
-    assert [opened.row(number) for number in (1, 1024, 1025, 1502, 1503, 3000)] == [
+    numbers = (1, 8192, 8193, 9502, 9503, 16385, 20000)
+    assert [opened.row(number) for number in numbers] == [
         {name: list(value) if isinstance(value, tuple) else value for name, value in rows_of_it[number - 1].items()}
-        for number in (1, 1024, 1025, 1502, 1503, 3000)
+        for number in numbers
     ]
+
+
+_NAMES = st.sampled_from("abcd")
+_PARTS = st.lists(st.dictionaries(_NAMES, st.none() | st.integers(0, 3)), min_size=1, max_size=6)
+
+
+@given(parts=_PARTS, rows_of_it=st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=12))
+def test_a_row_is_the_union_of_its_parts(parts: list[dict[str, int | None]], rows_of_it: list[list[int]]) -> None:
+    """A later part replaces an earlier one, None takes a value back, and shared parts make the same rows."""
+    shared, whole = Table(), Table()
+    for numbers in rows_of_it:
+        of_row = [parts[number % len(parts)] for number in numbers]
+        shared.append(*of_row)
+        merged = {name: value for part in of_row for name, value in part.items()}
+        order = dict.fromkeys(name for part in of_row for name in part)
+        whole.append({name: merged[name] for name in order if merged[name] is not None})
+    assert table_block(shared) == table_block(whole)
 
 
 def test_text_of_others_is_never_markup(page: Callable[..., _Page]) -> None:
@@ -373,6 +394,14 @@ def test_only_addresses_of_the_web_become_links(page: Callable[..., _Page], link
     assert (waiver["href"], waiver["link"]) == ("", link)
     stale = [_waiver(link=link, verdict={"kind": "died"})]
     assert link not in page(_assessment([_record("padding/grow[strides=3]", EXACT)], stale)).links()
+
+
+def test_zeros_of_either_sign_are_shown_apart(page: Callable[..., _Page]) -> None:
+    """Verdicts that are equal as numbers are, 0 and -0, have phrases and figures of their own."""
+    verdicts = [ver.Differed("exact", 1, 4, (0, 0, 0, 1), zero, 8.0) for zero in (0.0, -0.0)]
+    rows = page(_assessment([_record(f"a/{n}", verdict) for n, verdict in enumerate(verdicts)])).rows()
+    assert ["must be -0" in row.phrase for row in rows] == [False, True]
+    assert ["-0" in str(row.detail["figures"]) for row in rows] == [False, True]
 
 
 def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:

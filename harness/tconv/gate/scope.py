@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Self
 
+import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
+from tconv.cases.columns import Column
 from tconv.cases.patterns import label, parse
 from tconv.documents.models import Part, Values
 from tconv.errors import TconvError
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.records.headers import BackendHeader
+    from tconv.vocabulary import Mask
 
 Scalar = str | int | bool | None
 Options = dict[str, Scalar | Values[Scalar]]
@@ -64,11 +67,25 @@ class Scope(Part):
 
     def holds(self, facts: Mapping[str, str]) -> bool:
         """Return whether a case of these facts is covered, where its path is."""
-        # Every waiver asks every case: a generator would take longer than the question.
-        for key, default, labels in self._wanted:  # noqa: SIM110
-            if facts.get(key, default) not in labels:
-                return False
-        return True
+        return all(facts.get(key, default) in labels for key, default, labels in self._wanted)
+
+    def holding(self, facts: Mapping[str, Column], cases: int) -> Mask:
+        """Return which of many cases are covered, where their paths are, as `holds` says of one.
+
+        Args:
+            facts: the columns of `fact_names`; what no case has is not there.
+            cases: how many cases they are.
+        """
+        mask = np.ones(cases, dtype=bool)
+        for key, default, labels in self._wanted:
+            column = facts.get(key) or Column([None], np.zeros(cases, np.intp))
+            mask &= np.array([(default if text is None else text) in labels for text in column.values])[column.places]
+        return mask
+
+    @property
+    def fact_names(self) -> set[str]:
+        """The names of the facts that decide whether a case is covered."""
+        return {key for key, _, _ in self._wanted}
 
     def lacks(self, facts: Mapping[str, str]) -> tuple[str, str | None, set[str]] | None:
         """Return the first fact of pattern or `where` that a case lacks: name, value there, texts that it may have."""

@@ -27,10 +27,12 @@ def untrusted(members: Sequence[Judged], facts: Mapping[str, Mapping[str, str]])
         members: the records with their statuses.
         facts: the facts of their cases, by id.
     """
+    mistrusted = [member.record.case for member in members if member.status is Status.MISTRUSTED]
+    if not mistrusted:
+        return
     cases = {member.record.case for member in members}
     exact = {member.record.case for member in members if _is_exact(member.record.verdict)}
     types = {_type(case, facts) for case in exact}
-    mistrusted = [member.record.case for member in members if member.status is Status.MISTRUSTED]
     alone = [case for case in mistrusted if _integer_twin(case) not in cases]
     for dtype, count in Counter(_type(case, facts) for case in alone).items():
         if dtype not in types:

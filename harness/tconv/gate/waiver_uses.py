@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
+from tconv.cases.columns import columns, parts_of
 from tconv.cases.patterns import parse
 from tconv.gate.status import Status
 from tconv.verdict import kinds as ver
@@ -62,16 +63,13 @@ def waiver_uses(
     """
     cells, whole = _whole_cells(run), _whole(run)
     by_case = {member.record.case: member for member in members}
-    by_path: defaultdict[str, list[Judged]] = defaultdict(list)
-    for member in members:
-        by_path[member.record.case.partition("[")[0]].append(member)
+    covered_by = _covered(members, active, facts)
     for waiver in active:
         example_facts = facts_of(waiver.example)
         if own if example_facts is None else not waiver.covers(waiver.example, example_facts):
             yield WaiverUse(waiver, "void")
             continue
-        named = chain.from_iterable(group for path, group in by_path.items() if waiver.is_for(path))
-        covered = [member for member in named if waiver.holds(facts[member.record.case])]
+        covered = covered_by(waiver)
         waived = sum(member.waiver is waiver for member in covered)
         agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
         # Only the example decides: in a run of a part of the corpus the other cases need not show the deviation.
@@ -85,6 +83,22 @@ def waiver_uses(
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
             yield WaiverUse(waiver, "wide" if agreeing else "fitting", waived, agreeing)
+
+
+def _covered(
+    members: Sequence[Judged], active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]
+) -> Callable[[Waiver], list[Judged]]:
+    """Return what says which records a waiver covers: each asks all of them, so they are looked at column by column."""
+    names = {name for waiver in active for name in waiver.fact_names}
+    of_cases = columns([parts_of(facts[member.record.case]) for member in members], names)
+    paths: dict[str, int] = {}
+    of_path = [paths.setdefault(member.record.case.partition("[")[0], len(paths)) for member in members]
+
+    def covered(waiver: Waiver) -> list[Judged]:
+        named = np.array([waiver.is_for(path) for path in paths], dtype=bool)[of_path]
+        return [members[index] for index in np.flatnonzero(named & waiver.holding(of_cases, len(members))).tolist()]
+
+    return covered
 
 
 def harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:

@@ -5,87 +5,19 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64encode
-from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tconv.reports.page.tables import Table
     from tconv.vocabulary import Array
 
-T = TypeVar("T")
 _ALIGNED = 8
 """Bytes that the place of an array is a multiple of, so that the script can view it where it lies."""
 _LEVEL = 6
-_WAITING = 1024
-"""Rows of a table that wait to be numbered together."""
-_NOTHING = object()
-"""Stands for what a row does not have."""
-
-
-class Distinct(dict[T, int]):
-    """Values, each with a number: the place where it was seen first. A new value gets the next."""
-
-    def __missing__(self, value: T) -> int:
-        self[value] = number = len(self)
-        return number
-
-
-@dataclass(slots=True)
-class _Column:
-    """The distinct values of a column, behind `_NOTHING`, and the numbers of rows, with the first row of each part."""
-
-    distinct: Distinct[Any] = field(default_factory=lambda: Distinct({_NOTHING: 0}))
-    parts: list[tuple[int, Array]] = field(default_factory=list)
-
-
-class Table:
-    """Rows of named values. A column has each of its values once, and for each row a number: 0 where there is none."""
-
-    def __init__(self) -> None:
-        self._columns: dict[str, _Column] = {}
-        self._waiting: list[dict[str, Any]] = []
-        self._length = 0
-
-    def __len__(self) -> int:
-        return self._length
-
-    def append(self, row: dict[str, Any]) -> int:
-        """Add a row of hashable values that JSON has, and return its number."""
-        self._waiting.append(row)
-        self._length += 1
-        if len(self._waiting) == _WAITING:
-            self._number()
-        return self._length - 1
-
-    def _number(self) -> None:
-        """Number the values of the rows that wait, column by column: that is faster than row by row."""
-        rows, self._waiting = self._waiting, []
-        for name in dict.fromkeys(chain.from_iterable(rows)):
-            column = self._columns.setdefault(name, _Column())
-            try:
-                values = [row[name] for row in rows]
-            except KeyError:
-                values = [row.get(name, _NOTHING) for row in rows]
-            numbers = np.fromiter(map(column.distinct.__getitem__, values), np.uint32, len(rows))
-            column.parts.append((self._length - len(rows), numbers))
-
-    def values(self) -> dict[str, list[Any]]:
-        """Return each column's values."""
-        self._number()
-        return {name: list(column.distinct)[1:] for name, column in self._columns.items()}
-
-    def numbers(self) -> dict[str, Array]:
-        """Return, for each column, a number for each row: n for the n-th value, 0 for none."""
-        self._number()
-        columns = {name: np.zeros(self._length, dtype=np.uint32) for name in self._columns}
-        for name, column in self._columns.items():
-            for start, numbers in column.parts:
-                columns[name][start : start + len(numbers)] = numbers
-        return columns
 
 
 def table_block(table: Table) -> str:

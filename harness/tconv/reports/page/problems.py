@@ -12,18 +12,21 @@ from tconv.dialects.readings import Together
 from tconv.expectation.owed import Inexpressible, Refuse, Values
 from tconv.expectation.problem import remembered
 from tconv.reports.page import figures
-from tconv.reports.page.blocks import Table
+from tconv.reports.page.tables import Table
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from tconv.cases.call import Call, Value
     from tconv.cases.case import Case, Cite
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
+    from tconv.expectation.owed import Expectation
     from tconv.records.record import CallSummary, Record
-    from tconv.vocabulary import Ints
+    from tconv.vocabulary import DataFormat, DType, Ints
+
+    Part = Mapping[str, Any]
 
 _GEOMETRY = ("spatial", "kernel", "strides", "dilations", "pads_begin", "pads_end", "output", "full", "groups")
 """What the drawing of a case is made of, all of it integers; the rules that lead to them are in Python alone."""
@@ -41,27 +44,38 @@ class Problems:
         self._find = find
         self._cases: dict[str, Case | None] = {}
         self._numbers: dict[tuple[str, str], int] = {}
+        # By what is owed, which cases share, and the layout; what is owed is there as long as it is here.
+        self._owed: dict[tuple[int, DataFormat], tuple[Expectation, Part, Part]] = {}
 
     def number(self, record: Record, dialect: Dialect) -> int:
         """Return the number of a record's problem, from 1; 0 where nothing is known of it."""
         key = record.case, record.dialect
         if key not in self._numbers:
-            row = self._row(record, dialect)
-            self._numbers[key] = self.table.append(row) + 1 if row else 0
+            parts = self._parts(record, dialect)
+            self._numbers[key] = self.table.append(*parts) + 1 if parts else 0
         return self._numbers[key]
 
-    def _row(self, record: Record, dialect: Dialect) -> dict[str, Any]:
+    def _parts(self, record: Record, dialect: Dialect) -> tuple[Part, ...]:
         if record.case not in self._cases:
             self._cases[record.case] = self._find(record.case)
         case = self._cases[record.case]
         if case is None:
-            return _recorded(record.call) if record.call else {}
+            return (_recorded(record.call),) if record.call else ()
         problem = remembered(case, dialect)
         owed = problem.expectation
         if isinstance(owed, Inexpressible):
-            return {"inexpressible": owed.reason}
+            return (_part("inexpressible", owed.reason),)
         call = express(case, dialect, problem.signature)
-        return {**_call(call), **_owed(owed, call), **_about(case, dialect)}
+        _, value, others = self._owed.get((id(owed), call.data_format)) or self._owed.setdefault(
+            (id(owed), call.data_format), (owed, *_owed(owed, call))
+        )
+        return *_call(call), value, _part("dtype", call.dtype), others, *_about(case, dialect)
+
+
+@lru_cache(maxsize=2**14)
+def _part(name: str, value: object) -> Part:
+    """Return a part of rows, the same for all that have it."""
+    return {name: value}
 
 
 def _recorded(call: CallSummary) -> dict[str, Any]:
@@ -72,11 +86,12 @@ def _recorded(call: CallSummary) -> dict[str, Any]:
     return row | {"layouts": (call.data_format, call.filter_format)}
 
 
-def _about(case: Case, dialect: Dialect) -> dict[str, str]:
-    """Return what a case is for, and the words of the dialect's text that it cites."""
-    about = {"about": case.about} if case.about else {}
-    clause = _clause(case.cites, dialect)
-    return about | {"clause": clause} if clause else about
+def _about(case: Case, dialect: Dialect) -> Iterator[Part]:
+    """Yield what a case is for, and the words of the dialect's text that it cites."""
+    if case.about:
+        yield _part("about", case.about)
+    if clause := _clause(case.cites, dialect):
+        yield _part("clause", clause)
 
 
 @lru_cache(maxsize=256)
@@ -84,52 +99,43 @@ def _clause(cites: tuple[Cite, ...], dialect: Dialect) -> str:
     return "; ".join(cite.clause for cite in cites if cite.dialect == dialect.name)
 
 
-def _call(call: Call) -> dict[str, Any]:
-    row: dict[str, Any] = dict(starmap(_attribute, call.attributes.items()))
+def _call(call: Call) -> Iterator[Part]:
+    yield from starmap(_attribute, call.attributes.items())
     for place, tensor in enumerate(call.inputs):
-        row[_INPUTS[place]] = (tensor.name, _sizes_as_text(tensor.shape), tensor.dtype or "i64")
-    row["layouts"] = (call.data_format, call.filter_format)
-    return row
-
-
-_INPUTS = tuple(f"input {place}" for place in range(4))
+        yield _input(place, tensor.name, tensor.shape, tensor.dtype)
+    yield _part("layouts", (call.data_format, call.filter_format))
 
 
 @lru_cache(maxsize=4096)
-def _attribute(name: str, value: Value) -> tuple[str, str]:
-    return f"attribute {name}", figures.text(value)
+def _attribute(name: str, value: Value) -> Part:
+    return {f"attribute {name}": figures.text(value)}
 
 
 @lru_cache(maxsize=4096)
-def _sizes_as_text(shape: Ints) -> str:
-    return figures.integers(shape)
+def _input(place: int, name: str, shape: Ints, dtype: DType | None) -> Part:
+    return {f"input {place}": (name, figures.integers(shape), dtype or "i64")}
 
 
-@lru_cache(maxsize=1024)
-def _drawn(geometry: Geometry) -> dict[str, Any]:
-    return {name: getattr(geometry, name) for name in _GEOMETRY}
-
-
-def _owed(owed: Values | Refuse, call: Call) -> dict[str, Any]:
+def _owed(owed: Values | Refuse, call: Call) -> tuple[Part, Part]:
+    """Return the value that is owed, and what else the text allows; or the refusal."""
     match owed:
         case Refuse(violation, stated):
-            return {"refusal": (violation.constraint, str(violation), stated)}
+            # No output is owed, so that none has a type.
+            return {"refusal": (violation.constraint, str(violation), stated)}, {"dtype": None}
         case Values(primary, disputed, refusals):
             batch, channels, out_channels = _sizes(primary.geometry, call)
-            row = {
-                **_drawn(primary.geometry),
+            value = {
+                **{name: getattr(primary.geometry, name) for name in _GEOMETRY},
                 "batch": batch,
                 "channels": channels,
                 "out_channels": out_channels,
                 "added": _added(call),
                 "shape": tuple(data_shape((batch, out_channels, *primary.geometry.output), call.data_format)),
-                "dtype": call.dtype,
             }
-            if disputed:
-                row["disputed"] = tuple((str(Together(c.readings)), *_window(c.geometry)) for c in disputed)
-            if refusals:
-                row["refusals"] = tuple(map(str, refusals))
-            return row
+            return value, {
+                "disputed": tuple((str(Together(c.readings)), *_window(c.geometry)) for c in disputed) or None,
+                "refusals": tuple(map(str, refusals)) or None,
+            }
         case _:
             assert_never(owed)
 

@@ -4,38 +4,44 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tconv.cases.columns import parts_of
 from tconv.cases.patterns import facts_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.errors import shortened
 from tconv.reports.between_runs.comparing import Transition
 from tconv.reports.page import figures, overview
-from tconv.reports.page.blocks import Distinct, Table, block, table_block
+from tconv.reports.page.blocks import block, table_block
 from tconv.reports.page.cause_lines import cause_numbers, says
 from tconv.reports.page.problems import Problems
+from tconv.reports.page.tables import Distinct, Table
 from tconv.reports.phrases import explanation, phrase
 from tconv.reports.statuses import STATUSES
-from tconv.verdict.kinds import KINDS, Agreed
+from tconv.verdict.kinds import KINDS, Agreed, Disputed, Inexpressible, RefusedValid, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.diagnosis.placement import Placement
     from tconv.gate.status import Judged
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
+    from tconv.verdict.kinds import Verdict
 
 _LONGEST = 200
 """Characters of a phrase in the table."""
 _STATUSES = {status: number for number, status in enumerate(STATUSES)}
 _KINDS = {kind: number for number, kind in enumerate(KINDS)}
 _COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "detail", "problem", "seconds")
+_SHARED = Agreed | Disputed | Inexpressible | RefusedValid | Unsupported
+"""Verdicts that many records have, and that have no numbers: of those that are equal one may have 0 and another -0."""
 _TRANSITIONS = {None: 0} | {transition: number for number, transition in enumerate(Transition, 1)}
 
 
@@ -105,16 +111,16 @@ class _Records:
         facts = {case: given for run in runs for case, given in run.assessment.facts.items()}
         for case in self.ids:
             known = facts.get(case) or facts_of(case)
-            self.facts.append({"topic": overview.topic(case), **dict(known.items())})
+            self.facts.append(_topic(overview.topic(case)), *parts_of(known))
         rows = [self._row(number, judged) for number, run in enumerate(runs) for judged in run.assessment.judged]
         self.columns = dict(zip(_COLUMNS, zip(*rows, strict=True) if rows else [()] * len(_COLUMNS), strict=True))
 
     def _row(self, run: int, judged: Judged) -> tuple[float, ...]:
         """Return a record's value in each of `_COLUMNS`."""
         record = judged.record
-        text = shortened(" ".join(phrase(record.verdict).split()), _LONGEST)
+        text = (_said if isinstance(record.verdict, _SHARED) else _said.__wrapped__)(record.verdict)
         waiver = self._waiver(run, judged)
-        detail = _detail(judged, waiver)
+        detail = tuple(_detail(judged, waiver))
         dialect = DIALECTS.get(record.dialect)
         return (
             run,
@@ -123,7 +129,7 @@ class _Records:
             _KINDS[record.verdict.kind],
             self.phrases[text if judged.waiver is None else f"{judged.waiver.name}: {text}"],
             self._causes.get((run, record.case), 0),
-            self.details.append(detail) + 1 if detail else 0,
+            self.details.append(*detail) + 1 if detail else 0,
             self.problems.number(record, dialect) if dialect else 0,
             # Four digits, as the table shows them: more would not be deflated.
             round(record.seconds, 4) if math.isfinite(record.seconds) else math.nan,
@@ -136,6 +142,11 @@ class _Records:
         if number == len(self.waivers):
             self.waivers.append(overview.waiver_facts(judged.waiver))
         return number
+
+
+@lru_cache
+def _topic(name: str) -> dict[str, str]:
+    return {"topic": name}
 
 
 def _run(run: Overview) -> dict[str, str | list[str]]:
@@ -167,25 +178,50 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
     return readings
 
 
-def _detail(judged: Judged, waiver: int | None) -> dict[str, Any]:
-    """Return what the view of a case shows of a record beside its phrase, without the keys that are empty."""
+@lru_cache(maxsize=1024)
+def _said(verdict: Verdict) -> str:
+    """Return the phrase of a verdict in the table; of most verdicts there are many."""
+    return shortened(" ".join(phrase(verdict).split()), _LONGEST)
+
+
+def _detail(judged: Judged, waiver: int | None) -> Iterator[Mapping[str, Any]]:
+    """Yield what the view of a case shows of a record beside its phrase, in parts; nothing of a plain pass."""
     record = judged.record
     if isinstance(record.verdict, Agreed) and not record.verdict.notes and record.call is None and not record.harmed:
-        return {}
-    detail = {
-        "figures": tuple(figures.figures(record.verdict, record.call.data_format if record.call else "")),
-        "readings": tuple(figures.readings(record.verdict)),
-        "prose": tuple(figures.prose(record.verdict)),
-        "reason": "" if judged.waiver else judged.reason,
-        "tolerance": record.tolerance,
-        "why": explanation(record),
-        "harmed": record.harmed and f"{record.harmed}, after other cases and not alone",
-        "artifact": record.artifact,
-        "placement": record.placement and _placement(record.placement),
-        "candidates": tuple((str(together), says(str(together), record.dialect)) for together in record.diagnosis),
+        return
+    data_format = record.call.data_format if record.call else ""
+    of_verdict = _of_verdict if isinstance(record.verdict, _SHARED) else _of_verdict.__wrapped__
+    yield of_verdict(record.verdict, data_format, "" if judged.waiver else judged.reason)
+    if own := {
+        key: value
+        for key, value in (
+            ("tolerance", record.tolerance),
+            ("why", explanation(record)),
+            ("harmed", record.harmed and f"{record.harmed}, after other cases and not alone"),
+            ("artifact", record.artifact),
+            ("placement", record.placement and _placement(record.placement)),
+            (
+                "candidates",
+                tuple((str(together), says(str(together), record.dialect)) for together in record.diagnosis),
+            ),
+        )
+        if value
+    }:
+        yield own
+    if waiver is not None:
+        yield {"waiver": waiver}
+
+
+@lru_cache(maxsize=1024)
+def _of_verdict(verdict: Verdict, data_format: str, reason: str) -> Mapping[str, Any]:
+    """Return what a verdict shows, which thousands of records may have; None for what is empty."""
+    found = {
+        "figures": tuple(figures.figures(verdict, data_format)),
+        "readings": tuple(figures.readings(verdict)),
+        "prose": tuple(figures.prose(verdict)),
+        "reason": reason,
     }
-    present = {key: value for key, value in detail.items() if value}
-    return present if waiver is None else present | {"waiver": waiver}
+    return {key: value or None for key, value in found.items()}
 
 
 def _placement(found: Placement) -> tuple[object, ...]:
