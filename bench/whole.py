@@ -4,8 +4,9 @@ Each run is a whole command: start, corpus, cases, records, gate, page. The comm
 
 - in floors: a run less that of one case, by the cases, in units of bench/floor.py's floor, which is measured here too,
   by the same clock;
-- what two workers gain: the clock of `-j 1` in units of `-j 2`. On two cores it is at most 2, and less on a machine
-  that has other work, where the processors' time says more: what two workers cost beyond what one costs;
+- what two workers gain: the clock of `-j 1` in units of `-j 2`. It is at most what two processes gain that have nothing
+  but the machine in common, which is measured with the floor, and less on a machine that has other work, where the
+  processors' time says more: what two workers cost beyond what one costs;
 - the first verdict: from the start of the command until a record is in the file; the run is ended then.
 
 `bench/cluster.py` sets `--dask` beside `-j 2` in the same way.
@@ -19,6 +20,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter, process_time, sleep
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +36,8 @@ from tconv.execution.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from multiprocessing.queues import SimpleQueue
+    from multiprocessing.synchronize import Barrier
 
     from tconv.corpus import Tier
 
@@ -76,17 +80,21 @@ def measured(arguments: argparse.Namespace) -> Findings:
     commands[company] = (*commands[alone], "--together", str(WORTHWHILE))
     commands[one] = (*ONE_CASE.options, "-j", "1")
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
-    verdicts, floors = [], []
+    verdicts, floors, gains = [], [], []
     with tempfile.TemporaryDirectory() as name:
         compiled = Path(name)
         # The first command compiles the modules, and is not counted.
         run_of(commands[one], compiled)
         for _ in range(1 if arguments.small else arguments.rounds):
-            floors.append(floor())
+            floors += floors_of(1)
+            gains.append(sum(floors[-1].wall / each.wall for each in floors_of(2)))
             for command, options in commands.items():
                 costs[command].append(run_of(options, compiled))
             verdicts.append(first_verdict(commands[alone], compiled))
-    figures = {"first verdict": Figure.of(verdicts, "s")}
+    figures = {
+        "first verdict": Figure.of(verdicts, "s"),
+        "floors of two processes at once in units of one, by the second": Figure.of(gains),
+    }
     for command in (alone, company):
         figures |= in_floors(command, first.cases, costs[command], costs[one], floors)
     for part in parts:
@@ -118,18 +126,33 @@ def first_verdict(options: Sequence[str], compiled: Path) -> float:
     return passed
 
 
-def floor() -> Cost:
-    """Return the seconds that onnxruntime alone takes for a case of the gate tier."""
+def floors_of(count: int) -> list[Cost]:
+    """Return the seconds that onnxruntime alone takes for a case of the gate tier, in so many new processes at once."""
+    spawn = get_context("spawn")
+    barrier, costs = spawn.Barrier(count, timeout=60), spawn.SimpleQueue()
+    processes = [spawn.Process(target=put_floor, args=(barrier, costs)) for _ in range(count)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        if process.exitcode:
+            raise SystemExit(f"a process that measures the floor must end well (ended with {process.exitcode})")
+    return [costs.get() for _ in processes]
+
+
+def put_floor(barrier: Barrier, costs: SimpleQueue[Cost]) -> None:
+    """Send the floor as this process sees it, while the others at the barrier measure it too."""
     bench = Bench()
     chunks = bench.chunks("gate", PARTS["gate"], FLOOR_CASES)
     floors = [Floor.of(case, bench.dialect) for chunk in chunks for case in chunk]
     # The first time is not counted.
     for _ in range(2):
+        barrier.wait()
         wall, processor = perf_counter(), process_time()
         for pieces in floors:
             pieces.run(bench.options)
         wall, processor = perf_counter() - wall, process_time() - processor
-    return Cost(wall / len(floors), processor / len(floors), 0.0)
+    costs.put(Cost(wall / len(floors), processor / len(floors), 0.0))
 
 
 def in_floors(

@@ -91,7 +91,8 @@ class _Commands(click.Group):
 def _tconv() -> None:
     """Tell whether a runtime computes transposed convolution as its specification says.
 
-    Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend could not be had; 4 tconv itself failed.
+    Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend could not be had; 4 tconv itself failed;
+    128 and the number of the signal that ended it.
     """
 
 
