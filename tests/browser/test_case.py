@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from drawn import boxes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -77,10 +79,8 @@ def test_an_element_is_chosen_by_keys_and_pointer(page: Page) -> None:
     expect(page.locator("#detail .tile-readout").first).to_contain_text("index [0, 0, 0, 1]")
     page.locator("#detail .large .actual canvas").first.hover(position={"x": 3, "y": 3})
     expect(words).to_contain_text("y[0, 0, 0, 0]")
-    plane = page.locator("#detail .planes svg").nth(2)
-    box = plane.bounding_box()
-    assert box is not None
-    plane.hover(position={"x": box["width"] / 2, "y": 3})
+    box = boxes(page, "#detail .planes svg")[2]
+    page.locator("#detail .planes svg").nth(2).hover(position={"x": box["width"] / 2, "y": 3})
     expect(words).to_contain_text("It is no element of what is owed")
 
 

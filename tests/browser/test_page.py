@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from drawn import boxes
 from tconv.cases.patterns import facts_of
 from tconv.comparison.answers import Answers, Given
 from tconv.corpus import Corpus
@@ -414,12 +415,8 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
     page = browser.new_page()
     page.set_viewport_size({"width": width, "height": 800})
     page.goto((tmp_path / "index.html").as_uri())
-    sentence, column = (
-        page.locator(selector).bounding_box() for selector in (".mixed li", "details details:has(.mixed)")
-    )
+    sentence, column = (boxes(page, selector)[0] for selector in (".mixed li", "details details:has(.mixed)"))
     page.close()
-    assert sentence is not None
-    assert column is not None
     assert sentence["width"] > 0.9 * column["width"]
     assert sentence["x"] + sentence["width"] <= width
 
@@ -465,22 +462,41 @@ def test_keys_walk_over_elements(opened: Callable[..., Page]) -> None:
 def test_pointer_reads_elements(opened: Callable[..., Page]) -> None:
     """The element under the pointer is read out."""
     page = opened(_fragment(PLANE))
-    canvas = page.locator("#detail .tile canvas").nth(1)
-    expect(canvas).to_be_visible()
-    size = canvas.bounding_box()
-    assert size is not None
-    canvas.hover(position={"x": size["width"] * 5 / 8, "y": size["height"] * 9 / 10})
+    size = boxes(page, "#detail .tile canvas")[1]
+    page.locator("#detail .tile canvas").nth(1).hover(
+        position={"x": size["width"] * 5 / 8, "y": size["height"] * 9 / 10}
+    )
     expect(page.locator("#detail .tile-readout").first).to_contain_text("[0, 0, 4, 2]")
 
 
 def test_one_dimension_is_a_strip(opened: Callable[..., Page]) -> None:
     """A 1-D output is drawn as a row each for expected, actual and difference, one under the other."""
     page = opened(_fragment(LINE))
-    expect(page.locator("#detail .tile canvas").nth(2)).to_be_visible()
-    boxes = [box for pane in page.locator("#detail .tile canvas").all()[:3] if (box := pane.bounding_box())]
-    assert all(box["height"] < box["width"] for box in boxes)
-    assert boxes[0]["x"] == boxes[1]["x"] == boxes[2]["x"]
-    assert boxes[0]["y"] < boxes[1]["y"] < boxes[2]["y"]
+    tiles = boxes(page, "#detail .tile canvas")[:3]
+    assert all(tile["height"] < tile["width"] for tile in tiles)
+    assert tiles[0]["x"] == tiles[1]["x"] == tiles[2]["x"]
+    assert tiles[0]["y"] < tiles[1]["y"] < tiles[2]["y"]
+
+
+def test_a_case_is_drawn_once(opened: Callable[..., Page]) -> None:
+    """The pane's first size is no new size: what is drawn stays in the page while the next frames are made."""
+    page = opened(_fragment(PLANE))
+    expect(page.locator("#detail .tile canvas").first).to_be_visible()
+    script = """async () => {
+        location.hash = "";
+        await new Promise(requestAnimationFrame);
+        const drawn = new Promise(drawn => new MutationObserver(() => {
+            if (document.querySelector("#detail .tile canvas")) drawn(0);
+        }).observe(document.getElementById("detail"), {subtree: true, childList: true}));
+        history.back();
+        await drawn;
+        const before = [...document.querySelectorAll("#detail .tile canvas")];
+        for (let frame = 0; frame < 5; frame++) await new Promise(requestAnimationFrame);
+        return before.map(canvas => canvas.isConnected);
+    }"""
+    connected = page.evaluate(script)
+    assert connected
+    assert all(connected)
 
 
 def test_shapes_that_differ_are_laid_over_each_other(opened: Callable[..., Page]) -> None:

@@ -31,7 +31,8 @@ import { placesAt, planeDrawings } from "./planes.js";
  */
 
 export class GeometryView {
-  width = 0;
+  /** The width that is drawn for, in pixels. */
+  room = 0;
 
   /** @param {GeometryOptions} options */
   constructor(options) {
@@ -54,9 +55,8 @@ export class GeometryView {
       geometryLegend(options.owed.name, options.others),
     );
     this.canvas.addEventListener("keydown", (event) => this.press(event));
-    this.observer = new ResizeObserver(([{ contentRect }]) => {
-      if (contentRect.width !== this.width) requestAnimationFrame(() => this.draw());
-      this.width = contentRect.width;
+    this.observer = new ResizeObserver(() => {
+      if (this.canvas.clientWidth !== this.room) requestAnimationFrame(() => this.draw());
     });
     this.observer.observe(this.element);
   }
@@ -131,7 +131,8 @@ export class GeometryView {
 
   /** Draw all anew. */
   draw() {
-    const room = this.canvas.clientWidth / enlargement();
+    this.room = this.canvas.clientWidth;
+    const room = this.room / enlargement();
     if (room === 0) return;
     const { owed, others, words } = this.options;
     const parts = [];

@@ -41,7 +41,8 @@ export class TileView {
   cell = 0;
   /** The tile that is drawn large. */
   focus = 0;
-  width = 0;
+  /** The width that is drawn for, in pixels. */
+  room = 0;
   cursor = 0;
 
   /** @param {TileOptions} options */
@@ -65,9 +66,8 @@ export class TileView {
     this.body.addEventListener("keydown", (event) => this.press(event));
     this.body.addEventListener("pointermove", (event) => this.point(event));
     this.body.addEventListener("pointerdown", (event) => this.point(event));
-    this.observer = new ResizeObserver(([{ contentRect }]) => {
-      if (contentRect.width !== this.width) requestAnimationFrame(() => this.draw());
-      this.width = contentRect.width;
+    this.observer = new ResizeObserver(() => {
+      if (this.element.clientWidth !== this.room) requestAnimationFrame(() => this.draw());
     });
     this.observer.observe(this.element);
     this.read();
@@ -220,6 +220,7 @@ export class TileView {
   draw() {
     const room = this.element.clientWidth;
     if (room === 0) return;
+    this.room = room;
     const shades = shadesOf(this.fields, isDark());
     this.cell = largeCell(this.tiling, this.options.shown.length, room);
     if (this.mode === "text") this.text.replaceChildren(valueTable(this.fields, this.starts, this.tiling));
