@@ -146,10 +146,10 @@ def tiny(torch: ModuleType, seconds: float) -> dict[str, Figure]:
 
     def judged() -> bool:
         made = stream.stacked(x[None], w[None], None, geometry)
-        return bool(conforms(right[None], made, of).all())
+        return all(conforms(right[None], made, of))
 
     def stacked() -> bool:
-        return bool(conforms(stack_right, stream.stacked(stack_x, stack_w, None, geometry), of).all())
+        return all(conforms(stack_right, stream.stacked(stack_x, stack_w, None, geometry), of))
 
     def unknown() -> object:
         plan.cache_clear()

@@ -199,8 +199,8 @@ def test_each_output_of_a_stack_is_looked_at_alone() -> None:
     made = stacked(x, w, b, geometry)
     actual = made.y.astype(np.float32)
     of = Composition(geometry, 2, bias=True, dtype=DType.F32)
-    assert conforms(actual, made, of).tolist() == [True] * 5
+    assert conforms(actual, made, of) == [True] * 5
     actual[3, 0, 1, 4, 4] *= 1.001
-    assert conforms(actual, made, of).tolist() == [True, True, True, False, True]
-    assert conforms(actual, made._replace(magnitude=None), of).tolist() == [False] * 5
+    assert conforms(actual, made, of) == [True, True, True, False, True]
+    assert conforms(actual, made._replace(magnitude=None), of) == [False] * 5
     assert isinstance(made, Sums)

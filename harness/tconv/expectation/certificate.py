@@ -19,13 +19,14 @@ from __future__ import annotations
 from functools import lru_cache, reduce
 from itertools import product
 from math import inf, prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from tconv.expectation.bound import UNIT_ROUNDOFF, WARNING_FACTOR
 from tconv.expectation.meetings import along, axes, products
 from tconv.expectation.memory import scratch
+from tconv.expectation.stream import Sums
 from tconv.expectation.tiles import steps
 from tconv.vocabulary import DType
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.stream import Sums
     from tconv.expectation.tiles import Region
     from tconv.vocabulary import Array, Float64s, Mask
 
@@ -67,7 +67,7 @@ class Composition(NamedTuple):
     dtype: DType
 
 
-def conforms(actual: Array, made: Sums, of: Composition) -> Mask:
+def conforms(actual: Array, made: Sums, of: Composition) -> list[bool]:
     """Return which outputs of a stack are known to conform, without a note, and to be tested by more than zeros.
 
     An output of which that is not known may conform all the same: the bound tells.
@@ -79,14 +79,14 @@ def conforms(actual: Array, made: Sums, of: Composition) -> Mask:
     """
     count = len(actual)
     if made.magnitude is None or not actual.size or of.dtype not in PROVABLE:
-        return np.zeros(count, dtype=bool)
-    if of.dtype is DType.F32 and made.magnitude.dtype == np.float64 and actual[0].size <= _SMALL:
-        y, magnitude = made.y.reshape(count, -1), made.magnitude.reshape(count, -1)
-        of_elements = _elements(of, prod(actual.shape[1:3]))
-        return _conforms_at_once(actual.reshape(count, -1), y, magnitude, made.most, of_elements)
+        return [False] * count
+    if of.dtype is DType.F32 and made.magnitude.dtype == np.float64 and actual.size <= _SMALL * count:
+        shape = count, actual.size // count
+        sums = Sums(made.y.reshape(shape), made.magnitude.reshape(shape), made.most)
+        return _conform_at_once(actual.reshape(shape), sums, _elements(of, actual.shape[1] * actual.shape[2]))
     if made.magnitude.dtype.itemsize < PROVABLE[of.dtype].itemsize:
-        return np.zeros(count, dtype=bool)
-    return np.array([_conforms(*each, of, made.most) for each in zip(actual, made.y, made.magnitude, strict=True)])
+        return [False] * count
+    return [_conforms(*each, of, made.most) for each in zip(actual, made.y, made.magnitude, strict=True)]
 
 
 def _conforms(actual: Array, y: Float64s, magnitude: Array, of: Composition, largest: float) -> bool:
@@ -212,8 +212,8 @@ class _Elements(NamedTuple):
     """What is known of the elements of a small output in float32.
 
     Attributes:
-        unit: s is so many times A, (N*O*Y,).
-        multiple: a distance may be so many times s, (N*O*Y,).
+        unit: s is so many times A, (1, N*O*Y).
+        multiple: a distance may be so many times s, (1, N*O*Y).
         passed: no bound is more than so many times the largest A.
     """
 
@@ -226,7 +226,8 @@ class _Elements(NamedTuple):
 def _elements(of: Composition, planes: int) -> _Elements:
     """Return what is known of the elements of an output of so many planes, kept for the next of its geometry."""
     most = _most(of)
-    n = np.tile(products(of.geometry, of.channels).ravel() + of.bias, planes)
+    # Arrays of as many axes are brought together in half the time.
+    n = np.tile(products(of.geometry, of.channels).ravel() + of.bias, (1, planes))
     return _Elements(*_lines(n, DType.F32), 1.2 * UNIT_ROUNDOFF[DType.F32] * most if most <= _MOST else inf)
 
 
@@ -237,27 +238,37 @@ def _lines(n: Float64s, dtype: DType) -> tuple[Float64s, Float64s]:
     return unit, u * np.minimum(n, WARNING_FACTOR * np.sqrt(n)) / unit * _NEARLY_ONE
 
 
-def _conforms_at_once(actual: Array, y: Float64s, magnitude: Float64s, largest: float, elements: _Elements) -> Mask:
+def _conform_at_once(actual: Array, made: Sums, elements: _Elements) -> list[bool]:
     """Return the same as `conforms` for small outputs in float32, all (S, N*O*Y), by few of numpy's calls.
 
-    In float64 each distance in units of s is finite, also where A is nothing: there s is taken for `_NOTHING`. One
-    element that is beyond every bound is enough, and mostly the first is.
+    What is mostly so is asked of all outputs at once, and of each only where it is not so. In float64 each distance in
+    units of s is finite, also where A is nothing: there s is taken for `_NOTHING`. One element that is beyond every
+    bound is enough, and mostly the first is.
     """
-    distance = np.subtract(actual, y)
+    y, magnitude, most = made.y, cast("Float64s", made.magnitude), _ENOUGH * actual.shape[1]
+    distance = actual.astype(np.float64)
+    distance -= y
     scale = magnitude * elements.unit
-    scale += _NOTHING
+    small = magnitude < _FLOOR[DType.F32]
+    if has_small := bool(np.count_nonzero(small)):
+        scale += _NOTHING
     distance /= scale
-    near = np.vecdot(distance, distance) <= _ENOUGH * actual.shape[1]
-    np.abs(distance, out=distance)
-    near &= np.logical_and.reduce(distance <= elements.multiple, axis=1)
-    # Of a nonzero element of such a size the bound may say nothing.
-    if (small := magnitude < _FLOOR[DType.F32]).any():
-        near &= ~np.logical_and(small, y, out=small).any(axis=1)
-    passed = largest * elements.passed + _FLOOR[DType.F32]
+    known = [squares <= most for squares in np.vecdot(distance, distance).tolist()]
+    within = np.abs(distance, out=distance) <= elements.multiple
+    if np.count_nonzero(within) < within.size:
+        known = _both(known, within.all(axis=1))
+    if has_small:
+        # Of a nonzero element of such a size the bound may say nothing.
+        known = _both(known, ~np.logical_and(small, y, out=small).any(axis=1))
+    passed = made.most * elements.passed + _FLOOR[DType.F32]
     if min(map(abs, y[:, 0].tolist())) <= passed:
-        near &= np.abs(y).max(axis=1) > magnitude.max() * elements.passed + _FLOOR[DType.F32]
-    known: Mask = near
+        passes = magnitude.max() * elements.passed + _FLOOR[DType.F32]
+        known = _both(known, np.abs(y).max(axis=1) > passes)
     return known
+
+
+def _both(known: list[bool], others: Mask) -> list[bool]:
+    return [each and other for each, other in zip(known, others.tolist(), strict=True)]
 
 
 @lru_cache(maxsize=1024)

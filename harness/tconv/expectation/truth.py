@@ -115,7 +115,7 @@ class Truth:
         made = self.sums(geometry)
         if made.magnitude is None:
             return False
-        return bool(conforms(actual[None], Sums(made.y[None], made.magnitude[None], made.most), of)[0])
+        return conforms(actual[None], Sums(made.y[None], made.magnitude[None], made.most), of)[0]
 
     def _conforms_in_one_pass(self, actual: Array, of: Composition) -> bool:
         """Return the same for a large output: the sums of |x||w| + |b| are not kept."""
