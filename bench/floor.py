@@ -147,10 +147,10 @@ class Bench:
         self.options = ort.SessionOptions()
         self.options.intra_op_num_threads = self.options.inter_op_num_threads = 1
         self.options.log_severity_level = 4
-        position = Position()
+        position = Position(max(SIZES))
         evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, {"f16": "f32"}, None, 1, position)
         # As in a worker, they remember from chunk to chunk which cases fail in company.
-        self.companions = {size: Companion(evaluator, position, size, lambda _: None) for size in SIZES}
+        self.companions = {size: Companion(evaluator, position, size) for size in SIZES}
 
     def chunks(self, tier: Tier, patterns: tuple[str, ...], count: int) -> list[list[Case]]:
         """Return about so many cases of a tier that owe a value and get one, in chunks."""

@@ -187,7 +187,7 @@ def test_what_was_refused_is_asked_alone_with_other_layouts(monkeypatch: pytest.
     together = backend.run_together
     monkeypatch.setattr(backend, "run_together", lambda *given: companies.append(given) or together(*given))
     evaluator = Evaluator(backend, "wrong", DIALECTS["onnx/ConvTranspose-22"], {}, None)
-    found = dict(Companion(evaluator, Position(), SIZE, lambda _: None).records(asked))
+    found = dict(Companion(evaluator, Position(SIZE), SIZE).records(asked))
     questions = {question(asked[place]) for place, record in found.items() if record.verdict.kind == "refused-valid"}
     refusing = [calls for calls, _ in companies if any(map(troubled, calls))]
     assert len(in_trouble(asked)) == 4 * len(questions)
@@ -229,7 +229,7 @@ def test_a_disputed_reading_is_not_believed_of_company(alone: int, together: int
     asked = [of for of in disputed if of.case.breaks is None][:3]
     assert len(asked) == 3
     evaluator = Evaluator(cast("Backend", OfReadings(asked, alone, together)), "readings", dialect, {}, None)
-    found = Companion(evaluator, Position(), SIZE, lambda _: None).records([problem.case for problem in asked])
+    found = Companion(evaluator, Position(SIZE), SIZE).records([problem.case for problem in asked])
     kinds = [record.verdict.kind for _, record in found]
     if (alone, together) == (1, 0):
         # The primary reading is what all owe: in company it is believed, but of the first, which is asked alone too.
@@ -243,7 +243,7 @@ def test_what_cannot_be_asked_says_nothing_of_its_like(tmp_path: Path) -> None:
     asked = cases(tmp_path, WITH_TROUBLE.replace("{spatial: [[", "{data_format: [NCX, NXC], spatial: [["))
     backend = RefusesTrouble()
     evaluator = Evaluator(backend, "wrong", DIALECTS["onnx/ConvTranspose-22"], {}, None)
-    companion = Companion(evaluator, Position(), SIZE, lambda _: None)
+    companion = Companion(evaluator, Position(SIZE), SIZE)
     list(companion.records(asked))
     expressible = [case for case in asked if Problem(case, evaluator.dialect).values is not None]
     assert companion._asked[asked[0].x.dtype] == len(expressible)

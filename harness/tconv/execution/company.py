@@ -17,7 +17,7 @@ from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tconv.cases.case import Case
     from tconv.execution.answer import Answer
@@ -65,9 +65,8 @@ class Companion:
 
     Args:
         evaluator: asks and judges.
-        position: where to say which case, or which company, is asked.
+        position: where to say which case, or which company, is asked; it has room for that.
         size: how many cases a company has at most; with 1 each is asked alone.
-        announce: called with the indices of a company before it is asked.
         deadly: cases with such likenesses have ended workers before, see `likeness`; they are asked alone.
     """
 
@@ -76,13 +75,11 @@ class Companion:
         evaluator: Evaluator,
         position: Position,
         size: int,
-        announce: Callable[[list[int]], None],
         deadly: frozenset[object] = frozenset(),
     ) -> None:
         self._evaluator = evaluator
         self._position = position
         self._size = size if evaluator.keeps_company else 1
-        self._announce = announce
         self._deadly = deadly
         self._asked: Counter[object] = Counter()
         self._failed: Counter[object] = Counter()
@@ -158,7 +155,6 @@ class Companion:
             for member in members:
                 yield self._evaluated(member)
             return
-        self._announce([member.place for member in members])
         answers = self._ask(members)
         if not isinstance(answers, list):
             yield from self._parted(members, answers)
@@ -172,7 +168,7 @@ class Companion:
         yield from self._chosen(unanswered)
 
     def _ask(self, members: Sequence[Member]) -> list[Answer | None] | out.Outcome:
-        self._position.begin(members[0].place, len(members))
+        self._position.begin(*(member.place for member in members))
         return self._evaluator.ask_together([member.problem for member in members])
 
     def _settled(self, member: Member, members: Sequence[Member], answer: Answer) -> Record:

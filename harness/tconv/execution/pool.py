@@ -173,8 +173,6 @@ class Pool:
 
     def _handle(self, worker: WorkerProcess, message: list[Any], waiting: Waiting) -> Iterator[Line]:
         match message:
-            case ["company", indices]:
-                worker.company = indices
             case ["records"]:
                 yield from self._confirmed(worker.lines())
             case ["done"]:
@@ -278,7 +276,7 @@ class Pool:
             waiting.put_back(rest)
         waiting.put_back(Chunk(list(first), apart or was_apart))
         if worker.succeeded:
-            worker.chunk, worker.pending, worker.company, worker.succeeded = None, {}, [], False
+            worker.chunk, worker.pending, worker.succeeded = None, {}, False
             self._feed(worker, waiting)
             return
         self._workers.remove(worker)

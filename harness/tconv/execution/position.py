@@ -12,7 +12,7 @@ from multiprocessing.sharedctypes import RawArray
 from time import monotonic
 from typing import Final
 
-_MESSAGE, _CALLS, _FIRST, _INDEX, _COMPANY, _CALLING, _SINCE = range(7)
+_MESSAGE, _CALLS, _FIRST, _CALLING, _SINCE, _COMPANY, _INDEX = range(7)
 _NOWHERE: Final = -1
 
 
@@ -20,23 +20,28 @@ class Position:
     """A worker's position, handed over while it is started. The worker writes it, its parent reads it.
 
     Each number is stored at once.
+
+    Args:
+        most: how many cases it asks together at most.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 1) -> None:
         # Numbers of eight bytes are stored whole on every processor that Python runs on. A clock that both processes
         # read alike is the monotonic one.
-        self._cells = RawArray(ctypes.c_double, 7)
+        self._cells = RawArray(ctypes.c_double, _INDEX + most)
+        self._most = most
         self._cells[_INDEX] = self._cells[_FIRST] = _NOWHERE
         self._cells[_SINCE] = monotonic()
 
-    def index(self, message: int) -> int | None:
-        """Return which case it is at, of a company which is the first; None where it has not begun with any.
+    def at(self, message: int) -> list[int]:
+        """Return the index of the case that it is at, or those of a company; none where it has not begun with any.
 
         Args:
             message: how many messages the worker was sent: what it says of the one before is of no use.
         """
-        index = self._whole(_INDEX)
-        return None if index == _NOWHERE or self._whole(_MESSAGE) != message else index
+        if self._whole(_INDEX) == _NOWHERE or self._whole(_MESSAGE) != message:
+            return []
+        return [self._whole(cell) for cell in range(_INDEX, _INDEX + self.company)]
 
     @property
     def message(self) -> int:
@@ -46,7 +51,7 @@ class Position:
     @property
     def company(self) -> int:
         """How many cases it asks together."""
-        return max(1, self._whole(_COMPANY))
+        return min(max(1, self._whole(_COMPANY)), self._most)
 
     @property
     def fresh(self) -> bool:
@@ -84,10 +89,15 @@ class Position:
             self._cells[_FIRST] = _NOWHERE
         self._move(_MESSAGE, self._whole(_MESSAGE) + 1)
 
-    def begin(self, index: int, company: int = 1) -> None:
-        """Come to a case, or to a company of cases whose first it is."""
-        self._cells[_COMPANY] = company
+    def begin(self, index: int, *others: int) -> None:
+        """Come to a case, or to a company of cases."""
+        self._cells[_COMPANY] = 1
         self._move(_INDEX, index)
+        if others:
+            # The number last: whoever reads before it finds a company of one.
+            end = _INDEX + 1 + len(others)
+            self._cells[_INDEX + 1 : end] = list(others)
+            self._cells[_COMPANY] = 1 + len(others)
 
     def call(self) -> None:
         """Call the backend."""

@@ -78,7 +78,6 @@ class WorkerProcess:
         chunk: the cases that it was sent, or is to be sent when it has introduced itself; None for none.
         pending: those of them that have no record yet, by their index.
         introduced: whether it has said which backend it runs.
-        company: the indices of the company that it asked last.
         results: where the next record begins in the file of its records.
         messages: how many it was sent.
         spare: whether it waits for another worker to die, and is given no cases before.
@@ -94,7 +93,6 @@ class WorkerProcess:
     started: float = field(default_factory=monotonic)
     pending: dict[int, Case] = field(default_factory=dict)
     introduced: bool = False
-    company: list[int] = field(default_factory=list)
     results: int = 0
     messages: int = 0
     spare: bool = False
@@ -124,24 +122,24 @@ class WorkerProcess:
     @property
     def asked(self) -> list[int]:
         """The indices of the cases that it is at: one, or those of a company; where it has not begun, of the first."""
-        index = self.position.index(self.messages)
-        at = self.company if self.in_company else [index]
+        at = self.position.at(self.messages)
         return [number for number in at if number in self.pending] or list(self.pending)[:1]
 
     @property
     def begun(self) -> bool:
         """Whether it has begun with a case of its message."""
-        return self.position.index(self.messages) is not None
+        return bool(self.position.at(self.messages))
 
     @property
     def in_company(self) -> bool:
         """Whether it asks several cases together."""
-        return self.position.company > 1 and self.company[:1] == [self.position.index(self.messages)]
+        return len(self.position.at(self.messages)) > 1
 
     @property
     def company_ids(self) -> tuple[str, ...]:
-        """The ids of the company that it asked last."""
-        return tuple(self.chunk.cases[index].id for index in self.company) if self.chunk else ()
+        """The ids of the company that it asks; a runtime that writes outside its own memory may have left anything."""
+        cases = dict(enumerate(self.chunk.cases)) if self.chunk else {}
+        return tuple(cases[index].id for index in self.position.at(self.messages) if index in cases)
 
     def lines(self, *, whole: bool = False) -> list[Line]:
         """Return the lines of the cases that have a record since it was asked last, and are not pending any more.

@@ -98,14 +98,11 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
         _send(connection, [_word(error), one_line(str(error))])
         return
 
-    def announce(indices: list[int]) -> None:
-        _send(connection, ["company", indices])
-
     copied = before is not None and before == shared()
     if copied:
         # Whoever is told ends both, and a copy that ends because its parent is gone is told to nobody.
         succeed(lambda code: _send(connection, ["ended", code, position.message]))
-    companion = Companion(evaluator, position, assignment.together, announce, assignment.deadly)
+    companion = Companion(evaluator, position, assignment.together, assignment.deadly)
     with suppress(EOFError), files.results:
         while True:
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.

@@ -77,7 +77,7 @@ class Workers:
         log = Path(self._logs.name) / f"worker-{self._started}.log"
         self._started += 1
         ours, theirs = self._context.Pipe()
-        position = Position()
+        position = Position(self.assignment.together)
         deadly = frozenset(like for like, deaths in self._deaths.items() if deaths >= _DEADLY)
         assignment = replace(self.assignment, log=str(log), deadly=deadly)
         process = self._context.Process(target=serve, args=(theirs, position, assignment), daemon=True)

@@ -256,14 +256,14 @@ def _conform_at_once(actual: Array, made: Sums, elements: _Elements) -> list[boo
     known = [squares <= most for squares in np.vecdot(distance, distance).tolist()]
     within = np.abs(distance, out=distance) <= elements.multiple
     if np.count_nonzero(within) < within.size:
-        known = _both(known, within.all(axis=1))
+        known = _both(known, np.logical_and.reduce(within, axis=1))
     if has_small:
         # Of a nonzero element of such a size the bound may say nothing.
-        known = _both(known, ~np.logical_and(small, y, out=small).any(axis=1))
+        known = _both(known, np.logical_or(~small, y == 0).all(axis=1))
     passed = made.most * elements.passed + _FLOOR[DType.F32]
     if min(map(abs, y[:, 0].tolist())) <= passed:
         passes = magnitude.max() * elements.passed + _FLOOR[DType.F32]
-        known = _both(known, np.abs(y).max(axis=1) > passes)
+        known = _both(known, np.greater(np.abs(y).max(axis=1), passes))
     return known
 
 

@@ -65,8 +65,8 @@ class _Judge(Evaluator):
 
 def killed(cases: Sequence[Case], dialect: Dialect, misreading: Misreading, together: int = WORTHWHILE) -> set[str]:
     """Return the ids of the cases that notice a misreading, when so many are asked in company at most."""
-    position = Position()
+    position = Position(together)
     judge = _Judge(Mutant(misreading), "mutant", dialect, {}, None, 1, position)
-    companion = Companion(judge, position, together, lambda _: None)
+    companion = Companion(judge, position, together)
     passed = ver.Agreed | ver.Disputed | ver.Inexpressible
     return {record.case for _, record in companion.records(cases) if not isinstance(record.verdict, passed)}
