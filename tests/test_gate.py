@@ -278,6 +278,19 @@ def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:
         assert [one.name for one in assessment.stale] == ["known"]
 
 
+def test_an_intermittent_waiver_is_needed_in_some_runs_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its example may agree, and others that it covers; what deviates otherwise is still not waived."""
+    file = waiver_file(waiver(intermittent=True))
+    for verdict in (AGREED, DIFFERED):
+        assessment = judged({FIRST: verdict, SECOND: AGREED, OTHER: AGREED}, file)
+        assert (assessment.red, assessment.stale) == ([], [])
+        terminal.show(assessment, None)
+        assert "note: waiver" not in capsys.readouterr().out
+    assert judged({FIRST: ver.WrongShape((1,), (2,)), OTHER: AGREED}, file).counts[Status.FAILED] == 1
+    unknown = waiver_file(waiver(intermittent=True, example="x/y/z"))
+    assert "is void" in " ".join(judged({FIRST: AGREED, OTHER: AGREED}, unknown).red)
+
+
 def test_waivers_of_a_relative_waive_and_those_that_are_not_needed_are_no_fault(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -64,10 +64,11 @@ def test_a_reason_stands_no_longer_where_anything_else_happens(
         ({"versions": ">=2"}, "for versions >=2"),
         ({"machine": {"with": ["sme"], "without": ["avx2"]}}, "for machines with sme, without avx2"),
         ({"dialects": ["onnx/ConvTranspose-1"]}, "the backend does not speak this dialect"),
+        ({"example": "small/plain", "intermittent": True}, "it is intermittent, and nothing ran before"),
     ],
     ids=str,
 )
-def test_a_reason_of_another_version_machine_or_dialect_cannot_be_asked_here(
+def test_a_reason_that_needs_another_version_machine_dialect_or_past_cannot_be_asked_here(
     settings: dict[str, Any], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That says nothing of the reason, so it is neither of the two."""

@@ -108,6 +108,8 @@ class Prover:
         deviates = waiver.waives(record, case.facts)
         if waiver.verdict["kind"] == "inconsistent" and isinstance(record.verdict, ver.Disputed):
             return Proof(waiver, dialect, Standing.NOT_HERE, "only other cases show that it is inconsistent", record)
+        if waiver.intermittent and not deviates:
+            return Proof(waiver, dialect, Standing.NOT_HERE, "it is intermittent, and nothing ran before", record)
         return Proof(waiver, dialect, Standing.STANDS if deviates else Standing.FALLEN, "", record)
 
     def _alone(self, case: Case, dialect: str) -> Record | None:

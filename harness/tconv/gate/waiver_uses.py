@@ -31,7 +31,8 @@ class WaiverUse:
     Attributes:
         waiver: the waiver.
         state: void where it does not cover its example; stale where the example ran and does not deviate, or unneeded
-            where the waivers were written for another backend; wide where it also covers cases that agree.
+            where the waivers were written for another backend; wide where it also covers cases that agree. One that is
+            intermittent is neither stale nor wide.
         waived: how many records it waives.
         agreeing: the ids of the cases that it covers and that agree.
     """
@@ -79,7 +80,9 @@ def waiver_uses(
             stale = _only_agreed(waiver.example, cells, example_facts or {})
         else:
             stale = example.status is not Status.INEXPRESSIBLE and not _deviates(example, waiver, whole=whole)
-        if stale:
+        if waiver.intermittent:
+            yield WaiverUse(waiver, "fitting", waived, agreeing)
+        elif stale:
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
             yield WaiverUse(waiver, "wide" if agreeing else "fitting", waived, agreeing)

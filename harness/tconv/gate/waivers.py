@@ -94,6 +94,8 @@ class Waiver(Scope):
         because: what the backend does, in a sentence.
         example: the id of a case that it covers, as small as can be.
         harms: whether the case harms the process, so that a later case may die in it, though not alone.
+        intermittent: whether the deviation depends on what the process did before, such as on what memory holds that is
+            never written: where its example agrees, the waiver is not stale.
         link: the thread about it, where there is one.
         date: on which it was written, as 2026-11-20.
     """
@@ -107,6 +109,7 @@ class Waiver(Scope):
     because: Annotated[NonEmpty, AfterValidator(_is_written)]
     example: NonEmpty
     harms: bool = False
+    intermittent: bool = False
     link: str | None = None
     date: Annotated[str, BeforeValidator(_is_date), Field(json_schema_extra={"pattern": _DATE})]
 
