@@ -16,7 +16,7 @@ from distributed import KilledWorker
 
 from small_corpus import environment
 from tconv import __version__
-from tconv.execution.cluster_messages import CASES, Introduction, Order, Reply
+from tconv.execution.cluster_messages import Introduction, Order, Reply, cases_of
 from tconv.execution.versions import versions
 from tconv.records.headers import BackendHeader
 from tconv.records.record import Line, Record
@@ -85,7 +85,7 @@ class Client:
         """Return a future that has ended."""
         Order.model_validate_json(order)
         assert not pure
-        chunk = CASES.validate_json(cases)
+        chunk = cases_of(cases)
         self.chunks.append([case.id for case in chunk])
         self.waiting += 1
         self.most = max(self.most, self.waiting)

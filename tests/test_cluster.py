@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections import Counter
 from dataclasses import replace
+from math import nan
 from time import sleep
 from typing import TYPE_CHECKING
 
@@ -21,16 +22,19 @@ from made_cluster import Client, agreed, answered, are_there, introduction, none
 from small_corpus import HEAD, TIMEOUT, environment, record_file, records, tconv, written
 from tconv import __version__
 from tconv.backends.extras import installing
+from tconv.cases.case import Case, Operand
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendLost, BackendMissing, ClusterError, TconvError, UsageError
 from tconv.execution import cluster, dask_worker
 from tconv.execution.cluster import Cluster
-from tconv.execution.cluster_messages import CASES, Order, Reply, differences, joined
+from tconv.execution.cluster_messages import CASES, Order, Reply, cases_of, differences, joined
+from tconv.execution.selection import Selection
 from tconv.execution.waiting import CHUNK
 from tconv.execution.worker import Assignment
 from tconv.records import artifacts
 from tconv.records.record_file import read
+from tconv.vocabulary import Attributes, DType
 from wrong_backends import LOG, TROUBLE
 
 if TYPE_CHECKING:
@@ -38,7 +42,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from small_corpus import Command
-    from tconv.cases.case import Case
 
 MANY = f"""{HEAD}
 sweeps:
@@ -271,6 +274,24 @@ def order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Order]:
     yield order
     dask_worker._close([order.run])
     dask_worker._ended.clear()
+
+
+def test_cases_that_were_sent_share_their_parts_again() -> None:
+    """They are the same cases; what is equal but not the same stays apart: zeros of either sign, and NaN."""
+    sent = [
+        *Selection(Corpus.load(), "smoke", ("groups/**",)).stream(),
+        *(Case(f"a/b/{n}", Attributes(), zero, zero) for n, zero in enumerate((written_out(0.0), written_out(-0.0)))),
+        Case("a/b/nan", Attributes(), written_out(nan), written_out(nan), written_out(nan)),
+    ]
+    came = cases_of(CASES.dump_json(sent))
+    assert [repr(case) for case in came] == [repr(replace(case, facts={})) for case in sent]
+    for part in ("attributes", "x", "w", "cites"):
+        assert len({id(getattr(case, part)) for case in came}) <= len({repr(getattr(case, part)) for case in came}) + 3
+
+
+def written_out(value: float) -> Operand:
+    """Return an operand of one element whose value is written."""
+    return Operand((1, 1, 1), DType.F32, "values", values=(value,))
 
 
 def json_of(order: Order) -> bytes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from tconv.cases.case import Case
+from tconv.cases.case import Case, Operand
 from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing, ClusterError, DialectError, OptionError, UsageError
 from tconv.records import machine_facts
@@ -30,7 +30,8 @@ _MAY_DIFFER = {
 }
 _ERRORS = {error.__name__: error for error in (BackendMissing, BackendLost, DialectError, OptionError, ClusterError)}
 """What a worker may report; anything else is a failure of tconv itself."""
-CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
+CASES: TypeAdapter[list[Case]] = TypeAdapter(list[Case], config=ConfigDict(ser_json_inf_nan="strings"))
+"""Written values may be NaN or infinite, for which JSON has no number."""
 
 
 class Order(BaseModel):
@@ -70,6 +71,35 @@ class Reply(BaseModel):
     lines: tuple[tuple[str, str], ...] = ()
     artifacts: dict[str, bytes] = {}
     error: tuple[str, str] | None = None
+
+
+def cases_of(data: bytes) -> list[Case]:
+    """Return cases that were sent, with one object for each of their equal parts, as before they were sent.
+
+    What a worker remembers of a part it finds sooner by the same object, and a chunk has a dozen of some hundred.
+
+    Args:
+        data: cases, by `CASES`.
+    """
+    parts: dict[Any, Any] = {}
+
+    def shared(operand: Operand) -> Operand:
+        # Values may be zeros of either sign, which are equal.
+        same: Operand = operand if operand.values else parts.setdefault(operand, operand)
+        return same
+
+    return [
+        replace(
+            case,
+            attributes=parts.setdefault(case.attributes, case.attributes),
+            x=shared(case.x),
+            w=shared(case.w),
+            b=case.b and shared(case.b),
+            cites=parts.setdefault(case.cites, case.cites),
+            about=parts.setdefault(case.about, case.about),
+        )
+        for case in CASES.validate_json(data)
+    ]
 
 
 def differences(introductions: Mapping[str, Introduction]) -> list[str]:
