@@ -51,6 +51,8 @@ SECONDS = 3.0
 SMALL = 0.1
 """The same with --small."""
 STACK = 100
+ROW = 100
+"""So many calls of a tiny shape in a row: one among others finds the caches full of theirs."""
 
 
 @dataclass(frozen=True)
@@ -157,19 +159,29 @@ def tiny(torch: ModuleType, seconds: float) -> dict[str, Figure]:
 
     assert judged()
     assert stacked()
+    by_itself = by_torch(torch, TINY, x, w)
     functions = {
-        "torch, value": by_torch(torch, TINY, x, w),
-        "definition": lambda: definition(x, w, None, geometry),
-        "value": lambda: stream.sums(x, w, None, geometry),
-        "value, new geometry": unknown,
-        "value, bound, verdict": judged,
-        "Truth and compare": lambda: compare(right, Truth({"x": x, "w": w}, DType.F32), geometry, {}),
-        f"each of {STACK} stacked, value, bound, verdict": stacked,
+        "torch, value": (by_itself, 1),
+        f"torch, value, each of {ROW} in a row": (lambda: in_a_row(by_itself), ROW),
+        "definition": (lambda: definition(x, w, None, geometry), 1),
+        "value": (lambda: stream.sums(x, w, None, geometry), 1),
+        "value, new geometry": (unknown, 1),
+        "value, bound, verdict": (judged, 1),
+        f"value, bound, verdict, each of {ROW} in a row": (lambda: in_a_row(judged), ROW),
+        "Truth and compare": (lambda: compare(right, Truth({"x": x, "w": w}, DType.F32), geometry, {}), 1),
+        f"value, bound, verdict, each of {STACK} stacked": (stacked, STACK),
     }
+    measured = in_turn([function for function, _ in functions.values()], seconds, thread_time)
     return {
-        f"tiny, {name}": Figure.of([taken / (STACK if "stacked" in name else 1) * 1e6 for taken in seconds], "us")
-        for name, seconds in zip(functions, in_turn([*functions.values()], seconds, thread_time), strict=True)
+        f"tiny, {name}": Figure.of([taken / calls * 1e6 for taken in each], "us")
+        for (name, (_, calls)), each in zip(functions.items(), measured, strict=True)
     }
+
+
+def in_a_row(function: Callable[[], object]) -> None:
+    """Call a function `ROW` times: what it needs is in the processor's caches then."""
+    for _ in range(ROW):
+        function()
 
 
 def memory() -> dict[str, Figure]:
