@@ -39,6 +39,19 @@ def truth(geometry: Geometry, seed: int, dtype: DType, *, scale: int = 0, bias: 
     return Truth({role: made[role].astype(TYPES[dtype]) for role in ("x", "w", "b")[: 3 if bias else 2]}, dtype)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_signalling_nan_is_no_proof_and_no_warning(count: int) -> None:
+    """A runtime may answer with any bits; the other outputs of a stack are known all the same."""
+    geometry = Geometry((3,), (2,), (1,), (1,), (0,), (4,), 1)
+    x, w = (np.random.default_rng(0).standard_normal((count, *shape)) for shape in ((1, 2, 3), (2, 2, 2)))
+    made = stacked(x, w, None, geometry)
+    actual = made.y.astype(np.float32)
+    of = Composition(geometry, 2, bias=False, dtype=DType.F32)
+    proven = conforms(actual, made, of)
+    actual.view(np.uint32).flat[0] = 0x7FA00000
+    assert conforms(actual, made, of) == [False, *proven[1:]]
+
+
 def in_full(actual: Array, reference: Truth, geometry: Geometry) -> Comparison:
     """Return the comparison without the short proof."""
     with patch.object(Truth, "conforms", lambda *_: False):

@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from errno import ENOSPC
+from math import inf, nan
 from multiprocessing import Pipe, active_children, get_context
 from pathlib import Path
 from time import sleep
@@ -673,6 +674,40 @@ def test_the_file_of_a_workers_records_is_emptied_when_it_is_large(
         with file.open("a", encoding="utf-8") as results:
             results.write(f"0 {new}\n")
         assert [line.text for line in worker.lines(whole=True)] == [new]
+
+
+@pytest.mark.parametrize(
+    ("left", "asked"),
+    [
+        ([0, 1, 3], [0, 1, 3]),
+        ([0, 0, 0], [0]),
+        ([0, 99, 100], [0]),
+        ([2, 1, 0], [2]),
+        ([1, nan, inf], [1]),
+        ([1, 1e300, 1e300], [1]),
+        ([nan, nan, nan], [0]),
+        ([99, 99, 99], [0]),
+    ],
+    ids=str,
+)
+def test_what_a_runtime_leaves_in_its_workers_position_asks_no_case_twice(
+    tmp_path: Path, left: list[float], asked: list[int]
+) -> None:
+    """A company is believed where its numbers can be one; else the first case is, or the first that has no record."""
+    position = Position(3)
+    ours, theirs = Pipe()
+    with ours, theirs:
+        worker = WorkerProcess(cast("Any", None), ours, position, tmp_path / "worker.log")
+        results_file(str(worker.log)).touch()
+        chunk = Selection(Corpus.load(), "smoke", patterns=("groups/**",)).cases()[:4]
+        worker.feed(Chunk(chunk))
+        position.receive()
+        position.begin(0, 1, 3)
+        position._cells[-3:] = left
+        assert worker.asked == asked
+        assert worker.in_company == (len(asked) > 1)
+        assert worker.company_ids == (tuple(chunk[index].id for index in asked) if len(asked) > 1 else ())
+        assert worker.take_asked() == [chunk[index] for index in asked]
 
 
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="no link can be refused here")

@@ -286,7 +286,10 @@ def test_an_intermittent_waiver_is_needed_in_some_runs_only(capsys: pytest.Captu
         assert (assessment.red, assessment.stale) == ([], [])
         terminal.show(assessment, None)
         assert "note: waiver" not in capsys.readouterr().out
-    assert judged({FIRST: ver.WrongShape((1,), (2,)), OTHER: AGREED}, file).counts[Status.FAILED] == 1
+    for verdict in (ver.WrongShape((1,), (2,)), ver.Died("SIGSEGV", "")):
+        otherwise = judged({FIRST: verdict, OTHER: AGREED}, file)
+        assert [stale.name for stale in otherwise.stale] == ["known"]
+        assert otherwise.counts[Status.FAILED] == 1
     unknown = waiver_file(waiver(intermittent=True, example="x/y/z"))
     assert "is void" in " ".join(judged({FIRST: AGREED, OTHER: AGREED}, unknown).red)
 

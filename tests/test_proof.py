@@ -46,6 +46,7 @@ def test_a_reason_stands_where_the_example_deviates_as_the_waiver_says(tmp_path:
         ({"verdict": {"kind": "died"}}, "differed"),
         ({"verdict": {"kind": "differed", "wrong": 1}}, "differed"),
         ({"diagnosis": ["bias-doubled"]}, "differed"),
+        ({"verdict": {"kind": "died"}, "intermittent": True}, "differed"),
         ({"example": "small/gone"}, "its example 'small/gone' is no case that it covers; correct it"),
         ({"cases": "small/after"}, "its example 'small/padded' is no case that it covers; correct it"),
     ],

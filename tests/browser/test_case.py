@@ -84,6 +84,19 @@ def test_an_element_is_chosen_by_keys_and_pointer(page: Page) -> None:
     expect(words).to_contain_text("It is no element of what is owed")
 
 
+def test_a_case_is_drawn_for_the_width_that_it_has(page: Page) -> None:
+    """Values and geometry are drawn anew where the window gets another width."""
+    _open(page, "ways/shift")
+    views = page.locator("#detail .tile-view").first, page.locator("#detail .geometry-view").first
+    for view in views:
+        expect(view.locator("canvas, svg").first).to_be_visible()
+        view.locator("canvas, svg").evaluate_all("all => all.forEach(each => each.classList.add('old'))")
+    page.set_viewport_size({"width": 600, "height": 900})
+    for view in views:
+        expect(view.locator(".tile canvas.old, .drawing svg.old")).to_have_count(0)
+        expect(view.locator("canvas, svg").first).to_be_visible()
+
+
 def test_what_came_is_laid_over_its_place(page: Page) -> None:
     """With the learnt offset only what is missing, or too much, is wrong."""
     _open(page, "ways/shift")

@@ -76,7 +76,8 @@ class Reply(BaseModel):
 def cases_of(data: bytes) -> list[Case]:
     """Return cases that were sent, with one object for each of their equal parts, as before they were sent.
 
-    What a worker remembers of a part it finds sooner by the same object, and a chunk has a dozen of some hundred.
+    A worker finds sooner what it remembers of a part when it is the same object. A chunk of some hundred cases has
+    about a dozen different parts of a kind.
 
     Args:
         data: cases, by `CASES`.

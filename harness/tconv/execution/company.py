@@ -65,8 +65,8 @@ class Companion:
 
     Args:
         evaluator: asks and judges.
-        position: where to say which case, or which company, is asked; it has room for that.
-        size: how many cases a company has at most; with 1 each is asked alone.
+        position: where to say which case, or which company, is asked.
+        size: how many cases a company has at most, as far as the position has room; with 1 each is asked alone.
         deadly: cases with such likenesses have ended workers before, see `likeness`; they are asked alone.
     """
 
@@ -79,7 +79,7 @@ class Companion:
     ) -> None:
         self._evaluator = evaluator
         self._position = position
-        self._size = size if evaluator.keeps_company else 1
+        self._size = min(size, position.most) if evaluator.keeps_company else 1
         self._deadly = deadly
         self._asked: Counter[object] = Counter()
         self._failed: Counter[object] = Counter()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from math import inf, isfinite
 from multiprocessing.sharedctypes import RawArray
+from operator import lt
 from time import monotonic
 from typing import Final
 
@@ -36,12 +37,20 @@ class Position:
     def at(self, message: int) -> list[int]:
         """Return the index of the case that it is at, or those of a company; none where it has not begun with any.
 
+        The indices of a company increase. Where a runtime has left other numbers there, only the first is returned.
+
         Args:
             message: how many messages the worker was sent: what it says of the one before is of no use.
         """
         if self._whole(_INDEX) == _NOWHERE or self._whole(_MESSAGE) != message:
             return []
-        return [self._whole(cell) for cell in range(_INDEX, _INDEX + self.company)]
+        indices = [self._whole(cell) for cell in range(_INDEX, _INDEX + self.company)]
+        return indices if all(map(lt, indices, indices[1:])) else indices[:1]
+
+    @property
+    def most(self) -> int:
+        """How many cases it has room for."""
+        return self._most
 
     @property
     def message(self) -> int:
@@ -94,7 +103,7 @@ class Position:
         self._cells[_COMPANY] = 1
         self._move(_INDEX, index)
         if others:
-            # The number last: whoever reads before it finds a company of one.
+            # The number last: a parent that reads before it finds a case that is asked alone.
             end = _INDEX + 1 + len(others)
             self._cells[_INDEX + 1 : end] = list(others)
             self._cells[_COMPANY] = 1 + len(others)

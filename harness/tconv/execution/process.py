@@ -122,24 +122,29 @@ class WorkerProcess:
     @property
     def asked(self) -> list[int]:
         """The indices of the cases that it is at: one, or those of a company; where it has not begun, of the first."""
-        at = self.position.at(self.messages)
-        return [number for number in at if number in self.pending] or list(self.pending)[:1]
+        return [index for index in self._at if index in self.pending] or list(self.pending)[:1]
 
     @property
     def begun(self) -> bool:
         """Whether it has begun with a case of its message."""
-        return bool(self.position.at(self.messages))
+        return bool(self._at)
 
     @property
     def in_company(self) -> bool:
         """Whether it asks several cases together."""
-        return len(self.position.at(self.messages)) > 1
+        return len(self._at) > 1
 
     @property
     def company_ids(self) -> tuple[str, ...]:
-        """The ids of the company that it asks; a runtime that writes outside its own memory may have left anything."""
-        cases = dict(enumerate(self.chunk.cases)) if self.chunk else {}
-        return tuple(cases[index].id for index in self.position.at(self.messages) if index in cases)
+        """The ids of the company that it asks."""
+        return tuple(self.chunk.cases[index].id for index in self._at) if self.chunk and self.in_company else ()
+
+    @property
+    def _at(self) -> list[int]:
+        """The indices of what it is at; only the first of a company where a runtime has left a number of no case."""
+        indices = self.position.at(self.messages)
+        cases = range(len(self.chunk.cases) if self.chunk else 0)
+        return indices if all(index in cases for index in indices) else indices[:1]
 
     def lines(self, *, whole: bool = False) -> list[Line]:
         """Return the lines of the cases that have a record since it was asked last, and are not pending any more.

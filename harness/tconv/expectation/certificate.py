@@ -226,7 +226,7 @@ class _Elements(NamedTuple):
 def _elements(of: Composition, planes: int) -> _Elements:
     """Return what is known of the elements of an output of so many planes, kept for the next of its geometry."""
     most = _most(of)
-    # Arrays of as many axes are brought together in half the time.
+    # numpy broadcasts arrays with the same number of axes in half the time.
     n = np.tile(products(of.geometry, of.channels).ravel() + of.bias, (1, planes))
     return _Elements(*_lines(n, DType.F32), 1.2 * UNIT_ROUNDOFF[DType.F32] * most if most <= _MOST else inf)
 
@@ -242,11 +242,13 @@ def _conform_at_once(actual: Array, made: Sums, elements: _Elements) -> list[boo
     """Return the same as `conforms` for small outputs in float32, all (S, N*O*Y), by few of numpy's calls.
 
     What is mostly so is asked of all outputs at once, and of each only where it is not so. In float64 each distance in
-    units of s is finite, also where A is nothing: there s is taken for `_NOTHING`. One element that is beyond every
-    bound is enough, and mostly the first is.
+    units of s is finite, also where A is nothing: `_NOTHING` is added to s where some A is small. One element that is
+    beyond every bound is enough, and mostly the first is.
     """
     y, magnitude, most = made.y, cast("Float64s", made.magnitude), _ENOUGH * actual.shape[1]
-    distance = actual.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        # A runtime may have answered with a signalling NaN.
+        distance = actual.astype(np.float64)
     distance -= y
     scale = magnitude * elements.unit
     small = magnitude < _FLOOR[DType.F32]
@@ -256,18 +258,18 @@ def _conform_at_once(actual: Array, made: Sums, elements: _Elements) -> list[boo
     known = [squares <= most for squares in np.vecdot(distance, distance).tolist()]
     within = np.abs(distance, out=distance) <= elements.multiple
     if np.count_nonzero(within) < within.size:
-        known = _both(known, np.logical_and.reduce(within, axis=1))
+        known = _and(known, np.logical_and.reduce(within, axis=1))
     if has_small:
         # Of a nonzero element of such a size the bound may say nothing.
-        known = _both(known, np.logical_or(~small, y == 0).all(axis=1))
+        known = _and(known, np.logical_or(~small, y == 0).all(axis=1))
     passed = made.most * elements.passed + _FLOOR[DType.F32]
     if min(map(abs, y[:, 0].tolist())) <= passed:
         passes = magnitude.max() * elements.passed + _FLOOR[DType.F32]
-        known = _both(known, np.greater(np.abs(y).max(axis=1), passes))
+        known = _and(known, np.greater(np.abs(y).max(axis=1), passes))
     return known
 
 
-def _both(known: list[bool], others: Mask) -> list[bool]:
+def _and(known: list[bool], others: Mask) -> list[bool]:
     return [each and other for each, other in zip(known, others.tolist(), strict=True)]
 
 

@@ -108,7 +108,7 @@ class Prover:
         deviates = waiver.waives(record, case.facts)
         if waiver.verdict["kind"] == "inconsistent" and isinstance(record.verdict, ver.Disputed):
             return Proof(waiver, dialect, Standing.NOT_HERE, "only other cases show that it is inconsistent", record)
-        if waiver.intermittent and not deviates:
+        if waiver.intermittent and isinstance(record.verdict, ver.Agreed):
             return Proof(waiver, dialect, Standing.NOT_HERE, "it is intermittent, and nothing ran before", record)
         return Proof(waiver, dialect, Standing.STANDS if deviates else Standing.FALLEN, "", record)
 

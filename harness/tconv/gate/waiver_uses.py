@@ -32,7 +32,7 @@ class WaiverUse:
         waiver: the waiver.
         state: void where it does not cover its example; stale where the example ran and does not deviate, or unneeded
             where the waivers were written for another backend; wide where it also covers cases that agree. One that is
-            intermittent is neither stale nor wide.
+            intermittent is neither because its example, or another case, agrees.
         waived: how many records it waives.
         agreeing: the ids of the cases that it covers and that agree.
     """
@@ -80,12 +80,11 @@ def waiver_uses(
             stale = _only_agreed(waiver.example, cells, example_facts or {})
         else:
             stale = example.status is not Status.INEXPRESSIBLE and not _deviates(example, waiver, whole=whole)
-        if waiver.intermittent:
-            yield WaiverUse(waiver, "fitting", waived, agreeing)
-        elif stale:
+        may_agree = waiver.intermittent and (example is None or example.status is Status.PASSED)
+        if stale and not may_agree:
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
-            yield WaiverUse(waiver, "wide" if agreeing else "fitting", waived, agreeing)
+            yield WaiverUse(waiver, "wide" if agreeing and not waiver.intermittent else "fitting", waived, agreeing)
 
 
 def _covered(

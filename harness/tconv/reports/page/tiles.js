@@ -219,8 +219,8 @@ export class TileView {
   /** Draw all that is chosen. */
   draw() {
     const room = this.element.clientWidth;
-    if (room === 0) return;
     this.room = room;
+    if (room === 0) return;
     const shades = shadesOf(this.fields, isDark());
     this.cell = largeCell(this.tiling, this.options.shown.length, room);
     if (this.mode === "text") this.text.replaceChildren(valueTable(this.fields, this.starts, this.tiling));
