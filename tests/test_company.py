@@ -70,6 +70,14 @@ def test_company_finds_what_is_found_alone(tmp_path: Path, backend: str) -> None
     assert len(alone) == len(asked)
 
 
+def test_who_is_in_an_unknown_company_is_not_blamed_for_its_death(tmp_path: Path) -> None:
+    """A runtime may write over the memory that says who is in it: each case is asked again, and only the guilty die."""
+    asked = cases(tmp_path, WITH_TROUBLE)
+    found = records("OverwritesItsPosition", asked)
+    assert {case for case, record in found.items() if record.verdict.kind == "died"} == in_trouble(asked)
+    assert {record.verdict.kind for case, record in found.items() if case not in in_trouble(asked)} == {"agreed"}
+
+
 def test_a_wrong_answer_in_company_alone_is_a_verdict_of_its_own(tmp_path: Path) -> None:
     """The record names the whole company, what was wrong there, and that the same case agrees alone."""
     asked = cases(tmp_path, PEACE)

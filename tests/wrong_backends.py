@@ -6,6 +6,7 @@ whatever a verdict says of one of them is that one's own doing.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -984,6 +985,19 @@ class DiesOfTrouble(DiesInCompany):
         if troubled(call):
             os.kill(os.getpid(), signal.SIGSEGV)
         return super().run(call, arrays)
+
+
+class OverwritesItsPosition(DiesOfTrouble):
+    """Before it dies in company, it writes over the memory in which its worker says which company it asks."""
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Write zeros over all indices but the first, and die of trouble."""
+        if any(map(troubled, calls)):
+            (position,) = (found for found in gc.get_objects() if isinstance(found, Position))
+            position._cells[-position.most + 1 :] = [0.0] * (position.most - 1)
+        return super().run_together(calls, arrays)
 
 
 class HangsInCompany(Company):

@@ -235,7 +235,7 @@ class Pool:
         if not (asked := worker.take_asked()):
             self._replace(worker, waiting)
             return
-        certain = worker.begun and worker.position.fresh and known
+        certain = worker.begun and worker.position.fresh and known and not worker.overwritten
         if (certain and not worker.in_company) or asked[0].id in self._suspected:
             yield from self._without_answer(worker, asked, ver.Died(cause, last_words(worker.log)), waiting)
             return
@@ -249,7 +249,7 @@ class Pool:
 
         A company at which a worker hung is asked once more before, as one at which a worker died has been.
         """
-        if not worker.in_company:
+        if not worker.in_company and (asked[0].id in self._suspected or not worker.overwritten):
             self._suspected.pop(asked[0].id, None)
             self._workers.count_end(asked[0])
             self._replace(worker, waiting)

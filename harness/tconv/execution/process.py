@@ -140,6 +140,11 @@ class WorkerProcess:
         return tuple(self.chunk.cases[index].id for index in self._at) if self.chunk and self.in_company else ()
 
     @property
+    def overwritten(self) -> bool:
+        """Whether a runtime wrote over the indices of the company that it asks, so that these are not known."""
+        return self.position.company > 1 and not self.in_company
+
+    @property
     def _at(self) -> list[int]:
         """The indices of what it is at; only the first of a company where a runtime has left a number of no case."""
         indices = self.position.at(self.messages)
