@@ -703,11 +703,16 @@ def test_what_a_runtime_leaves_in_its_workers_position_asks_no_case_twice(
         worker.feed(Chunk(chunk))
         position.receive()
         position.begin(0, 1, 3)
+        assert not worker.overwritten
         position._cells[-3:] = left
         assert worker.asked == asked
         assert worker.in_company == (len(asked) > 1)
         assert worker.company_ids == (tuple(chunk[index].id for index in asked) if len(asked) > 1 else ())
         assert worker.take_asked() == [chunk[index] for index in asked]
+        # Of the next message it has not begun with a case, whatever the last company was.
+        worker.feed(Chunk(chunk))
+        position.receive()
+        assert (worker.asked, worker.begun, worker.overwritten) == ([0], False, False)
 
 
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="no link can be refused here")

@@ -84,7 +84,7 @@ class ExecChild:
                 raise Unusable(f"a line must have at most {_LONGEST_LINE} bytes (got more)")
             if not select.select([descriptor], [], [], seconds)[0]:
                 raise Unusable(f"must answer within {seconds:g} s (got nothing)")
-            chunk = self._process.stdout.read1(65536)  # type: ignore[attr-defined]  # a buffered reader has it
+            chunk = os.read(descriptor, 65536)
             if not chunk:
                 if self._buffer:
                     raise Unusable(f"a line must end with a newline (got {self._buffer[:200]!r} and the end)")

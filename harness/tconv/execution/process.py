@@ -142,7 +142,7 @@ class WorkerProcess:
     @property
     def overwritten(self) -> bool:
         """Whether a runtime wrote over the indices of the company that it asks, so that these are not known."""
-        return self.position.company > 1 and not self.in_company
+        return self.begun and self.position.company > 1 and not self.in_company
 
     @property
     def _at(self) -> list[int]:
