@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,10 +145,14 @@ def test_a_runner_confirms_the_options_of_its_hello(tmp_path: Path) -> None:
         (command("rude"), "a hello must have name, version and dialect"),
     ],
 )
-def test_a_runner_that_does_not_start_is_missing(spec: str, message: str) -> None:
-    """A command that does not start, or that does not reply to the hello, is a missing backend."""
+def test_a_runner_that_does_not_start_is_missing(
+    spec: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that does not start, or that does not reply to the hello, is a missing backend, and leaves no file."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(BackendMissing, match=message):
         create(spec)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])

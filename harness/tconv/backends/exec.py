@@ -109,6 +109,7 @@ class Exec:
             return child, self._info_of(child, self._hello(child))
         except BaseException:
             child.end()
+            self._starter.clear()
             raise
 
     def _hello(self, child: ExecChild) -> dict[str, Any]:

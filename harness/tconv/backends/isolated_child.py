@@ -50,6 +50,7 @@ class ChildStarter:
             child = self._confined(errors) if self._wanted else None
             return child or self._popen(self._command, errors, os.environ)
         except (OSError, ValueError) as error:
+            self.clear()
             reason = getattr(error, "strerror", None) or error
             raise BackendMissing(f"backend must start (got {self._command[0]!r}: {reason})") from None
 
