@@ -70,10 +70,14 @@ def test_company_finds_what_is_found_alone(tmp_path: Path, backend: str) -> None
     assert len(alone) == len(asked)
 
 
-def test_who_is_in_an_unknown_company_is_not_blamed_for_its_death(tmp_path: Path) -> None:
-    """A runtime may write over the memory that says who is in it: each case is asked again, and only the guilty die."""
+@pytest.mark.parametrize("together", [1, SIZE])
+@pytest.mark.parametrize(
+    "backend", ["OverwritesItsCompany", "OverwritesItsPosition", "OverwritesWithOnes", "OverwritesWithNaN"]
+)
+def test_nobody_is_blamed_for_a_death_of_an_unknown_case(tmp_path: Path, backend: str, together: int) -> None:
+    """A runtime may write over the memory that says who is asked: each case is asked again, and only the guilty die."""
     asked = cases(tmp_path, WITH_TROUBLE)
-    found = records("OverwritesItsPosition", asked)
+    found = records(backend, asked, together=together)
     assert {case for case, record in found.items() if record.verdict.kind == "died"} == in_trouble(asked)
     assert {record.verdict.kind for case, record in found.items() if case not in in_trouble(asked)} == {"agreed"}
 

@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from errno import ENOSPC
-from math import inf, nan
+from math import inf, isfinite, nan
 from multiprocessing import Pipe, active_children, get_context
 from pathlib import Path
 from time import sleep
@@ -31,7 +31,7 @@ from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.answer import changed
 from tconv.execution.pool import Pool
-from tconv.execution.position import Position
+from tconv.execution.position import _INDEX, _MESSAGE, Position
 from tconv.execution.process import Chunk, WorkerProcess
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
@@ -676,24 +676,10 @@ def test_the_file_of_a_workers_records_is_emptied_when_it_is_large(
         assert [line.text for line in worker.lines(whole=True)] == [new]
 
 
-@pytest.mark.parametrize(
-    ("left", "asked"),
-    [
-        ([0, 1, 3], [0, 1, 3]),
-        ([0, 0, 0], [0]),
-        ([0, 99, 100], [0]),
-        ([2, 1, 0], [2]),
-        ([1, nan, inf], [1]),
-        ([1, 1e300, 1e300], [1]),
-        ([nan, nan, nan], [0]),
-        ([99, 99, 99], [0]),
-    ],
-    ids=str,
-)
-def test_what_a_runtime_leaves_in_its_workers_position_asks_no_case_twice(
-    tmp_path: Path, left: list[float], asked: list[int]
-) -> None:
-    """A company is believed where its numbers can be one; else the first case is, or the first that has no record."""
+@pytest.mark.parametrize("cell", range(_MESSAGE, _INDEX + 3))
+@pytest.mark.parametrize("left", [0.0, 1.0, 2.0, 99.0, -5.0, 0.5, 1e300, nan, inf])
+def test_what_a_runtime_leaves_in_its_workers_position_is_not_believed(tmp_path: Path, cell: int, left: float) -> None:
+    """Whatever number it writes over: the company is the one that was asked, or it is known that nobody knows it."""
     position = Position(3)
     ours, theirs = Pipe()
     with ours, theirs:
@@ -701,17 +687,17 @@ def test_what_a_runtime_leaves_in_its_workers_position_asks_no_case_twice(
         results_file(str(worker.log)).touch()
         chunk = Selection(Corpus.load(), "smoke", patterns=("groups/**",)).cases()[:4]
         worker.feed(Chunk(chunk))
-        position.receive()
+        assert (worker.asked, worker.begun, worker.overwritten) == ([0], False, False)
+        position.receive(1)
         position.begin(0, 1, 3)
-        assert not worker.overwritten
-        position._cells[-3:] = left
-        assert worker.asked == asked
-        assert worker.in_company == (len(asked) > 1)
-        assert worker.company_ids == (tuple(chunk[index].id for index in asked) if len(asked) > 1 else ())
-        assert worker.take_asked() == [chunk[index] for index in asked]
-        # Of the next message it has not begun with a case, whatever the last company was.
+        assert (worker.asked, worker.in_company, worker.overwritten) == ([0, 1, 3], True, False)
+        assert worker.company_ids == (chunk[0].id, chunk[1].id, chunk[3].id)
+        position._cells[cell] = left
+        assert worker.overwritten or worker.asked == [0, 1, 3]
+        assert isfinite(worker.deadline(1.0))
+        # The next message is the worker's own again.
         worker.feed(Chunk(chunk))
-        position.receive()
+        position.receive(2)
         assert (worker.asked, worker.begun, worker.overwritten) == ([0], False, False)
 
 

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,7 +25,7 @@ from tconv import conv_transpose
 from tconv.backends import BackendInfo, Broke, Option, Outcome, Produced, Refused, Unsupported
 from tconv.errors import Invalid, UsageError
 from tconv.execution import worker
-from tconv.execution.position import Position
+from tconv.execution.position import _INDEX, Position
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -987,17 +988,51 @@ class DiesOfTrouble(DiesInCompany):
         return super().run(call, arrays)
 
 
-class OverwritesItsPosition(DiesOfTrouble):
-    """Before it dies in company, it writes over the memory in which its worker says which company it asks."""
+class OverwritesItsCompany(DiesOfTrouble):
+    """Before it dies, it writes zeros over the memory in which its worker says which other cases it asks."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Write over them, and die of trouble."""
+        if troubled(call):
+            self._write_over(_position())
+        return super().run(call, arrays)
 
     def run_together(
         self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
     ) -> Sequence[Outcome | None] | Outcome:
-        """Write zeros over all indices but the first, and die of trouble."""
+        """Write over them, and die of trouble."""
         if any(map(troubled, calls)):
-            (position,) = (found for found in gc.get_objects() if isinstance(found, Position))
-            position._cells[-position.most + 1 :] = [0.0] * (position.most - 1)
+            self._write_over(_position())
         return super().run_together(calls, arrays)
+
+    def _write_over(self, position: Position) -> None:
+        position._cells[_INDEX + 1 :] = [0.0] * (position.most - 1)
+
+
+class OverwritesItsPosition(OverwritesItsCompany):
+    """Before it dies, it writes zeros over all that its worker says."""
+
+    left = 0.0
+
+    def _write_over(self, position: Position) -> None:
+        position._cells[:] = [self.left] * len(position._cells)
+
+
+class OverwritesWithOnes(OverwritesItsPosition):
+    """The number is that of the first message, of the second case, and of a company of one."""
+
+    left = 1.0
+
+
+class OverwritesWithNaN(OverwritesItsPosition):
+    """The number is none."""
+
+    left = nan
+
+
+def _position() -> Position:
+    (position,) = (found for found in gc.get_objects() if isinstance(found, Position))
+    return position
 
 
 class HangsInCompany(Company):

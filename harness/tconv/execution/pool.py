@@ -116,7 +116,9 @@ class Pool:
             worker.kill()
             late = self._workers.is_late(worker)
             yield from self._confirmed(worker.lines())
-            if late and (asked := worker.take_asked()):
+            if worker.overwritten and not worker.alone:
+                self._ask_one_by_one(worker, waiting)
+            elif late and (asked := worker.take_asked()):
                 yield from self._without_answer(worker, asked, ver.TimedOut(worker.seconds(self._timeout)), waiting)
             else:
                 self._replace(worker, waiting)
@@ -184,7 +186,7 @@ class Pool:
                 worker.chunk, worker.unasked = None, 0
                 self._feed(worker, waiting)
                 yield from self._confirmed(lines)
-            case ["ended", code, message] if message == worker.messages:
+            case ["ended", code, message] if message != worker.messages - 1:
                 worker.succeeded, worker.unasked = True, 0
                 yield from self._after_end(worker, ending(code), waiting)
             case ["ended", code, _]:
@@ -203,17 +205,21 @@ class Pool:
 
         A case that was alone in its message has done that itself.
         """
-        lost = list(worker.pending.values())
-        alone = worker.chunk is not None and len(worker.chunk.cases) == 1
+        if not worker.alone:
+            self._ask_one_by_one(worker, waiting)
+            return
+        (case,) = worker.pending.values()
         worker.pending = {}
-        for case in () if alone else reversed(lost):
-            waiting.put_back(Chunk([case], apart=True))
         self._replace(worker, waiting)
-        worker.chunk = None
-        if alone:
-            outcome = ver.Broke("must leave the files of its worker alone (got a file without its record)")
-            record = Record(lost[0].id, self.backend.name, self.dialect.name, outcome)
-            yield from self._confirmed([Line.of(record)])
+        outcome = ver.Broke("must leave the files of its worker alone (got a file without its record)")
+        yield from self._confirmed([Line.of(Record(case.id, self.backend.name, self.dialect.name, outcome))])
+
+    def _ask_one_by_one(self, worker: WorkerProcess, waiting: Waiting) -> None:
+        """Ask cases again, each in a message of its own, where nobody knows which of them spoiled the worker."""
+        for case in reversed(worker.pending.values()):
+            waiting.put_back(Chunk([case], apart=True))
+        worker.pending = {}
+        self._replace(worker, waiting)
 
     def _after_death(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
         """Find out what a worker died of. What it was at is asked again first in another worker, which has no past."""
@@ -232,10 +238,13 @@ class Pool:
             known: whether the cause may be the backend's.
         """
         yield from self._confirmed(worker.lines())
+        if worker.overwritten and not worker.alone:
+            self._ask_one_by_one(worker, waiting)
+            return
         if not (asked := worker.take_asked()):
             self._replace(worker, waiting)
             return
-        certain = worker.begun and worker.position.fresh and known and not worker.overwritten
+        certain = worker.begun and worker.position.fresh and known
         if (certain and not worker.in_company) or asked[0].id in self._suspected:
             yield from self._without_answer(worker, asked, ver.Died(cause, last_words(worker.log)), waiting)
             return
@@ -249,7 +258,7 @@ class Pool:
 
         A company at which a worker hung is asked once more before, as one at which a worker died has been.
         """
-        if not worker.in_company and (asked[0].id in self._suspected or not worker.overwritten):
+        if not worker.in_company:
             self._suspected.pop(asked[0].id, None)
             self._workers.count_end(asked[0])
             self._replace(worker, waiting)
@@ -280,6 +289,7 @@ class Pool:
             self._feed(worker, waiting)
             return
         self._workers.remove(worker)
+        worker.chunk = None
         self._workers.leave_copies()
         self._spares.miss()
         if chunk := waiting.next():

@@ -9,18 +9,23 @@ from __future__ import annotations
 import ctypes
 from math import inf, isfinite
 from multiprocessing.sharedctypes import RawArray
-from operator import lt
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-_MESSAGE, _CALLS, _FIRST, _CALLING, _SINCE, _COMPANY, _INDEX = range(7)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MESSAGE, _CALLS, _FIRST, _CALLING, _SINCE, _SEAL, _COMPANY, _INDEX = range(8)
 _NOWHERE: Final = -1
+_KEY: Final = 1729.5
+"""Added to every seal: memory that is filled with zeros, or with any integer, has none."""
 
 
 class Position:
     """A worker's position, handed over while it is started. The worker writes it, its parent reads it.
 
-    Each number is stored at once.
+    Each number is stored at once. A runtime that writes outside its own memory may write here too: a seal says whether
+    the numbers are the worker's.
 
     Args:
         most: how many cases it asks together at most.
@@ -31,21 +36,20 @@ class Position:
         # read alike is the monotonic one.
         self._cells = RawArray(ctypes.c_double, _INDEX + most)
         self._most = most
-        self._cells[_INDEX] = self._cells[_FIRST] = _NOWHERE
-        self._cells[_SINCE] = monotonic()
+        self._message = 0
+        self._cells[_FIRST] = _NOWHERE
+        self.receive(0)
 
-    def at(self, message: int) -> list[int]:
-        """Return the index of the case that it is at, or those of a company; none where it has not begun with any.
-
-        The indices of a company increase. Where a runtime has left other numbers there, only the first is returned.
+    def at(self, message: int) -> list[int] | None:
+        """Return the indices of the cases that it asks; none where it has begun with none, None where nobody knows.
 
         Args:
             message: how many messages the worker was sent: what it says of the one before is of no use.
         """
-        if self._whole(_INDEX) == _NOWHERE or self._whole(_MESSAGE) != message:
-            return []
-        indices = [self._whole(cell) for cell in range(_INDEX, _INDEX + self.company)]
-        return indices if all(map(lt, indices, indices[1:])) else indices[:1]
+        indices = self._cells[_INDEX : _INDEX + self.company]
+        if self._cells[_SEAL] != _sealed(self._cells[_MESSAGE], indices):
+            return None
+        return [] if indices[0] == _NOWHERE or self._cells[_MESSAGE] != message else [int(index) for index in indices]
 
     @property
     def most(self) -> int:
@@ -87,26 +91,28 @@ class Position:
     def renew(self) -> None:
         """Be a process in which the backend has been called for nothing."""
         self._cells[_CALLS] = 0
-        self._cells[_FIRST] = self._cells[_INDEX] = _NOWHERE
+        self._cells[_FIRST] = _NOWHERE
         self._move(_CALLING, 0)
 
-    def receive(self) -> None:
-        """Have a message, and be at none of its cases."""
-        self._cells[_INDEX] = _NOWHERE
+    def receive(self, message: int) -> None:
+        """Have a message, by its number, and be at none of its cases."""
         if self._cells[_CALLS]:
             # What is called from now on is not the first.
             self._cells[_FIRST] = _NOWHERE
-        self._move(_MESSAGE, self._whole(_MESSAGE) + 1)
+        self._message = message
+        self._cells[_MESSAGE] = message
+        self._come_to(_NOWHERE)
 
-    def begin(self, index: int, *others: int) -> None:
+    def begin(self, *indices: int) -> None:
         """Come to a case, or to a company of cases."""
-        self._cells[_COMPANY] = 1
-        self._move(_INDEX, index)
-        if others:
-            # The number last: a parent that reads before it finds a case that is asked alone.
-            end = _INDEX + 1 + len(others)
-            self._cells[_INDEX + 1 : end] = list(others)
-            self._cells[_COMPANY] = 1 + len(others)
+        self._come_to(*indices)
+
+    def _come_to(self, *indices: int) -> None:
+        # The time first: whoever reads between the stores finds the deadline too late, never too early.
+        self._cells[_SINCE] = monotonic()
+        self._cells[_INDEX : _INDEX + len(indices)] = list(indices)
+        self._cells[_COMPANY] = len(indices)
+        self._cells[_SEAL] = _sealed(self._message, indices)
 
     def call(self) -> None:
         """Call the backend."""
@@ -120,6 +126,9 @@ class Position:
         self._move(_CALLING, 0)
 
     def _move(self, cell: int, value: int) -> None:
-        # The time first: whoever reads between the two stores finds the deadline too late, never too early.
         self._cells[_SINCE] = monotonic()
         self._cells[cell] = value
+
+
+def _sealed(message: float, indices: Sequence[float]) -> float:
+    return _KEY + message + len(indices) + sum(indices)

@@ -121,8 +121,8 @@ class WorkerProcess:
 
     @property
     def asked(self) -> list[int]:
-        """The indices of the cases that it is at: one, or those of a company; where it has not begun, of the first."""
-        return [index for index in self._at if index in self.pending] or list(self.pending)[:1]
+        """The indices of the cases that it is at: one, or those of a company; where that is not known, of the first."""
+        return [index for index in self._at or () if index in self.pending] or list(self.pending)[:1]
 
     @property
     def begun(self) -> bool:
@@ -132,40 +132,48 @@ class WorkerProcess:
     @property
     def in_company(self) -> bool:
         """Whether it asks several cases together."""
-        return len(self._at) > 1
+        return len(self._at or ()) > 1
 
     @property
     def company_ids(self) -> tuple[str, ...]:
         """The ids of the company that it asks."""
-        return tuple(self.chunk.cases[index].id for index in self._at) if self.chunk and self.in_company else ()
+        return tuple(self.chunk.cases[index].id for index in self._at or ()) if self.chunk and self.in_company else ()
 
     @property
     def overwritten(self) -> bool:
-        """Whether a runtime wrote over the indices of the company that it asks, so that these are not known."""
-        return self.begun and self.position.company > 1 and not self.in_company
+        """Whether a runtime wrote over its worker's position, so that nobody knows what it was at."""
+        return self._at is None
 
     @property
-    def _at(self) -> list[int]:
-        """The indices of what it is at; only the first of a company where a runtime has left a number of no case."""
+    def alone(self) -> bool:
+        """Whether it was sent a single case."""
+        return self.chunk is not None and len(self.chunk.cases) == 1
+
+    @property
+    def _at(self) -> list[int] | None:
+        """The indices of what it is at; None where nobody knows."""
         indices = self.position.at(self.messages)
         cases = range(len(self.chunk.cases) if self.chunk else 0)
-        return indices if all(index in cases for index in indices) else indices[:1]
+        return indices if indices is None or all(index in cases for index in indices) else None
 
     def lines(self, *, whole: bool = False) -> list[Line]:
         """Return the lines of the cases that have a record since it was asked last, and are not pending any more.
 
         The record of a case that the worker is at still stays where it is: a runtime may die of it while it cleans up.
+        Where nobody knows what it is at, all stay.
 
         Args:
             whole: whether the worker has gone on from the last case of its chunk.
         """
+        if self.overwritten and not whole:
+            return []
         try:
             with own_file(results_file(str(self.log))) as file:
                 file.seek(self.results)
                 written = file.read()
         except OSError:
             return []
-        asked, lines = [] if whole or not self.begun else self.asked, []
+        asked, lines = self.asked if self.begun and not whole else [], []
         for line in written[: written.rfind(b"\n") + 1].splitlines(keepends=True):
             index, _, text = line.decode("utf-8", "replace").partition(" ")
             number = int(index) if index.isascii() and index.isdecimal() else -1
@@ -209,7 +217,7 @@ class WorkerProcess:
             self.process.kill()
         # That a worker has just ended is noticed when its next message is awaited.
         with suppress(OSError):
-            self.connection.send((chunk.cases, chunk.apart))
+            self.connection.send((self.messages, chunk.cases, chunk.apart))
 
     def _pass_over_results(self) -> None:
         """Begin to read after what is written so far: all that was awaited has been read.

@@ -106,13 +106,13 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
     with suppress(EOFError), files.results:
         while True:
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
-            cases, apart = connection.recv()
+            message, cases, apart = connection.recv()
             if copied:
                 # What the parent had to read of the one before, it has read when it sends a message.
                 position.renew()
                 files.log.truncate(0)
                 copied = False
-            position.receive()
+            position.receive(message)
             _answer(companion.records(cases, apart=apart), connection, files.results)
 
 
