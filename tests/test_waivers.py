@@ -76,6 +76,11 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ("    clause: doc\n", "", "7:5: must have the key 'clause'"),
         ("clause: doc", "clause: ''", "13:13: "),
         ("format: 1", "format: 2", "1:9: "),
+        (
+            "    link: null",
+            "    intermittent: true",
+            "7:5: versions of an intermittent waiver must have a last one, as ==1.30.* has (got '>=1.28')",
+        ),
         (DIALECT, "onnx/ConvTranspose-2", "8:16: must be a dialect (got 'onnx/ConvTranspose-2'); did you mean"),
         (f"[{DIALECT}]", "[]", "8:15: "),
         (

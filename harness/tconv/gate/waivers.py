@@ -95,7 +95,7 @@ class Waiver(Scope):
         example: the id of a case that it covers, as small as can be.
         harms: whether the case harms the process, so that a later case may die in it, though not alone.
         intermittent: whether the deviation depends on what the process did before, such as on what memory holds that is
-            never written: where its example agrees, the waiver is not stale.
+            never written: where its example agrees, the waiver is not stale, so that its versions must have a last one.
         link: the thread about it, where there is one.
         date: on which it was written, as 2026-11-20.
     """
@@ -121,6 +121,15 @@ class Waiver(Scope):
             if not known.issuperset(misreadings.names):
                 text = str(misreadings)
                 raise ValueError(f"diagnosis must name misreadings (got {text!r}){nearest(text, known)}")
+        return self
+
+    @model_validator(mode="after")
+    def _ends_where_it_is_intermittent(self) -> Self:
+        """Require a last version of what no run shows not to be needed any more."""
+        last = {"==", "===", "~=", "<", "<="}
+        if self.intermittent and not any(part.operator in last for part in SpecifierSet(self.versions)):
+            got = repr(self.versions)
+            raise ValueError(f"versions of an intermittent waiver must have a last one, as ==1.30.* has (got {got})")
         return self
 
     def of_version(self, dialect_name: str, version: str) -> bool:
