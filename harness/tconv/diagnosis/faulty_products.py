@@ -95,7 +95,7 @@ def accounted(
             return ""
     for suspect in sorted(suspects or ())[:_MOST_TRIED]:
         changed = Truth(dict(operands) | {"w": suspect.filter(operands["w"], geometry.groups)}, dtype)
-        if not compare(actual, changed, geometry, accumulates).wrong.any():
+        if compare(actual, changed, geometry, accumulates).conforms:
             return str(suspect)
     return ""
 

@@ -133,9 +133,7 @@ def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
         return None
     begins = (tuple(int(at) - m for at, m in zip(shift, most, strict=True)) for shift in candidates)
     giving = tuple(
-        begin
-        for begin in begins
-        if not compare(actual, truth, replace(geometry, pads_begin=begin), accumulates).wrong.any()
+        begin for begin in begins if compare(actual, truth, replace(geometry, pads_begin=begin), accumulates).conforms
     )
     return giving if len(giving) <= MOST_BEGINS else None
 

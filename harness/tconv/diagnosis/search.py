@@ -125,7 +125,7 @@ def _gives(misread: Misread, actual: Array, dtype: DType, accumulates: Mapping[s
     if misread.precision is not None:
         return misread.precision.accounts(actual, truth.terms(misread.geometry), dtype)
     if misread.finish is None:
-        return not compare(actual, truth, misread.geometry, accumulates).wrong.any()
+        return compare(actual, truth, misread.geometry, accumulates).conforms
     unfinished = truth.values(misread.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
         expected = misread.finish(unfinished)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
@@ -18,7 +18,10 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
 )
 from tconv.dialects.readings import Together
 from tconv.errors import printable, shortened
-from tconv.verdict.kinds import Verdict  # noqa: TC001 - the file boundary reads the annotation
+from tconv.verdict.kinds import Agreed, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ class Record(Recorded):
     harmed: str | None = None
 
 
+_MORE = Record.__slots__[Record.__slots__.index("seconds") + 1 :]
+"""Keys behind those that every line has."""
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
@@ -102,10 +107,23 @@ class Line:
 
 def record_line(record: Record) -> str:
     """Return a record's line, without its newline. Keys with None or an empty tuple are left out."""
-    line = _plain(record)
-    line["verdict"] = {"kind": record.verdict.kind} | _plain(record.verdict)
-    line["seconds"] = round(record.seconds, 6)
-    return _ENCODER.encode(line)
+    judged = (_agreed if isinstance(record.verdict, Agreed) else _judged)(
+        record.backend, record.dialect, record.verdict
+    )
+    more = _ENCODER.encode(_plain(record, _MORE))
+    # repr writes a finite float as JSON does.
+    line = f'{begin(_value(record.case))}{judged},"seconds":{round(record.seconds, 6)!r}'
+    return line + ("}" if more == "{}" else f",{more[1:]}")
+
+
+def _judged(backend: str, dialect: str, verdict: Verdict) -> str:
+    """Return how the line of a record goes on behind its case."""
+    judged = {"backend": _value(backend), "dialect": _value(dialect)}
+    return _ENCODER.encode(judged | {"verdict": {"kind": verdict.kind} | _plain(verdict)})[1:-1]
+
+
+_agreed = lru_cache(maxsize=64)(_judged)
+"""The same, of agreement alone: most records agree, in the same few texts. Others may have numbers: -0.0 equals 0.0."""
 
 
 def begin(case: str) -> str:
@@ -122,10 +140,10 @@ def record_of(line: str | bytes) -> Record:
     return _RECORD.validate_json(line)
 
 
-def _plain(part: Record | Verdict | CallSummary | Placement) -> dict[str, Any]:
-    """Return a part of a record as JSON values by key, without the keys that are left out."""
+def _plain(part: Record | Verdict | CallSummary | Placement, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a part of a record as JSON values by key, by default all keys, without those that are left out."""
     plain = {}
-    for name in part.__slots__:
+    for name in names or part.__slots__:
         value = getattr(part, name)
         if value is not None and (value != () or name in _SHAPES):
             plain[name] = _value(value)

@@ -32,6 +32,7 @@ class Comparison(NamedTuple):
         expected: the reference's values.
         allowed: how far it may be from them; None under the exact rule, and where nothing is wrong.
         notes: the notes for the verdict.
+        conforms: whether it is wrong nowhere.
         untested: how many elements are not zero and would pass as zero, where that makes the comparison void.
     """
 
@@ -40,6 +41,7 @@ class Comparison(NamedTuple):
     expected: Array
     allowed: Array | None
     notes: tuple[str, ...]
+    conforms: bool
     untested: int = 0
 
 
@@ -47,17 +49,17 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
     """Compare an NCX output with the reference under a geometry."""
     exact = truth.exact(geometry)
     if not exact and truth.conforms(actual, geometry):
-        return Comparison("bound", np.zeros(actual.shape, dtype=bool), truth.values(geometry), None, ())
+        return Comparison("bound", np.zeros(actual.shape, dtype=bool), truth.values(geometry), None, (), conforms=True)
     expected = truth.values(geometry)
     with np.errstate(invalid="ignore"):
         actual = actual.astype(np.float64)
     wrong: Mask = actual != expected
     if exact and not wrong.any():
-        return Comparison("exact", wrong, expected, None, ())
+        return Comparison("exact", wrong, expected, None, (), conforms=True)
     if (nan := np.isnan(actual)).any():
         wrong &= ~(nan & np.isnan(expected))
     if exact:
-        return Comparison("exact", wrong, expected, None, ())
+        return Comparison("exact", wrong, expected, None, (), conforms=not wrong.any())
     limits = bound(truth.terms(geometry), truth.dtype, accumulates)
     wrong, excused = wrong & ~near(actual, expected, limits.allowed), np.zeros_like(wrong)
     if (infinite := np.isinf(actual)).any():
@@ -72,7 +74,8 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
                 wrong, excused = wrong & ~excusing, excused | excusing
     if _is_reduced(actual, expected, limits, ~wrong & ~excused):
         notes.append("reduced-precision")
-    return Comparison("bound", wrong, expected, limits.allowed, tuple(notes), _untested(expected, limits, truth.dtype))
+    untested = _untested(expected, limits, truth.dtype)
+    return Comparison("bound", wrong, expected, limits.allowed, tuple(notes), not wrong.any(), untested)
 
 
 def _is_reduced(actual: Array, expected: Array, limits: Bound, conforming: Mask) -> bool:

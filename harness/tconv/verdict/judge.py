@@ -102,7 +102,7 @@ def against_values(
     comparisons = []
     for candidate in candidates:
         comparison = compare(actual, truth, candidate.geometry, accumulates)
-        if not comparison.wrong.any():
+        if comparison.conforms:
             notes = (*outcome.notes, *comparison.notes)
             if comparison.untested:
                 return ver.Mistrusted(comparison.untested, actual.size, candidate.readings, notes)
