@@ -550,14 +550,30 @@ class PreparationDies(Right):
     """The process is killed, for want of memory say, while the worker makes what the backend would be asked."""
 
     def __init__(self) -> None:
-        prepared = worker.Evaluator.evaluate
+        prepared = worker.Evaluator.prepare
 
-        def evaluate(self: Any, case: Any) -> Any:  # noqa: ANN401 - the worker's own types
-            if TROUBLE in (case.attributes.strides or ()):
+        def prepare(self: Any, problem: Any) -> None:  # noqa: ANN401 - the worker's own types
+            if TROUBLE in (problem.case.attributes.strides or ()):
                 os.kill(os.getpid(), signal.SIGKILL)
-            return prepared(self, case)
+            prepared(self, problem)
 
-        worker.Evaluator.evaluate = evaluate  # type: ignore[method-assign] # that is what is wrong
+        worker.Evaluator.prepare = prepare  # type: ignore[method-assign] # that is what is wrong
+
+
+class ReusesItsOutput(Right):
+    """The memory of every output is that of the one before: that is nothing wrong."""
+
+    def __init__(self) -> None:
+        self._memory = np.empty(2**16, np.uint8)
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute into the memory."""
+        outcome = super().run(call, arrays)
+        assert isinstance(outcome, Produced)
+        array = outcome.array
+        output = self._memory[: array.nbytes].view(array.dtype).reshape(array.shape)
+        output[...] = array
+        return Produced(output)
 
 
 class DiesOfTheCaseBefore(_Troubled):

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.backends import outcome as out
 from tconv.execution.answer import alike, contrasted, described
-from tconv.expectation.problem import Problem
+from tconv.execution.stages import evaluated_in_stages
+from tconv.expectation.problem import PREPARED, Problem
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -81,38 +82,39 @@ class Companion:
         self._position = position
         self._size = min(size, position.most) if evaluator.keeps_company else 1
         self._deadly = deadly
+        self._most = PREPARED
         self._asked: Counter[object] = Counter()
         self._failed: Counter[object] = Counter()
 
-    def records(self, cases: Sequence[Case], *, apart: bool = False) -> Iterator[tuple[int, Record]]:
+    def records(
+        self, cases: Sequence[Case], *, apart: bool = False, staged: bool = True
+    ) -> Iterator[tuple[int, Record]]:
         """Yield the record of each case with its index; those of a company come when it is full, or at the end.
 
         Args:
             cases: the cases.
             apart: whether each is asked alone.
+            staged: whether those that are asked alone are judged a few together.
         """
+        self._most = PREPARED if staged else 1
+        problems = ((index, Problem(case, self._evaluator.dialect)) for index, case in enumerate(cases))
+        if apart or self._size < _LEAST:
+            yield from evaluated_in_stages(problems, self._evaluator, self._position, self._most)
+            return
+        alone: list[Member] = []
         companies: defaultdict[object, list[Member]] = defaultdict(list)
-        for index, case in enumerate(cases):
+        for index, problem in problems:
             self._position.begin(index)
-            likes = () if apart or self._size < _LEAST else _likes(case)
-            if not likes:
-                yield index, self._evaluator.evaluate(case)
-                continue
-            if self._is_hopeless(likes):
-                yield index, self._counted(likes, self._evaluator.evaluate(case))
-                continue
-            problem = Problem(case, self._evaluator.dialect)
-            if problem.values is None or problem.values.refusals:
-                # Where the text may refuse, runtimes often do, and a refusal is one of them all.
-                yield index, self._evaluator.evaluated(problem)
-                continue
-            members = companies[case.x.dtype]
+            likes = () if _may_be_refused(problem) else _likes(problem.case)
+            together = bool(likes) and not self._is_hopeless(likes)
+            members = companies[problem.case.x.dtype] if together else alone
             members.append(Member(index, problem, likes))
-            if len(members) == self._size:
-                yield from self._chosen(members)
+            if len(members) == (self._size if together else PREPARED):
+                yield from self._chosen(members) if together else self._each(members)
                 members.clear()
         for members in companies.values():
             yield from self._chosen(members)
+        yield from self._each(alone)
 
     def _is_hopeless(self, likes: Iterable[object]) -> bool:
         """Return whether a case is like those that fail in company."""
@@ -127,33 +129,27 @@ class Companion:
             self._asked[like] += 1
             self._failed[like] += not believed
 
-    def _counted(self, likes: Iterable[object], record: Record) -> Record:
-        """Return the record of a case that was asked alone, after it is counted; one that could not be asked is not."""
-        if not isinstance(record.verdict, ver.Inexpressible):
-            self._count(likes, believed=isinstance(record.verdict, _BELIEVED))
-        return record
-
     def _chosen(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
         """Ask a company without those that are like a case that has failed since: neighbours often ask one question."""
-        company = []
+        parted: tuple[list[Member], list[Member]] = [], []
         for member in members:
-            if self._is_hopeless(member.likes):
-                yield self._evaluated(member)
-            else:
-                company.append(member)
+            parted[self._is_hopeless(member.likes)].append(member)
+        company, hopeless = parted
+        yield from self._each(hopeless)
         yield from self._together(company)
 
-    def _evaluated(self, member: Member) -> tuple[int, Record]:
-        """Ask a case alone."""
-        # Other cases have been prepared since: a death must not be blamed on the last of them.
-        self._position.begin(member.place)
-        return member.place, self._counted(member.likes, self._evaluator.evaluated(member.problem))
+    def _each(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
+        """Ask cases alone."""
+        likes = {member.place: member.likes for member in members}
+        problems = [(member.place, member.problem) for member in members]
+        for place, record in evaluated_in_stages(problems, self._evaluator, self._position, self._most):
+            self._count(likes[place], believed=isinstance(record.verdict, _BELIEVED))
+            yield place, record
 
     def _together(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
         """Ask a company, and yield its records."""
         if len(members) < _LEAST:
-            for member in members:
-                yield self._evaluated(member)
+            yield from self._each(members)
             return
         answers = self._ask(members)
         if not isinstance(answers, list):
@@ -226,6 +222,11 @@ def _apart(in_company: Judged, alone: Judged) -> tuple[str, str]:
     if in_company.verdict.kind != alone.verdict.kind:
         return in_company.verdict.kind, alone.verdict.kind
     return contrasted(in_company.answer.outcome, alone.answer.outcome)
+
+
+def _may_be_refused(problem: Problem) -> bool:
+    """Return whether the text has no value, or may refuse: runtimes often do then, and a refusal is one of them all."""
+    return problem.values is None or bool(problem.values.refusals)
 
 
 def _likes(case: Case) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from tconv.backends import KeepsCompany
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
-from tconv.execution.answer import Answer, alike, changed, checked
+from tconv.execution.answer import Answer, alike, changed, checked, own
 from tconv.execution.memory_pattern import patterned
 from tconv.execution.position import Position
 from tconv.expectation.bound import bound, derivation
@@ -77,9 +77,22 @@ class Evaluator:
 
     def evaluated(self, problem: Problem) -> Record:
         """Run and judge one problem."""
-        if isinstance(problem.expectation, Inexpressible):
+        return self.judged(problem, self.answer(problem))
+
+    def prepare(self, problem: Problem) -> None:
+        """Work out all that is needed to ask a problem."""
+        if not isinstance(problem.expectation, Inexpressible):
+            _ = problem.call, problem.arrays
+
+    def answer(self, problem: Problem) -> Answer | None:
+        """Return what the backend does with a call; None where the dialect has no call for the case."""
+        return None if isinstance(problem.expectation, Inexpressible) else self.ask(problem)
+
+    def judged(self, problem: Problem, answer: Answer | None) -> Record:
+        """Return the record of an answer, as `answer` returns it."""
+        if answer is None:
+            assert isinstance(problem.expectation, Inexpressible)  # noqa: S101 - there is no other reason not to ask
             return self._record(problem.case, ver.Inexpressible(problem.expectation.reason))
-        answer = self.ask(problem)
         return self.record(problem, answer, self.judge(problem, answer))
 
     def ask(self, problem: Problem) -> Answer:
@@ -103,7 +116,7 @@ class Evaluator:
             outcome = out.Broke(f"{type(error).__name__}: {error}")
         seconds = perf_counter() - started
         self._position.answered()
-        return outcome, seconds
+        return own(outcome), seconds
 
     @property
     def keeps_company(self) -> bool:

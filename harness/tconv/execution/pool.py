@@ -278,12 +278,12 @@ class Pool:
     ) -> None:
         """Start another worker for the cases that a worker has not run; where given, for others before them."""
         was_apart = worker.chunk is not None and worker.chunk.apart
-        rest = Chunk(list(worker.pending.values()), was_apart)
+        rest = Chunk(list(worker.pending.values()), was_apart, staged=False)
         if self._together == 1:
             waiting.spread(rest)
         else:
             waiting.put_back(rest)
-        waiting.put_back(Chunk(list(first), apart or was_apart))
+        waiting.put_back(Chunk(list(first), apart or was_apart, staged=False))
         if worker.succeeded:
             worker.chunk, worker.pending, worker.succeeded = None, {}, False
             self._feed(worker, waiting)

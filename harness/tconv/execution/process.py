@@ -45,10 +45,13 @@ class Chunk(NamedTuple):
     Attributes:
         cases: the cases.
         apart: whether each is asked alone.
+        staged: whether those that are asked alone are judged a few together, see `stages`. Not those that a worker left
+            which ended: answers that were not judged yet ended with it, and would again.
     """
 
     cases: list[Case]
     apart: bool = False
+    staged: bool = True
 
 
 class Introduced(NamedTuple):
@@ -217,7 +220,7 @@ class WorkerProcess:
             self.process.kill()
         # That a worker has just ended is noticed when its next message is awaited.
         with suppress(OSError):
-            self.connection.send((self.messages, chunk.cases, chunk.apart))
+            self.connection.send((self.messages, *chunk))
 
     def _pass_over_results(self) -> None:
         """Begin to read after what is written so far: all that was awaited has been read.

@@ -58,7 +58,7 @@ class Waiting:
     def spread(self, chunk: Chunk) -> None:
         """Let cases wait again as `put_back` does, in small chunks: where one case is deadly, its neighbours may be."""
         for start in reversed(range(0, len(chunk.cases), _SPREAD)):
-            self.put_back(Chunk(chunk.cases[start : start + _SPREAD], chunk.apart))
+            self.put_back(chunk._replace(cases=chunk.cases[start : start + _SPREAD]))
 
 
 @dataclass(slots=True)

@@ -106,14 +106,14 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
     with suppress(EOFError), files.results:
         while True:
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
-            message, cases, apart = connection.recv()
+            message, cases, apart, staged = connection.recv()
             if copied:
                 # What the parent had to read of the one before, it has read when it sends a message.
                 position.renew()
                 files.log.truncate(0)
                 copied = False
             position.receive(message)
-            _answer(companion.records(cases, apart=apart), connection, files.results)
+            _answer(companion.records(cases, apart=apart, staged=staged), connection, files.results)
 
 
 def _word(error: TconvError) -> str:

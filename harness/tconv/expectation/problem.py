@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 2**16
 """So many problems are remembered: those of the tier full."""
+
+
+PREPARED = 32
+"""So many cases are prepared at once where somebody asks several, as long as they have `SMALL` operands together."""
+SMALL = 2**14
+"""With so many elements operands are small."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -144,9 +151,16 @@ def truth_of(case: Case) -> Truth:
     return _operands(case.x, case.w, case.b)[1]
 
 
-@lru_cache(maxsize=4)
 def _operands(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, Array], Truth]:
     """Return operands and their reference. Neighbours in a sweep differ in layout alone and share them."""
+    return (_of_small if prod(x.shape) + prod(w.shape) <= SMALL else _of_large)(x, w, b)
+
+
+def _made(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, Array], Truth]:
     operands = make_operands(x, w, b)
     # A backend that writes into its inputs must not reach the reference's.
     return operands, Truth({role: array.copy() for role, array in operands.items()}, x.dtype)
+
+
+_of_small = lru_cache(maxsize=PREPARED)(_made)
+_of_large = lru_cache(maxsize=4)(_made)

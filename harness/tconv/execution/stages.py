@@ -1,0 +1,68 @@
+"""Cases that are asked alone, a few at a time: all of them are prepared, then asked, then judged.
+
+A runtime that makes a session leaves nothing of what was done before in the processor's caches. In stages the work for
+a case finds the code and the tables of the case before there, as the runtime finds its own.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from tconv.expectation.problem import PREPARED, SMALL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tconv.execution.answer import Answer
+    from tconv.execution.evaluation import Evaluator
+    from tconv.execution.position import Position
+    from tconv.expectation.problem import Problem
+    from tconv.records.record import Record
+
+_SECONDS = 0.02
+"""After this time the answers that are there are judged. So much is lost with a death, and the records of slow runtimes
+come as they are made."""
+
+
+def evaluated_in_stages(
+    problems: Iterable[tuple[int, Problem]], evaluator: Evaluator, position: Position, most: int = PREPARED
+) -> Iterator[tuple[int, Record]]:
+    """Yield the record of each problem with its index, in their order.
+
+    Args:
+        problems: each with its index.
+        evaluator: prepares, asks and judges them.
+        position: where to say which case is worked at.
+        most: how many are prepared at once.
+    """
+    for part in _parts(problems, most):
+        for index, problem in part:
+            position.begin(index)
+            evaluator.prepare(problem)
+        answered: list[tuple[int, Problem, Answer | None]] = []
+        since = monotonic()
+        for index, problem in part:
+            position.begin(index)
+            answered.append((index, problem, evaluator.answer(problem)))
+            if problem is part[-1][1] or monotonic() - since > _SECONDS:
+                for place, asked, answer in answered:
+                    position.begin(place)
+                    yield place, evaluator.judged(asked, answer)
+                answered, since = [], monotonic()
+
+
+def _parts(problems: Iterable[tuple[int, Problem]], most: int) -> Iterator[list[tuple[int, Problem]]]:
+    """Yield parts of neighbours. A problem holds its operands, so that no more of them are made than are needed."""
+    part: list[tuple[int, Problem]] = []
+    elements = 0
+    for index, problem in problems:
+        size = prod(problem.case.x.shape) + prod(problem.case.w.shape)
+        if part and (len(part) == most or elements + size > SMALL):
+            yield part
+            part, elements = [], 0
+        part.append((index, problem))
+        elements += size
+    if part:
+        yield part

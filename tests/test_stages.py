@@ -1,0 +1,107 @@
+"""Cases that are asked alone are prepared, asked and judged a few at a time, and each is judged as if it were one."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, cast
+
+from tconv.cases.case import Attributes, Case, Operand
+from tconv.dialects import dialect_named
+from tconv.execution.evaluation import Evaluator
+from tconv.execution.position import Position
+from tconv.execution.stages import evaluated_in_stages
+from tconv.expectation.problem import PREPARED, SMALL, Problem
+from wrong_backends import ReusesItsOutput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+    from tconv.execution.answer import Answer
+
+ONNX = dialect_named("onnx/ConvTranspose-22")
+
+
+def problems(sizes: list[int]) -> list[tuple[int, Problem]]:
+    """Return problems with such sizes of the data, each with an index of its own."""
+    cases = [
+        Case(f"a/b[{place}]", Attributes(), Operand((1, 1, size), "f32"), Operand((1, 1, 3), "f32"), None)
+        for place, size in enumerate(sizes)
+    ]
+    return [(10 * place, Problem(case, ONNX)) for place, case in enumerate(cases)]
+
+
+class Noted:
+    """An evaluator that does nothing, and notes what it is asked for."""
+
+    def __init__(self, position: Position) -> None:
+        self.notes: list[tuple[str, list[int] | None]] = []
+        self._position = position
+
+    def _note(self, word: str) -> None:
+        self.notes.append((word, self._position.at(0)))
+
+    def prepare(self, _problem: Problem) -> None:
+        """Prepare."""
+        self._note("prepare")
+
+    def answer(self, _problem: Problem) -> Answer | None:
+        """Ask."""
+        self._note("ask")
+        return None
+
+    def judged(self, problem: Problem, _answer: Answer | None) -> str:
+        """Judge."""
+        self._note("judge")
+        return problem.case.id
+
+
+def stages(sizes: list[int], most: int = PREPARED) -> list[tuple[str, list[int]]]:
+    """Return what is done in turn: each stage, and the indices that are said to be worked at."""
+    position = Position()
+    noted = Noted(position)
+    asked = problems(sizes)
+    found = [*evaluated_in_stages(iter(asked), cast("Evaluator", noted), position, most)]
+    assert found == [(index, problem.case.id) for index, problem in asked]
+    return list(joined(noted.notes))
+
+
+def joined(notes: list[tuple[str, list[int] | None]]) -> Iterator[tuple[str, list[int]]]:
+    """Yield neighbouring notes of a stage as one."""
+    last, places = "", list[int]()
+    for word, at in notes:
+        if word != last and places:
+            yield last, places
+            places = []
+        last = word
+        places += at or []
+    yield last, places
+
+
+def test_each_stage_is_of_a_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than so many are prepared at once; the worker's position says which of them is worked at."""
+    monkeypatch.setattr("tconv.execution.stages._SECONDS", inf)
+    in_turn = [(word, at) for at in ([0, 10], [20, 30], [40]) for word in ("prepare", "ask", "judge")]
+    assert stages([3] * 5, most=2) == in_turn
+
+
+def test_what_is_large_is_prepared_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operands of all that are prepared are held in memory."""
+    monkeypatch.setattr("tconv.execution.stages._SECONDS", inf)
+    prepared = [at for word, at in stages([3, 3, SMALL, 3, 3]) if word == "prepare"]
+    assert prepared == [[0, 10], [20], [30, 40]]
+
+
+def test_the_records_of_a_slow_runtime_come_as_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a while the answers that are there are judged, and the next is asked then."""
+    monkeypatch.setattr("tconv.execution.stages._SECONDS", -1.0)
+    assert stages([3, 3]) == [("prepare", [0, 10]), ("ask", [0]), ("judge", [0]), ("ask", [10]), ("judge", [10])]
+
+
+def test_a_backend_may_use_the_memory_of_its_output_again() -> None:
+    """An answer is judged after the next is made, and is still what it was."""
+    position = Position()
+    evaluator = Evaluator(ReusesItsOutput(), "reuses", ONNX, {}, None, position=position)
+    records = [record for _, record in evaluated_in_stages(problems([3, 4, 5, 6]), evaluator, position)]
+    assert [record.verdict.kind for record in records] == ["agreed"] * 4
