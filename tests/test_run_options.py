@@ -265,6 +265,12 @@ def test_records_say_which_waivers_judged_the_run(run: Command, command: Command
     note = f"the run was judged with the waivers w.yaml {waivers.digest}; here they are none"
     assert note in " ".join(other.stdout.split())
     assert note in (tmp_path / "page.html").read_text(encoding="utf-8")
+    asked = ("out", *cases, "--waivers", "none")
+    assert note in " ".join(command("compare", "out", *asked).stdout.split())
+    for form in ("markdown", "html", "json"):
+        assert note in command("compare", "out", *asked, "--format", form).stdout
+    for form in ("markdown", "json"):
+        assert note in command("report", *asked, "--format", form).stdout
     (tmp_path / "w.yaml").write_text(f"# The same.\n{WAIVERS}")
     assert "the run was judged with" not in command("gate", "out", *cases, "--waivers", "w.yaml").stdout
 

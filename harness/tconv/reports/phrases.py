@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.comparison.answers import Answers
+    from tconv.gate.assessment import Assessment
     from tconv.records.record import Record
 
 
@@ -107,14 +108,11 @@ def inconsistency(answers: Answers) -> str:
     return f"inconsistent: the question {answers.question} is answered by {given}"
 
 
-def other_waivers(before: str, now: str) -> str:
-    """Return that a run was judged by other waivers as it ended.
-
-    Args:
-        before: their file and its digest.
-        now: the digest of those by which it is judged now; empty for none.
-    """
-    return f"the run was judged with the waivers {before}; here they are {now or 'none'}"
+def other_waivers(assessment: Assessment) -> str:
+    """Return that a run was judged by other waivers as it ended than it is judged by now; empty where it was not."""
+    before = assessment.waived_before_by
+    other = f"the run was judged with the waivers {before}; here they are {assessment.waivers or 'none'}"
+    return other if before else ""
 
 
 def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> str:

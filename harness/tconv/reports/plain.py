@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
+from tconv.reports.phrases import other_waivers
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         "records": str(assessment.run.path),
         "green": not red,
         "red": red,
+        "other_waivers": other_waivers(assessment),
         "cases": assessment.run.cases,
         "counts": {str(status): assessment.counts[status] for status in Status},
         "causes": [

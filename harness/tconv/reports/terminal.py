@@ -156,8 +156,8 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
             f"the waivers are those of {assessment.relative!r}, for whatever version: "
             f"{len(assessment.waived)} cases are waived, and {len(assessment.unneeded)} waivers are not needed here"
         )
-    if before := assessment.waived_before_by:
-        yield other_waivers(before, assessment.waivers)
+    if other := other_waivers(assessment):
+        yield other
     for waiver in assessment.elsewhere:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     wide = assessment.wide

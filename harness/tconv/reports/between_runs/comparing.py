@@ -12,6 +12,7 @@ from tconv.cases.patterns import parse
 from tconv.gate.status import OF_CELLS, Status
 from tconv.records.failure import failure
 from tconv.reports.causes import causes
+from tconv.reports.phrases import other_waivers
 from tconv.reports.run_names import run_names
 
 if TYPE_CHECKING:
@@ -124,6 +125,12 @@ class Comparison:
     def title(self) -> str:
         """Both runs in words; with their files where these words are the same."""
         return " -> ".join(run_names([self.old, self.new]))
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of the judgement: that a run is judged by other waivers here than as it ended."""
+        both = (("old", self.old), ("new", self.new))
+        return [f"{name}: {other}" for name, assessment in both if (other := other_waivers(assessment))]
 
     @property
     def answer(self) -> str:

@@ -40,6 +40,7 @@ def as_json(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
             "worse": comparison.worse,
             "same": comparison.same,
             "added": comparison.added,
+            "notes": comparison.notes,
             "counts": {str(transition): comparison.count(transition) for transition in Transition},
             "differences": [difference._asdict() for difference in comparison.differences],
             "causes": [

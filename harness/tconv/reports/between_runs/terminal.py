@@ -42,6 +42,7 @@ def _differing(comparison: Comparison) -> Iterator[str]:
     if [comparison.old.red, comparison.new.red].count([]) == 1:
         was, now = ("red" if assessment.red else "green" for assessment in (comparison.old, comparison.new))
         yield f"the gate: {was} -> {now}"
+    yield from (f"note: {note}" for note in comparison.notes)
 
 
 def _sections(comparison: Comparison, width: int, *, verbose: bool) -> Iterator[tuple[str, list[Entry]]]:

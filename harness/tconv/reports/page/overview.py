@@ -184,8 +184,7 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     if header.backend.machine:
         yield "Machine", _pairs(header.backend.machine, " ")
     if header.waivers:
-        before = assessment.waived_before_by
-        yield "Waivers", phrases.other_waivers(before, assessment.waivers) if before else str(header.waivers)
+        yield "Waivers", phrases.other_waivers(assessment) or str(header.waivers)
     if header.platform:
         yield "Platform", _pairs(header.platform, " ")
 
