@@ -352,6 +352,13 @@ def test_search_knows_words_labels_and_patterns(opened: Callable[..., Page], que
     expect(page.locator("#none")).to_be_visible(visible=found.startswith("0"))
 
 
+def test_a_search_that_can_find_nothing_says_why(opened: Callable[..., Page]) -> None:
+    """A fact that no case has is named, with those that begin like it."""
+    page = opened()
+    page.locator("#query").fill("statuss=failed")
+    expect(page.locator("#none")).to_have_text("No record is like that. No case has the fact statuss; there is status.")
+
+
 def test_filters_are_in_the_address(opened: Callable[..., Page], browser: BrowserContext) -> None:
     """Another browser that follows the address sees the same records in the same order."""
     page = opened("#view=records")

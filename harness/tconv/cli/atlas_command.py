@@ -20,7 +20,7 @@ from tconv.reports import atlas, atomic_write
 @click.option(
     "--markdown",
     type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("docs/atlas.md"),
+    default=Path("reports/atlas.md"),
     show_default=True,
     help="Where the Markdown goes.",
 )

@@ -37,6 +37,7 @@ SCRIPTS = (
     "blocks.js",
     "page_data.js",
     "query.js",
+    "query_hint.js",
     "selection.js",
     "address.js",
     "arrays.js",

@@ -2,6 +2,7 @@ import { caseColumns, casesOf, differingFacts, recordColumns } from "./columns.j
 import { button, byId, el } from "./elements.js";
 import { FacetRail, makeChips } from "./facets.js";
 import { COUNTED, makeMatrix } from "./matrix.js";
+import { hintOf } from "./query_hint.js";
 import { select } from "./selection.js";
 import { LongTable } from "./table.js";
 import { formatCount } from "./text.js";
@@ -91,7 +92,9 @@ export class Explorer {
     const total = formatCount(this.data.length);
     const found = shown.length === this.data.length ? total : `${formatCount(shown.length)} of ${total}`;
     byId("found", HTMLOutputElement).value = found;
-    byId("none", HTMLElement).hidden = shown.length > 0;
+    const none = byId("none", HTMLElement);
+    none.hidden = shown.length > 0;
+    if (!none.hidden) none.textContent = `No record is like that. ${hintOf(this.state.q ?? "", this.data)}`.trim();
   }
 
   #showTable() {
