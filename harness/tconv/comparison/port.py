@@ -76,6 +76,7 @@ class Port:
         geometry: what the source's text makes of it.
         disputed: the readings of the source's text that make something else of it, with their geometries.
         same_words: what the target's text makes of the same attributes; where it cannot say them, the reason.
+        same_words_disputed: the readings of the target's text that make something else of the same attributes.
         written: what to write there; None where the target cannot say the call at all.
         besides: what else changes: layouts, types, operations before or behind the operator; each a sentence.
     """
@@ -86,6 +87,7 @@ class Port:
     geometry: Geometry
     disputed: tuple[tuple[str, Geometry], ...]
     same_words: Geometry | str
+    same_words_disputed: tuple[tuple[str, Geometry], ...]
     written: Written | None
     besides: tuple[str, ...]
 
@@ -116,8 +118,8 @@ def ported(case: Case, source: Dialect, target: Dialect, reading: str | None = N
         source,
         target,
         geometry,
-        tuple((str(Together(other.readings)), other.geometry) for other in owed.disputed),
-        _same_words(asked, target),
+        _disputed(owed),
+        *_same_words(asked, target),
         written,
         tuple(besides),
     )
@@ -133,11 +135,15 @@ def _followed(owed: Values, reading: str | None, source: Dialect) -> Geometry:
     return known[reading]
 
 
-def _same_words(case: Case, target: Dialect) -> Geometry | str:
+def _disputed(owed: Values) -> tuple[tuple[str, Geometry], ...]:
+    return tuple((str(Together(other.readings)), other.geometry) for other in owed.disputed)
+
+
+def _same_words(case: Case, target: Dialect) -> tuple[Geometry | str, tuple[tuple[str, Geometry], ...]]:
     owed = expectation(case, target)
     if isinstance(owed, Values):
-        return owed.primary.geometry
-    return f"{owed.violation.attribute} {owed.violation.must}"
+        return owed.primary.geometry, _disputed(owed)
+    return f"{owed.violation.attribute} {owed.violation.must}", ()
 
 
 def _adapted(case: Case, source: Dialect, target: Dialect) -> tuple[Case, Dialect, list[str]]:

@@ -22,14 +22,20 @@ def lines(port: Port) -> Iterator[str]:
     if isinstance(port.same_words, str):
         yield _line("same words", f"cannot be said: {port.same_words}")
     else:
-        same = "the same" if port.same_words == port.geometry else "another output"
-        yield _line("same words", f"{same}: {_geometry(port.same_words)}")
+        yield _line("same words", _beside(port, port.same_words))
+    for reading, geometry in port.same_words_disputed:
+        yield _line("", f"under its reading {reading} {_beside(port, geometry)}")
     if port.written is None:
         yield _line("write", "nothing: the text cannot say it")
     else:
         yield from _of_target(port, port.written)
     for sentence in port.besides:
         yield _line("besides", sentence)
+
+
+def _beside(port: Port, geometry: Geometry) -> str:
+    """Return a geometry of the target, and whether it is that of the call."""
+    return f"{'the same' if geometry == port.geometry else 'another output'}: {_geometry(geometry)}"
 
 
 def _of_source(port: Port) -> Iterator[str]:
@@ -71,6 +77,7 @@ def plain(port: Port) -> dict[str, Any]:
         "gives": _fields(port.geometry),
         "disputed": {reading: _fields(geometry) for reading, geometry in port.disputed},
         "same_words": {"cannot": same} if isinstance(same, str) else _fields(same),
+        "same_words_disputed": {reading: _fields(geometry) for reading, geometry in port.same_words_disputed},
         "write": None if way is None else _values(way.case, port.target),
         "write_gives": None if way is None else _fields(way.values.primary.geometry),
         "complete": way is not None and way.complete,
