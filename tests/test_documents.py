@@ -291,6 +291,17 @@ def test_what_a_plain_file_must_not_hold_is_refused_at_its_place(
 
 
 @pytest.mark.usefixtures("loader")
+def test_all_keys_that_stand_twice_are_told(written: Callable[[str], Path]) -> None:
+    """Each is an error of its own; of very many the first hundred are."""
+    with pytest.raises(FileErrors) as caught:
+        read(written("a: {b: 1, b: 2}\nc: 3\nc: {b: 4, b: 5}\n"))
+    assert [(error.line, error.column) for error in caught.value.errors] == [(1, 11), (3, 1), (3, 11)]
+    with pytest.raises(FileErrors) as caught:
+        read(written("a: 1\n" * 1000))
+    assert len(caught.value.errors) == yaml_tree.MAX_REPEATED
+
+
+@pytest.mark.usefixtures("loader")
 @pytest.mark.parametrize("text", ["", "\n", "# only a comment\n", "\ufeff"])
 def test_an_empty_file_is_refused(written: Callable[[str], Path], text: str) -> None:
     """A file without a document is refused."""

@@ -24,7 +24,7 @@ from yaml.events import (
 )
 
 from tconv.documents.scalars import KINDS, Scalar, kind_of
-from tconv.errors import FileError, one_line, printable, shown
+from tconv.errors import FileError, one_line, printable, shown, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,6 +40,7 @@ MAX_CHARACTERS: Final = 4 * 2**20
 MAX_VALUES: Final = 200_000
 MAX_DEPTH: Final = 32
 MAX_DIGITS: Final = 100
+MAX_REPEATED: Final = 100
 
 # libyaml where PyYAML was built with it: it is much faster.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -141,6 +142,7 @@ class _Composer:
         self._anchors: dict[str | None, Node | ScalarEvent | None] = {}
         self._values = 0
         self._characters = len(text)
+        self._repeated: list[FileError] = []
 
     def root(self) -> Node | None:
         """Return the value of the one document, or None where there is no document."""
@@ -150,10 +152,15 @@ class _Composer:
                 self._refuse(event, "must be one document (got a second one); put it in a file of its own")
             if isinstance(event, _Value):
                 root = self._value(event, _place(event), 0)
+        if self._repeated:
+            raise together(self._repeated)
         return root
 
     def _refuse(self, event: Event, message: str) -> NoReturn:
-        raise FileError(self._path, message, *_place(event))
+        raise self._error(event, message)
+
+    def _error(self, event: Event, message: str) -> FileError:
+        return FileError(self._path, message, *_place(event))
 
     def _value(self, event: _Value, key: Place, depth: int) -> Node:
         """Return the value that begins with the event, inside `depth` lists and mappings."""
@@ -207,7 +214,9 @@ class _Composer:
             # Keys are texts: 1 is the key "1", also where the value would be an integer.
             if first := parts.get(key.value):
                 message = f"must have each key once (got {shown(key.value)}, as in line {first.key[0]}); remove one"
-                self._refuse(event, message)
+                self._repeated.append(self._error(event, message))
+                if len(self._repeated) == MAX_REPEATED:
+                    raise together(self._repeated)
             parts[key.value] = self._value(next(self._events), _place(event), depth)
         return parts
 

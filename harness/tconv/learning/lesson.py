@@ -59,11 +59,22 @@ class Lesson:
     clause: str = ""
 
     def __str__(self) -> str:
-        some = "" if self.where or self.fits >= MOST * self.of else "in some cases "
-        return f"{some}{self.said}; {self.fits} of {self.of} answers fit"
+        return f"{self._some}{self.said}; {self.fits} of {self.of} answers fit"
 
     @property
     def said(self) -> str:
         """The rules, and where they apply, without the number of answers that fit."""
-        where = f" where {self.where}" if self.where else ""
-        return f"under {named(self.situations)}{where}: {'; '.join(map(str, self.rules))}"
+        return f"{self._under}: {'; '.join(map(str, self.rules))}"
+
+    @property
+    def condition(self) -> str:
+        """Where the rules apply, and whether they do so in all cases there."""
+        return self._some + self._under
+
+    @property
+    def _under(self) -> str:
+        return f"under {named(self.situations)}" + (f" where {self.where}" if self.where else "")
+
+    @property
+    def _some(self) -> str:
+        return "" if self.where or self.fits >= MOST * self.of else "in some cases "

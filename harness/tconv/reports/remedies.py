@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from tconv.learning.situations import named
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def remedy(record: Record, left: Sequence[str], says: Mapping[str, str], lesson:
             else f"do not compute {rule.quantity} as {rule.formula}"
             for rule in lesson.rules
         ]
-        return f"change this: under {named(lesson.situations)}, {'; '.join(rules)}"
+        return f"change this: {lesson.condition}, {'; '.join(rules)}"
     if left:
         does = " or ".join(says.get(name, name) for name in left)
         return f"change this, which the text does not say: {does}"
