@@ -120,8 +120,10 @@ class Comparison:
     def answer(self) -> str:
         """The whole comparison in a sentence."""
         counts = ", ".join(f"{self.count(transition):,} {transition}" for transition in Transition)
+        # With these the numbers, those gone aside, are all cases of the new run.
+        added = f", {self.added:,} not asked before" if self.added else ""
         verdict = f"{self.worse:,} {'case' if self.worse == 1 else 'cases'} became worse"
-        return f"{verdict if self.worse else 'no case became worse'} ({counts}, {self.same:,} as before)"
+        return f"{verdict if self.worse else 'no case became worse'} ({counts}, {self.same:,} as before{added})"
 
 
 def compared(old: Assessment, new: Assessment) -> Comparison:
