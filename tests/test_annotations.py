@@ -60,4 +60,4 @@ def test_more_causes_than_github_shows_are_counted(tmp_path: Path) -> None:
     causes = {f"a/b{number}": ver.Broke(f"reason {chr(97 + number)}") for number in range(15)}
     lines = list(workflow_commands(assess(run_of(causes), None, lambda _: None), tmp_path, None))
     assert len(lines) == 10
-    assert lines[-1].endswith("::and 7 more; the job's summary and the page have all of them")
+    assert lines[-1].endswith("::and 6 more; the job's summary and the page have all of them")

@@ -20,6 +20,7 @@ from tconv.records.cells import Cell
 from tconv.records.headers import BackendHeader, header_line
 from tconv.records.record import Record, record_line
 from tconv.records.record_file import Run
+from tconv.reports import html
 from tconv.reports.between_runs import FORMS, compared, paired, refuse_ambiguous, show
 from tconv.reports.between_runs.comparing import Transition
 from tconv.verdict import kinds as ver
@@ -98,6 +99,23 @@ def test_what_headers_say_differently_comes_first(capsys: pytest.CaptureFixture[
     out = capsys.readouterr().out
     assert out.index("backend.version: 1.2.0 -> 1.3.0") < out.index("passed -> failed")
     assert out.splitlines()[-1] == "1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 0 as before)"
+
+
+def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """In every form: what was not asked before and does not fail is counted too; what fails is new."""
+    old, new = run({CASES[0]: AGREED}), run({CASES[0]: AGREED, CASES[1]: AGREED, CASES[2]: AGREED, CASES[3]: DIFFERED})
+    comparison = compared(old, new)
+    counts = "1 new, 0 changed, 0 fixed, 0 gone, 1 as before, 2 not asked before"
+    assert comparison.answer == f"1 case became worse ({counts})"
+    show(comparison)
+    assert counts in capsys.readouterr().out
+    assert counts in FORMS["markdown"]([comparison])
+    assert counts in FORMS["html"]([comparison])
+    html.write([new], tmp_path / "index.html", comparisons=[comparison])
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert counts in page
+    assert "1 new</a>, 2 not asked before" in page
+    assert "not asked before" not in compared(old, old).answer
 
 
 def test_a_case_that_is_only_counted_has_passed() -> None:

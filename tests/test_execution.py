@@ -382,11 +382,13 @@ def test_a_part_of_the_corpus_has_a_record_file_of_its_own(tmp_path: Path) -> No
 
 
 def test_resuming_another_run_is_exit_2_and_one_line(command: Command, tmp_path: Path) -> None:
-    """The command says which file is in the way and what to do."""
+    """The command says which file is in the way, all that is another in it, and what to do."""
     where = ("--cases", str(written(tmp_path, FEW)), "--backend", "wrong_backends:Right", "--output", "out")
     assert command("run", *where).returncode == 0
-    done = command("run", *where, "--resume", "--timeout", "9")
-    expected = "must be of the same run to be resumed (got another header); run without --resume"
+    done = command("run", *where, "--resume", "--timeout", "9", "--repeat", "2")
+    remedy = "repeat it with what it had, or choose another --output: a run without --resume replaces these records"
+    differing = "timeout 60.0 -> 9.0; repeat 1 -> 2"
+    expected = f"must be of the same run to be resumed (got another: {differing}); {remedy}"
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == f"{record_file(tmp_path).relative_to(tmp_path)}: {expected}"
 

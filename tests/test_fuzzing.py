@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tconv.cli import fuzz_command
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
 from tconv.corpus.writing import settings
@@ -114,6 +116,43 @@ def test_of_many_findings_the_rest_is_told_as_it_was_drawn(
     assert done.returncode == 1
     assert done.stdout.count("not shrunk: ") == 1
     assert len(findings(tmp_path)) == 2
+
+
+def test_what_was_found_until_an_interrupt_is_kept(
+    fuzz: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """While a second finding is shrunk: both are in the file, the second as it was drawn; the code is the signal's."""
+
+    def shrinking(number: int, _count: int) -> None:
+        if number == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(fuzz_command, "_shrinking", shrinking)
+    done = fuzz("RefusesEverything", "--examples", "100")
+    assert (done.returncode, done.stdout) == (130, "")
+    kept = "54 deviations found until then (2 findings, 1 of them shrunk) kept in out/findings.yaml"
+    assert done.stderr.splitlines()[-1] == f"tconv: interrupted; {kept}"
+    sizes = [len(settings(case)) for case in findings(tmp_path)]
+    assert min(sizes) <= 3 < max(sizes)
+    assert ", interrupted" in (tmp_path / "out" / "findings.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("backend", "kept"), [("RefusesEverything", "33 deviations"), ("Right", "nothing was")])
+def test_what_was_drawn_until_an_interrupt_is_kept(
+    backend: str, kept: str, fuzz: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before anything is shrunk; where nothing was found, no file is written."""
+
+    def clock(_self: object, ran: int, _failed: int) -> bool:
+        if ran:
+            signal.raise_signal(signal.SIGINT)
+        return True
+
+    monkeypatch.setattr(fuzz_command._Clock, "__call__", clock)
+    done = fuzz(backend, "--examples", "100")
+    assert done.returncode == 130
+    assert done.stderr.splitlines()[-1].startswith(f"tconv: interrupted; {kept} found until then")
+    assert (tmp_path / "out" / "findings.yaml").exists() == (backend != "Right")
 
 
 def test_a_failure_that_is_like_a_known_one_says_so(fuzz: Command, corpus: Corpus, tmp_path: Path) -> None:

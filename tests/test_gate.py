@@ -104,6 +104,11 @@ def test_a_run_without_a_pass_shows_nothing_and_is_red(verdicts: dict[str, ver.V
     assert judged(verdicts).red == ["not one case passed, so nothing was shown"]
 
 
+def test_failures_alone_are_one_reason() -> None:
+    """Where cases failed, something was shown: that none passed, as of a run of what failed last, is no news."""
+    assert judged({FIRST: DIFFERED}).red == ["1 case failed without a waiver"]
+
+
 MISTRUSTED = ver.Mistrusted(4, 8)
 
 

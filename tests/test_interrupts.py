@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
 from small_corpus import environment
@@ -56,7 +58,27 @@ def test_an_interrupt_is_one_whatever_python_makes_of_it(program: str, tmp_path:
     """Of a KeyboardInterrupt that leaves `exec` Python ends by the signal, and what a finalizer raises it drops."""
     code, said = ended(tmp_path, f"{program}\ncli._tconv.main = answer")
     assert code in ({130, 129, 143} if "pthread_sigmask" in program else {130})
-    assert said == f"tconv: {WORDS[code]}; a run goes on from here by the same command with --resume\n"
+    assert said == f"tconv: {WORDS[code]}\n"
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_only_a_command_with_resume_speaks_of_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advice that the command itself refuses would be untrue."""
+    command = import_module(f"tconv.cli.{name}_command").command
+
+    def stopped(**_: object) -> None:
+        raise Stopped(signal.SIGINT)
+
+    monkeypatch.setattr(command, "callback", stopped)
+    context = click.Context(command)
+    with pytest.raises(Stopped) as raised:
+        command.invoke(context)
+    has_resume = any("--resume" in parameter.opts for parameter in command.params)
+    assert ("--resume" in raised.value.kept) == has_resume
+    context.params["last_failed"] = True
+    with pytest.raises(Stopped) as raised:
+        command.invoke(context)
+    assert not raised.value.kept
 
 
 def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:

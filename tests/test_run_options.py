@@ -62,6 +62,19 @@ def test_last_failed_runs_what_failed_last(run: Command, tmp_path: Path) -> None
     assert run(TROUBLED, "--last-failed", "--resume").returncode == 2
 
 
+def test_last_failed_says_what_the_waivers_of_today_know(run: Command, tmp_path: Path) -> None:
+    """That no case failed would be untrue of a run that was judged without them, and may be of one with others."""
+    (tmp_path / "w.yaml").write_text(WAIVERS)
+    assert run(TROUBLED, "--waivers", "none").returncode == 1
+    known = run(TROUBLED, "--last-failed", "--waivers", "w.yaml").stderr
+    assert "PadsSwapped: 1 case failed last, and today's waivers know it; the whole selection is run" in known
+    again = run(TROUBLED, "--last-failed", "--waivers", "w.yaml").stderr
+    assert "PadsSwapped: no case failed last; the whole selection is run" in again
+    (tmp_path / "w.yaml").write_text(WAIVERS.replace("exchanged", "swapped"))
+    other = run(TROUBLED, "--last-failed", "--waivers", "w.yaml").stderr
+    assert "PadsSwapped: no case failed last by the waivers of today; the whole selection is run" in other
+
+
 def test_maxfail_ends_the_run_which_can_be_resumed(run: Command) -> None:
     """Its exit code is 1, as not all cases have a record; resumed, it has them all."""
     done = run("RefusesEverything", "--maxfail", "2")

@@ -115,7 +115,15 @@ def test_what_dies_of_a_type_is_asked_about_the_others(tmp_path: Path) -> None:
         ("wrong_backends:DiesAtStart", "it printed: cannot allocate"),
         ("wrong_backends:SpeaksNothing", "must speak a dialect (got none)"),
         ("wrong_backends:NotThere", "has no attribute 'NotThere'"),
-        ("no_such_module:Backend", "No module named 'no_such_module'"),
+        (
+            "no_such_module:Backend",
+            "{folder} (got: No module named 'no_such_module'); correct its name, or run tconv in",
+        ),
+        (
+            "no_such.module:Backend",
+            "must be of a module that can be imported from here, {folder} (got: No module named",
+        ),
+        ("needs_another:Backend", "must have its runtime installed (got: No module named 'no_such_runtime')"),
         ("dies_at_import:Backend", "it printed: illegal instruction"),
         ("onnxruntme", "did you mean 'onnxruntime'?"),
     ],
@@ -126,11 +134,12 @@ def test_a_backend_that_cannot_be_had_is_one_line_and_exit_3(
     """It is said which, and what it said itself; no record file is begun."""
     source = "import os, sys\nprint('illegal instruction', file=sys.stderr, flush=True)\nos._exit(11)\n"
     (tmp_path / "dies_at_import.py").write_text(source)
+    (tmp_path / "needs_another.py").write_text("import no_such_runtime\n")
     monkeypatch.syspath_prepend(tmp_path)
     done = command("run", "--cases", str(written(tmp_path)), "--backend", backend)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (BackendMissing.exit_code, "", 1)
     assert done.stderr.startswith("tconv: backend ")
-    assert message in done.stderr
+    assert message.format(folder=tmp_path) in done.stderr
     assert not list(tmp_path.glob("reports/*.jsonl"))
 
 
@@ -141,7 +150,7 @@ def test_a_backend_that_cannot_be_had_is_one_line_and_exit_3(
         ("Prints", 0, "green: every deviation is known"),
         ("PadsSwapped", 1, "red: 1 case failed without a waiver"),
         ("IsKilled", 1, "red: 1 case failed without a waiver"),
-        ("UnsupportedEverywhere", 1, "red: not one case passed, so nothing was shown"),
+        ("UnsupportedEverywhere", 1, "red: 6 cases failed without a waiver"),
     ],
 )
 def test_the_command_ends_as_the_gate_says(

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -139,6 +140,10 @@ def create(
     except (BackendMissing, OptionError):
         raise
     except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and _is_named(spec, error):
+            must = f"must be of a module that can be imported from here, {Path.cwd()}"
+            remedy = "correct its name, or run tconv in the module's folder"
+            raise BackendMissing(f"backend {spec!r} {must} (got: {error}); {remedy}") from error
         raise BackendMissing(
             f"backend {spec!r} must have its runtime installed (got: {error}){_remedy(spec)}"
         ) from error
@@ -151,6 +156,12 @@ def options_of(backend: object) -> Sequence[Option]:
     """Return the options that a backend, or its class, has; none where it says nothing of options."""
     options: Sequence[Option] = getattr(backend, "OPTIONS", ())
     return options
+
+
+def _is_named(spec: str, error: ModuleNotFoundError) -> bool:
+    """Return whether what is missing is the module that the user named, or a package above it, not what it imports."""
+    module, colon, _ = spec.partition(":")
+    return bool(colon and error.name) and f"{module}.".startswith(f"{error.name}.")
 
 
 def _remedy(spec: str) -> str:

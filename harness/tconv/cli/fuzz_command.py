@@ -13,6 +13,7 @@ import click
 
 from tconv.cli import options
 from tconv.cli.option_fields import by, taking
+from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.errors import UsageError, writing
@@ -21,7 +22,7 @@ from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
-from tconv.investigation import fuzzing
+from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
 from tconv.investigation.two_backends import side_by_side
@@ -30,13 +31,13 @@ from tconv.reports.listing import console, say, show
 from tconv.reports.phrases import summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.gate.waivers import WaiverFile
-    from tconv.investigation.fuzzing import Deviation, Finding
+    from tconv.investigation.fuzzing import Finding, Look
     from tconv.records.failure import Failure
     from tconv.records.record import Record
 
@@ -102,18 +103,37 @@ def command(asked: Asked) -> int:
         targets = [stack.enter_context(_target(asked, *words)) for words in named]
         dialect, look = targets[0].dialect, _look(targets)
         clock = _Clock(" and ".join(target.pool.backend.name for target in targets), seconds)
-        cases = islice(drawn(asked.seed, dialect, broken=asked.faults), asked.examples)
-        deviations = fuzzing.fuzz(cases, look, clock)
-        familiar = _familiar(targets[0]) if deviations and asked.against is None else {}
-        findings = fuzzing.findings(deviations, dialect, look, familiar, _shrinking)
-        title = "  against  ".join(f"{target.pool.backend.title}  {target.dialect.name}" for target in targets)
-    title = f"{title}  seed {asked.seed}  {clock.ran:,} cases"
-    return _report(targets, findings, len(deviations), title, asked.output)
+        cases, found = islice(drawn(asked.seed, dialect, broken=asked.faults), asked.examples), Fuzzing(dialect)
+        try:
+            found.draw(cases, look, clock)
+            if found.deviations and asked.against is None:
+                found.familiar = _familiar(targets[0])
+            found.shrink(look, _shrinking)
+        except Stopped as stopped:
+            stopped.kept = _kept(found, _title(targets, asked.seed, clock.ran), asked.output)
+            raise
+    return _report(targets, found, _title(targets, asked.seed, clock.ran), asked.output)
 
 
-def _report(targets: list[_Target], findings: list[Finding], count: int, title: str, output: Path) -> int:
+def _title(targets: list[_Target], seed: int, ran: int) -> str:
+    whom = "  against  ".join(f"{target.pool.backend.title}  {target.dialect.name}" for target in targets)
+    return f"{whom}  seed {seed}  {ran:,} cases"
+
+
+def _kept(found: Fuzzing, title: str, output: Path) -> str:
+    """Write what was found until the command was stopped, and return what there is, in words."""
+    findings = found.findings()
+    if not findings:
+        return "nothing was found until then"
+    path = _write(findings, output, f"{title}, interrupted")
+    shrunk, count = sum(finding.whole for finding in findings), len(found.deviations)
+    these = f"{len(findings)} {'finding' if len(findings) == 1 else 'findings'}, {shrunk} of them shrunk"
+    return f"{count:,} {'deviation' if count == 1 else 'deviations'} found until then ({these}) kept in {path}"
+
+
+def _report(targets: list[_Target], found: Fuzzing, title: str, output: Path) -> int:
     """Print the findings, and write them to a file; return the exit code."""
-    out = console()
+    out, findings, count = console(), found.findings(), len(found.deviations)
     say(out, title)
     if not findings:
         say(out, _NOTHING[len(targets)], "green")
@@ -164,9 +184,9 @@ def _target(asked: Asked, spec: str, dialect_name: str | None, given: dict[str, 
         yield _Target(pool, pool.dialect, waivers)
 
 
-def _look(targets: list[_Target]) -> Callable[[Sequence[Case]], list[Deviation]]:
+def _look(targets: list[_Target]) -> Look:
     if len(targets) == 1:
-        return fuzzing.looking(targets[0].pool, targets[0].passes)
+        return looking(targets[0].pool, targets[0].passes)
     first, second = targets
     return side_by_side((first.pool, second.pool), (first.dialect, second.dialect), (first.waived, second.waived))
 

@@ -14,6 +14,7 @@ from tconv.cli import options
 from tconv.cli.option_fields import by, taking
 from tconv.cli.progress import showing
 from tconv.cli.record_files import record_files
+from tconv.cli.stopping import Resumable
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, UsageError, nearest
@@ -85,7 +86,7 @@ class Asked:
     rebuild: bool = by("--rebuild", is_flag=True, help="Make the environments anew.")
 
 
-@click.command(name="history")
+@click.command(name="history", cls=Resumable)
 @taking(Asked)
 def command(asked: Asked) -> int:
     """Ask several releases of a runtime, each in an environment of its own, and print since which release it does what.

@@ -13,10 +13,12 @@ from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tconv.corpus import Corpus
+    from tconv.gate.assessment import Assessment
+    from tconv.records.record_file import Run
 
 
 def failed_last(
@@ -53,13 +55,42 @@ def failed_last(
         named = backend in {header.backend.spec, header.backend.name}
         if named and dialect_name in {None, header.dialect} and dict(header.backend.options) == dict(options):
             runs.append(run)
-    latest: dict[str, Status] = {}
-    for run in sorted(runs, key=lambda run: run.header.started):
-        waiver_file = chosen(waivers, run.header.backend.name)
-        judged = assessed(run, waiver_file, corpus, strict=strict, own=own).judged
-        latest |= {member.record.case: member.status for member in judged}
-    failed = frozenset(case for case, status in latest.items() if status is Status.FAILED and corpus.find(case))
+    runs.sort(key=lambda run: run.header.started)
+
+    def assessment(run: Run, *, without: bool = False) -> Assessment:
+        file = None if without else chosen(waivers, run.header.backend.name)
+        return assessed(run, file, corpus, strict=strict, own=own)
+
+    now = [assessment(run) for run in runs]
+    failed = _failed(now, corpus)
     if not failed:
-        what = "no case failed last" if runs else f"{folder} has no records"
+        then = [
+            assessment(run, without=True) if _had_no_waivers(run) else it for run, it in zip(runs, now, strict=True)
+        ]
+        what = _why_none(_failed(then, corpus), now) if runs else f"{folder} has no records"
         click.echo(f"tconv: {backend}: {what}; the whole selection is run", err=True)
     return failed
+
+
+def _failed(assessments: Sequence[Assessment], corpus: Corpus) -> frozenset[str]:
+    """Return the ids of the cases whose last record fails."""
+    latest = {member.record.case: member.status for each in assessments for member in each.judged}
+    return frozenset(case for case, status in latest.items() if status is Status.FAILED and corpus.find(case))
+
+
+def _had_no_waivers(run: Run) -> bool:
+    return run.header.waivers is not None and not run.header.waivers.digest
+
+
+def _why_none(before: frozenset[str], now: Sequence[Assessment]) -> str:
+    """Return why no case fails.
+
+    Args:
+        before: the cases that failed as their runs ended, those aside whose waivers of then are not known now.
+        now: what the runs are by today's waivers.
+    """
+    if before:
+        cases, them = ("case", "it") if len(before) == 1 else ("cases", "all of them")
+        return f"{len(before):,} {cases} failed last, and today's waivers know {them}"
+    # Other waivers than today's may not have known what these know.
+    return f"no case failed last{' by the waivers of today' if any(each.waived_before_by for each in now) else ''}"

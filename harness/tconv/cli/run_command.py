@@ -16,6 +16,7 @@ from tconv.cli.option_fields import by, taking
 from tconv.cli.progress import showing
 from tconv.cli.record_files import record_files
 from tconv.cli.reporting import Reporting, reporting
+from tconv.cli.stopping import Resumable
 from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
 from tconv.corpus.literals import refuse_contradicted
@@ -94,7 +95,7 @@ class Asked:
     strict: bool = by(options.strict)
 
 
-@click.command(name="run")
+@click.command(name="run", cls=Resumable)
 @taking(Asked)
 @reporting
 def command(asked: Asked, **reports: Any) -> int:  # noqa: ANN401 - the options of `reporting`

@@ -7,7 +7,7 @@ import signal
 import sys
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,11 +31,27 @@ class Stopped(BaseException):
 
     Attributes:
         number: the signal's.
+        kept: what there is of what was done until then, in words; empty where nothing is left of it.
     """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
+        self.kept = ""
+
+
+class Resumable(click.Command):
+    """A command with --resume: whoever stops it is told of that."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's signature
+        """Run the command; a signal that stops it carries what is kept."""
+        try:
+            return super().invoke(ctx)
+        except Stopped as stopped:
+            # A run of what failed last is a selection of its own each time.
+            if not ctx.params.get("last_failed"):
+                stopped.kept = "a run goes on from here by the same command with --resume"
+            raise
 
 
 def stoppable(code: Callable[[], int], *, whole_process: bool) -> int:
@@ -62,7 +78,7 @@ def stoppable(code: Callable[[], int], *, whole_process: bool) -> int:
     except Stopped as stopped:
         with suppress(OSError):
             said = _SAID[signal.Signals(stopped.number)]
-            click.echo(f"tconv: {said}; a run goes on from here by the same command with --resume", err=True)
+            click.echo(f"tconv: {said}{stopped.kept and f'; {stopped.kept}'}", err=True)
         _hear(signal.SIG_IGN)
         return _SHELL + stopped.number
     finally:

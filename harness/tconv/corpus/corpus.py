@@ -15,8 +15,9 @@ from tconv.corpus import tiers
 from tconv.corpus.budget import Budget
 from tconv.corpus.facts import NAMES
 from tconv.corpus.file_reading import case_files, read_file
+from tconv.corpus.mismatch import mismatch
 from tconv.datafiles import data_folder
-from tconv.errors import UsageError, made, nearest
+from tconv.errors import UsageError, made
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -179,14 +180,9 @@ class Corpus:
         return matching[0]
 
     def unmatched(self, pattern: str) -> UsageError:
-        """Return the error that a pattern matches no case, with the nearest path."""
-        path = pattern.partition("[")[0]
-        paths = {case.partition("[")[0] for case in (*self.singles, *self.sweeps)}
-        hint = "" if path in paths or set(path) & set("*?") else nearest(path, paths)
-        unknown = next((key for key in parse(pattern).conditions if key not in self.fact_names), None)
-        if unknown is not None:
-            hint = f"; {unknown!r} is no fact of any case{nearest(unknown, self.fact_names)}"
-        return UsageError(f"a pattern must match a case (got {pattern!r}, which matches none); see 'tconv list'{hint}")
+        """Return the error that a pattern matches no case, with what is nearest to it."""
+        must = f"a pattern must match a case (got {pattern!r}, which matches none)"
+        return UsageError(f"{must}; see 'tconv list'{mismatch(self, pattern)}")
 
     def facts(self, case_id: str) -> Mapping[str, str] | None:
         """Return the facts of the case of that id, or None where there is none."""

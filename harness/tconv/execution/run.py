@@ -23,6 +23,7 @@ from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import remembered
 from tconv.records.cells import START
+from tconv.records.header_differences import differences
 from tconv.records.headers import RunHeader, header_line
 from tconv.records.record_file import read
 
@@ -245,7 +246,9 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
         return None
     before = read(path).header
     if not before.continues(header):
-        raise FileError(path, "must be of the same run to be resumed (got another header); run without --resume")
+        said = "; ".join(map(str, differences(before.held, header.held)))
+        remedy = "repeat it with what it had, or choose another --output: a run without --resume replaces these records"
+        raise FileError(path, f"must be of the same run to be resumed (got another: {said}); {remedy}")
     _cut(path, data[: _whole(data)], None if before.resumed(header) == before else before.resumed(header))
     return read(path, lambda _: selection.known_ids)
 

@@ -161,7 +161,8 @@ class Assessment:
             # What only other cases can show is for those who have all shards.
             return reasons
         reasons += untrusted(self.judged, self.facts)
-        if not self.counts[Status.PASSED]:
+        # Failures show something.
+        if not self.counts[Status.PASSED] and not self.counts[Status.FAILED]:
             reasons.append("not one case passed, so nothing was shown")
         return reasons
 

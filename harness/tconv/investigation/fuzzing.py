@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import Failure, failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -32,6 +33,10 @@ class Deviation:
     case: Case
     records: tuple[Record, ...]
     failure: Failure
+
+
+Look = Callable[[Sequence["Case"]], list[Deviation]]
+"""Runs cases and returns those that deviate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class Finding:
     whole: bool = True
 
 
-def looking(pool: Pool, known: Callable[[Case, Record], bool]) -> Callable[[Sequence[Case]], list[Deviation]]:
+def looking(pool: Pool, known: Callable[[Case, Record], bool]) -> Look:
     """Return a function that runs cases in a pool and returns those that fail.
 
     Args:
@@ -74,79 +79,75 @@ def looking(pool: Pool, known: Callable[[Case, Record], bool]) -> Callable[[Sequ
     return look
 
 
-def fuzz(
-    cases: Iterable[Case],
-    look: Callable[[Sequence[Case]], list[Deviation]],
-    more: Callable[[int, int], bool],
-) -> list[Deviation]:
-    """Run cases, and return those that deviate, in the order in which they were drawn.
+@dataclass(slots=True)
+class Fuzzing:
+    """What drawn cases have found so far: it stands also where drawing or shrinking is interrupted.
 
-    Args:
-        cases: the cases, which may be without end.
-        look: runs cases and returns those that deviate.
-        more: called with the number of cases run and of those that deviate; returns whether to go on.
-    """
-    deviations: list[Deviation] = []
-    ran, remaining = 0, iter(cases)
-    while more(ran, len(deviations)) and (batch := list(islice(remaining, BATCH))):
-        deviations += look(batch)
-        ran += len(batch)
-    more(ran, len(deviations))
-    return deviations
-
-
-def findings(
-    deviations: Sequence[Deviation],
-    dialect: Dialect,
-    look: Callable[[Sequence[Case]], list[Deviation]],
-    familiar: Mapping[str, Failure],
-    progress: Callable[[int, int], None] = lambda *_: None,
-) -> list[Finding]:
-    """Return the kinds of deviations, the most frequent first, each with its first case shrunk.
-
-    Args:
-        deviations: cases that failed, and their records.
+    Attributes:
         dialect: the dialect.
-        look: runs simpler cases and returns those that deviate; a known failure is never the result of shrinking.
+        deviations: the cases that failed, in the order in which they were drawn.
         familiar: failures of known cases, by the names of their waivers.
-        progress: called with the number of findings shrunk and of all.
+        smallest: the first case of a kind of failure, shrunk, for the kinds where that is done.
     """
-    groups = _grouped(deviations)
-    findings: dict[object, Finding] = {}
-    order = {deviation.case.id: number for number, deviation in enumerate(deviations)}
-    for number, (kind, members) in enumerate(groups.items()):
-        progress(number, len(groups))
-        finding = _finding(kind, members, dialect, look if number < MOST_SHRUNK else None, f"shrink-{number}")
-        finding = replace(finding, like=_similar_waiver(finding.smallest.failure, familiar))
-        content = finding.smallest.case.content
-        # Two explanations of the same cause are shrunk to the same case.
-        if earlier := findings.get(content):
-            first = min(earlier.first, finding.first, key=order.__getitem__)
-            finding = replace(earlier, count=earlier.count + finding.count, first=first)
-        findings[content] = finding
-    return [
-        replace(finding, smallest=_renamed(finding.smallest, number))
-        for number, finding in enumerate(sorted(findings.values(), key=lambda each: -each.count), start=1)
-    ]
+
+    dialect: Dialect
+    deviations: list[Deviation] = field(default_factory=list)
+    familiar: Mapping[str, Failure] = field(default_factory=dict)
+    smallest: dict[Failure, Deviation] = field(default_factory=dict)
+
+    def draw(self, cases: Iterable[Case], look: Look, more: Callable[[int, int], bool]) -> None:
+        """Run cases, and keep those that deviate.
+
+        Args:
+            cases: the cases, which may be without end.
+            look: runs cases and returns those that deviate.
+            more: called with the number of cases run and of those that deviate; returns whether to go on.
+        """
+        ran, remaining = 0, iter(cases)
+        while more(ran, len(self.deviations)) and (batch := list(islice(remaining, BATCH))):
+            self.deviations += look(batch)
+            ran += len(batch)
+        more(ran, len(self.deviations))
+
+    def shrink(self, look: Look, progress: Callable[[int, int], None] = lambda *_: None) -> None:
+        """Shrink the first case of the most frequent kinds of deviations.
+
+        Args:
+            look: runs simpler cases and returns those that deviate; a known failure is never the result of shrinking.
+            progress: called with the number of findings shrunk and of all that are to be.
+        """
+        groups = list(islice(_grouped(self.deviations).items(), MOST_SHRUNK))
+        for number, (kind, members) in enumerate(groups):
+            progress(number, len(groups))
+            self.smallest[kind] = _shrunk(kind, members[0], self.dialect, look, f"shrink-{number}")
+
+    def findings(self) -> list[Finding]:
+        """Return the kinds of deviations, the most frequent first; what is not shrunk is as it was drawn."""
+        findings: dict[object, Finding] = {}
+        order = {deviation.case.id: number for number, deviation in enumerate(self.deviations)}
+        for kind, members in _grouped(self.deviations).items():
+            smallest = self.smallest.get(kind, members[0])
+            what, like = _in_words(kind, smallest.failure), _similar_waiver(smallest.failure, self.familiar)
+            finding = Finding(what, len(members), members[0].case.id, smallest, like, whole=kind in self.smallest)
+            content = smallest.case.content
+            # Two explanations of the same cause are shrunk to the same case.
+            if earlier := findings.get(content):
+                first = min(earlier.first, finding.first, key=order.__getitem__)
+                finding = replace(earlier, count=earlier.count + finding.count, first=first)
+            findings[content] = finding
+        return [
+            replace(finding, smallest=_renamed(finding.smallest, number))
+            for number, finding in enumerate(sorted(findings.values(), key=lambda each: -each.count), start=1)
+        ]
 
 
-def _finding(
-    kind: Failure,
-    members: Sequence[Deviation],
-    dialect: Dialect,
-    look: Callable[[Sequence[Case]], list[Deviation]] | None,
-    name: str,
-) -> Finding:
-    """Return the finding of a kind of failure, its first case shrunk where `look` is given."""
-    smallest = members[0]
-    if look is not None:
+def _shrunk(kind: Failure, first: Deviation, dialect: Dialect, look: Look, name: str) -> Deviation:
+    """Return the smallest deviation of a kind that the first case of it shrinks to."""
 
-        def same(case: Case) -> Deviation | None:
-            return next((deviation for deviation in look([case]) if kind.alike(deviation.failure)), None)
+    def same(case: Case) -> Deviation | None:
+        return next((deviation for deviation in look([case]) if kind.alike(deviation.failure)), None)
 
-        smallest = shrunk(smallest.case, smallest, dialect, same, name).result
-    what = _in_words(kind, smallest.failure)
-    return Finding(what, len(members), members[0].case.id, smallest, whole=look is not None)
+    return shrunk(first.case, first, dialect, same, name).result
 
 
 def _grouped(deviations: Sequence[Deviation]) -> dict[Failure, list[Deviation]]:

@@ -117,7 +117,7 @@ class RunHeader(BaseModel):
 
     def continues(self, other: RunHeader) -> bool:
         """Return whether this run and `other` are the same but for their start, path, waivers and confinement."""
-        return self._held == other._held
+        return self.held == other.held
 
     def resumed(self, other: RunHeader) -> RunHeader:
         """Return the header of this run where `other` goes on with it: how both are confined, and the later waivers."""
@@ -125,7 +125,8 @@ class RunHeader(BaseModel):
         return other.model_copy(update={"started": self.started, "backend": backend})
 
     @property
-    def _held(self) -> RunHeader:
+    def held(self) -> RunHeader:
+        """The header without what a run and the one that goes on with it need not share."""
         environment = without_confinement(self.backend.environment)
         backend = self.backend.model_copy(update={"environment": environment})
         return self.model_copy(update={"started": "", "path": "", "waivers": None, "backend": backend})

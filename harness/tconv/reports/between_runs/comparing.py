@@ -6,20 +6,19 @@ from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import parse
 from tconv.gate.status import OF_CELLS, Status
 from tconv.records.failure import failure
+from tconv.records.header_differences import differences
 from tconv.reports.causes import causes
 from tconv.reports.phrases import other_waivers
 from tconv.reports.run_names import run_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from tconv.gate.assessment import Assessment
-    from tconv.records.headers import RunHeader
+    from tconv.records.header_differences import Difference
     from tconv.records.record import Record
 
 _LEVELS = (
@@ -48,14 +47,6 @@ MEANINGS = {
     Transition.FIXED: "became better",
     Transition.GONE: "is not asked any more",
 }
-
-
-class Difference(NamedTuple):
-    """Something that the headers of the two runs say differently; empty where one does not say it."""
-
-    name: str
-    old: str
-    new: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +127,10 @@ class Comparison:
     def answer(self) -> str:
         """The whole comparison in a sentence."""
         counts = ", ".join(f"{self.count(transition):,} {transition}" for transition in Transition)
+        # With these the numbers, those gone aside, are all cases of the new run.
+        added = f", {self.added:,} not asked before" if self.added else ""
         verdict = f"{self.worse:,} {'case' if self.worse == 1 else 'cases'} became worse"
-        return f"{verdict if self.worse else 'no case became worse'} ({counts}, {self.same:,} as before)"
+        return f"{verdict if self.worse else 'no case became worse'} ({counts}, {self.same:,} as before{added})"
 
 
 def compared(old: Assessment, new: Assessment) -> Comparison:
@@ -159,7 +152,9 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
     order = tuple(Transition)
     found = [Group(*key, tuple(sorted(ids, key=lambda case: (len(case), case)))) for key, ids in groups.items()]
     found.sort(key=lambda group: (order.index(group.transition), -len(group.cases), group.what))
-    return Comparison(old, new, tuple(_differences(old.run.header, new.run.header)), tuple(found), same, added)
+    said = differences(old.run.header, new.run.header)
+    differing = tuple(difference for difference in said if difference.name not in _NOT_COMPARED)
+    return Comparison(old, new, differing, tuple(found), same, added)
 
 
 def _is_part(new: Assessment, old: Assessment) -> bool:
@@ -213,19 +208,3 @@ def _what(was: Standing | None, now: Standing | None) -> str:
     cause = f": {now.cause.removeprefix(f'{now.status}: ')}" if now and now.cause else ""
     before = f"; was: {was.cause}" if was and was.cause and not (now and now.cause == was.cause) else ""
     return f"{words}{cause}{before}"
-
-
-def _differences(old: RunHeader, new: RunHeader) -> Iterator[Difference]:
-    before, after = (dict(_flat(header.model_dump(mode="json"))) for header in (old, new))
-    for name in before | after:
-        if before.get(name) != after.get(name) and name not in _NOT_COMPARED:
-            yield Difference(name, before.get(name, ""), after.get(name, ""))
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the names of nested values, joined by dots, and each value as text."""
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, " ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,79 @@
+"""Why a pattern matches no case: the first of its parts that none has, and what is nearest to that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tconv.cases.patterns import parse
+from tconv.errors import nearest, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from tconv.corpus.corpus import Corpus
+
+_GLOB = frozenset("*?")
+_ASKED = 64
+"""Cases of a sweep that are asked for their value of a fact which is no axis of it."""
+_MOST_EXAMPLES = 6
+
+
+def mismatch(corpus: Corpus, pattern: str) -> str:
+    """Return why a pattern matches no case, as the end of a message; empty where nothing is near.
+
+    Args:
+        corpus: the cases.
+        pattern: a pattern that matches none of them.
+    """
+    parsed, path = parse(pattern), pattern.partition("[")[0].rstrip("/")
+    unknown = next((key for key in parsed.conditions if key not in corpus.fact_names), None)
+    if unknown is not None:
+        return f"; {unknown!r} is no fact of any case{nearest(unknown, sorted(corpus.fact_names))}"
+    paths = {*(case.partition("[")[0] for case in corpus.singles), *corpus.sweeps}
+    matched = {known for known in paths if parsed.path.fullmatch(known)}
+    if not matched:
+        return ("" if set(path) & _GLOB else nearest(path, sorted(paths))) or _of_path(path, paths)
+    for key, allowed in parsed.conditions.items():
+        if not any(corpus.ids("exhaustive", [f"{path}[{key}={'|'.join(allowed)}]"])):
+            return _of_value(key, allowed, sorted(set(_values(corpus, matched, key))))
+    return ""
+
+
+def _of_path(path: str, paths: Collection[str]) -> str:
+    """Return what is nearest to the first segment of a path with which nothing matches."""
+    segments = path.split("/")
+    for number, segment in enumerate(segments):
+        above = "/".join(segments[:number])
+        if any(parse("/".join((*segments[:number], segment))).path.fullmatch(known) for known in paths):
+            continue
+        below = [known.split("/") for known in paths if not above or parse(above).path.fullmatch(known)]
+        # After `**` a segment may be anywhere.
+        here = {part for known in below for part in (known if "**" in above else known[number : number + 1])}
+        return "" if set(segment) & _GLOB else nearest(segment, sorted(here))
+    return ""
+
+
+def _of_value(key: str, allowed: Collection[str], values: Sequence[str]) -> str:
+    """Return what is nearest to the values of a condition that no case has; some examples where nothing is near."""
+    has = one_line(f"; no case there has {key}={'|'.join(allowed)}")
+    # A number is near to others without being meant for them.
+    words = (value for value in allowed if value.isidentifier())
+    if near := next(filter(None, (nearest(word, values) for word in words)), ""):
+        return has + near
+    examples = sorted(values, key=lambda value: (len(value), value))[:_MOST_EXAMPLES]
+    return f"{has}, but for example {', '.join(examples)}" if examples else has
+
+
+def _values(corpus: Corpus, paths: Collection[str], key: str) -> Iterator[str]:
+    """Yield values of a fact that the cases of these paths have: all of an axis, others of a sample."""
+    for case in corpus.singles.values():
+        if case.id.partition("[")[0] in paths and key in case.facts:
+            yield case.facts[key]
+    for path in corpus.sweeps.keys() & paths:
+        sweep = corpus.sweeps[path]
+        axis = next((axis for axis in sweep.axes if axis.name == key), None)
+        if axis is not None:
+            yield from axis.labels
+            continue
+        facts = (sweep.case(row).facts for row in sweep.sample(_ASKED).tolist())
+        yield from (said[key] for said in facts if key in said)

@@ -1,0 +1,38 @@
+"""What the headers of two runs say differently."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tconv.records.headers import RunHeader
+
+
+class Difference(NamedTuple):
+    """Something that the headers of the two runs say differently; empty where one does not say it."""
+
+    name: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.old or 'none'} -> {self.new or 'none'}"
+
+
+def differences(old: RunHeader, new: RunHeader) -> Iterator[Difference]:
+    """Yield what two headers say differently, in the order of the header's fields."""
+    before, after = (dict(_flat(header.model_dump(mode="json"))) for header in (old, new))
+    for name in before | after:
+        if before.get(name) != after.get(name):
+            yield Difference(name, before.get(name, ""), after.get(name, ""))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the names of nested values, joined by dots, and each value as text."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, " ".join(map(str, value)) if isinstance(value, list) else str(value)
