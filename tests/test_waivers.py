@@ -106,6 +106,12 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
             "11:14: must have only keys of the verdict 'differed' (got 'frist'); did you mean 'first'?",
         ),
         ("kind: differed", "kind: refused-valid, message: '* *'", "11:14: must say something of message (got '* *', "),
+        (
+            "kind: differed",
+            "kind: unsupported",
+            "11:14: must be declared under 'unsupported:', by cases or where, and because (got a waiver of the kind 'u",
+        ),
+        ("because: no kernel", "because: TODO", "5:14: must be written by a person who knows (got 'TODO'"),
         ('">=1.28"', '"=>1.28"', "12:15: must be a version specifier such as '>=1.28' (got '=>1.28')"),
         ('">=1.28"', "1.28", "12:15: must be text (got 1.28); put it in quotes"),
         ("padding/**", "padding[a", "9:12: a pattern must be PATH or PATH[key=value,...] (got 'padding[a')"),

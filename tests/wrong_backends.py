@@ -439,6 +439,15 @@ class UnsupportedEverywhere(Right):
         return Unsupported(f"{sorted(arrays)} to come")
 
 
+class UnsupportedByStride(Right):
+    """No stride but 1 is implemented."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Say so, and of which stride."""
+        stride = (*call.attributes.get("strides", ()), 1)[0]
+        return super().run(call, arrays) if stride == 1 else Unsupported(f"no kernel for stride {stride}")
+
+
 class _Troubled(Right):
     """Right, but for the calls that it cannot stand."""
 

@@ -11,7 +11,8 @@ import yaml
 from packaging.version import InvalidVersion, Version
 
 from tconv.cases.patterns import label
-from tconv.errors import one_line
+from tconv.errors import one_line, shortened
+from tconv.gate.scope import Scope
 from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.records.failure import without_numbers
@@ -30,10 +31,11 @@ _LONGEST_MESSAGE = 120
 
 
 def proposed(assessment: Assessment) -> str:
-    """Return the waiver file, in YAML, with a comment on each waiver: what it is for, and what else it covers.
+    """Return the waiver file, in YAML, with a comment on each entry: what it is for, and what else it covers.
 
-    A cause whose cases share facts has a waiver with these facts; any other has one for each sweep of its cases. What
-    only a person knows is left open: why, and which clause is broken. A file with an open reason is refused.
+    A cause whose cases share facts has an entry with these facts; any other has one for each sweep of its cases. What
+    the runtime says that it does not implement is declared so, in its words; all else has a waiver. What only a person
+    knows is left open: why, and which clause is broken. A file with an open reason is refused.
     """
     header = assessment.run.header
     parts = [
@@ -42,33 +44,53 @@ def proposed(assessment: Assessment) -> str:
         "format: 1",
         f"backend: {_line(header.backend.name)}",
         *([f"options: {_line(dict(header.backend.options))}"] if header.backend.options else []),
-        "waivers:",
     ]
-    number = 0
+    declared, waived, number = [], [], 0
     for cause in causes(assessment, Status.FAILED):
-        for waiver in _waivers(cause, assessment):
-            number += 1
-            waiver["name"] = f"cause-{number}-{waiver['verdict']['kind']}"
-            parts += [*_comments(cause, waiver, assessment), *_entry(waiver)]
-    if not number:
-        parts[-1] = "waivers: []"
+        for scope, members in _scopes(cause, assessment):
+            if isinstance(members[0].record.verdict, ver.Unsupported):
+                entry = {**scope, "because": _because(members)}
+                declared += [*_declaration_comments(cause, entry, members, assessment), *_entry(entry)]
+            else:
+                number += 1
+                waiver = _waiver(scope, members, cause, assessment)
+                waiver["name"] = f"cause-{number}-{waiver['verdict']['kind']}"
+                waived += [*_comments(cause, waiver, assessment), *_entry(waiver)]
+    parts += ["unsupported:", *declared] if declared else []
+    parts += ["waivers:", *waived] if waived else ["waivers: []"]
     return "\n".join(parts) + "\n"
 
 
-def _waivers(cause: Cause, assessment: Assessment) -> Iterator[dict[str, Any]]:
-    """Yield a waiver for each kind of verdict of a cause, and each sweep where the cases share no facts."""
+def is_open(text: str) -> bool:
+    """Return whether a proposal leaves a clause or a reason to a person."""
+    return re.search(rf"^ +(clause|because): '?{OPEN}", text, re.MULTILINE) is not None
+
+
+def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str, Any], list[Judged]]]:
+    """Yield which cases an entry is for, and those of the cause, which are of one kind of verdict.
+
+    Each kind has its own entries, and where its cases share no facts, each sweep.
+    """
     for kind in sorted({member.record.verdict.kind for member in cause.members}):
         members = [member for member in cause.members if member.record.verdict.kind == kind]
         scopes = [where for where in _where(cause, members, assessment) if where]
         for where in scopes:
             covered = [member for member in members if _has(where, _facts(member, assessment))]
             if covered:
-                yield _waiver({"where": where}, covered, cause, assessment)
+                yield {"where": where}, covered
         if scopes:
             continue
         for sweep in sorted({member.record.case.partition("[")[0] for member in members}):
-            of_sweep = [member for member in members if member.record.case.partition("[")[0] == sweep]
-            yield _waiver({"cases": sweep}, of_sweep, cause, assessment)
+            yield {"cases": sweep}, [member for member in members if member.record.case.partition("[")[0] == sweep]
+
+
+def _because(members: Sequence[Judged]) -> str:
+    """Return what the runtime answers to all of these cases, with `#` for numbers that vary; open where it varies."""
+    verdicts = [member.record.verdict for member in members]
+    texts = {_words_of(verdict.reason) for verdict in verdicts if isinstance(verdict, ver.Unsupported)}
+    if len(texts) > 1:
+        texts = set(map(without_numbers, texts))
+    return (shortened(texts.pop(), _LONGEST_MESSAGE) if len(texts) == 1 else "") or OPEN
 
 
 def _has(where: Mapping[str, Any], facts: Mapping[str, str]) -> bool:
@@ -108,10 +130,14 @@ def _waiver(
         "versions": _versions(header.backend.version),
         "clause": cause.lesson.clause if cause.lesson and cause.lesson.clause else OPEN,
         "because": OPEN,
-        "example": min((member.record.case for member in members), key=lambda case: (len(case), case)),
+        "example": _example(members),
         "link": None,
         "date": datetime.now(UTC).date().isoformat(),
     }
+
+
+def _example(members: Iterable[Judged]) -> str:
+    return min((member.record.case for member in members), key=lambda case: (len(case), case))
 
 
 def _words(members: Iterable[Judged]) -> str:
@@ -136,14 +162,32 @@ def _versions(version: str) -> str:
         return ""
 
 
+def _declaration_comments(
+    cause: Cause, entry: Mapping[str, Any], members: Sequence[Judged], assessment: Assessment
+) -> Iterator[str]:
+    made = Scope.model_validate({key: value for key, value in entry.items() if key != "because"})
+    covered = [member for member in assessment.judged if made.covers(member.record.case, _facts(member, assessment))]
+    same = [member for member in covered if isinstance(member.record.verdict, ver.Unsupported)]
+    own = {member.record.case for member in cause.members}
+    others = sum(member.record.case not in own for member in same)
+    count = _counted(len(same) - others, others, cause, covered)
+    yield f"  # {count}. {_words_of(cause.what)}"
+    yield f"  # For example: {_words_of(_example(members))}"
+
+
+def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged]) -> str:
+    """Return of how many cases an entry is, and what else it covers."""
+    agreeing = sum(member.status in {Status.PASSED, Status.DISPUTED} for member in covered)
+    also = f", and {others} of other causes" if others else ""
+    return f"{own} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
+
+
 def _comments(cause: Cause, waiver: Mapping[str, Any], assessment: Assessment) -> Iterator[str]:
     made = Waiver.model_validate({**waiver, "clause": "?", "because": "?"})
     covered = [member for member in assessment.judged if made.covers(member.record.case, _facts(member, assessment))]
     waived = {member.record.case for member in covered if made.waives(member.record, _facts(member, assessment))}
     own = {member.record.case for member in cause.members}
-    agreeing = sum(member.status in {Status.PASSED, Status.DISPUTED} for member in covered)
-    also = f", and {len(waived - own)} of other causes" if waived - own else ""
-    count = f"{len(waived & own)} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
+    count = _counted(len(waived & own), len(waived - own), cause, covered)
     yield f"  # {count}. {_words_of(cause.what)}"
     header = assessment.run.header
     command = ["tconv", "shrink", waiver["example"], *header.backend.arguments, "--dialect", header.dialect]
