@@ -400,6 +400,31 @@ def test_no_file_is_proposed_over_another(command: Command, tmp_path: Path) -> N
     assert command("gate", records, "--waivers", "none.yaml").returncode == 0
 
 
+def test_a_proposed_waiver_is_as_narrow_as_a_shared_fact_makes_it(command: Command, tmp_path: Path) -> None:
+    """Where hardly a case agrees that has the fact, as with an attribute that is ignored; and all failures have it."""
+    backend = ("--backend", "wrong_backends:NoOutputPaddingInThePlane", "--dialect", "onnx/ConvTranspose-22")
+    command("run", "output-padding", "kernels", *backend, "--tier", "smoke", "--output", "out", "-j", "1")
+    command("gate", "out", "--propose-waivers", "known.yaml")
+    text = (tmp_path / "known.yaml").read_text()
+    counts = [tuple(map(int, found)) for found in re.findall(r"# (\d+) of \d+ cases.*?; (\d+) cases that agree", text)]
+    assert counts
+    assert all(agreeing <= own for own, agreeing in counts)
+    (tmp_path / "known.yaml").write_text(text.replace("TODO", "output_padding is ignored"))
+    assert "output_padding_positive" in {name for one in load(tmp_path / "known.yaml").waivers for name in one.where}
+    green = command("gate", "out", "--waivers", "known.yaml")
+    assert "green: every deviation is known" in green.stdout
+
+
+def test_no_fact_is_proposed_that_rules_out_few_cases(command: Command, tmp_path: Path) -> None:
+    """Such as that no failing case has a size of 0, which is no part of the deviation."""
+    sweeps = ("padding", "invalid", "porting", "empty", "--tier", "smoke")
+    command("run", *sweeps, "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
+    command("gate", "out", "--propose-waivers", "known.yaml")
+    (tmp_path / "known.yaml").write_text((tmp_path / "known.yaml").read_text().replace("TODO", "exchanged"))
+    wheres = [set(one.where) for one in load(tmp_path / "known.yaml").waivers]
+    assert wheres == [{"auto_pad", "output_shape_given"}]
+
+
 @pytest.mark.parametrize(
     ("backend", "because"),
     [("UnsupportedEverywhere", "['b', 'w', 'x'] to come"), ("UnsupportedByStride", "no kernel for stride #")],

@@ -120,6 +120,16 @@ class PadsSwapped(Right):
         return words | {"pads_begin": words["pads_end"], "pads_end": words["pads_begin"]}
 
 
+class NoOutputPaddingInThePlane(Right):
+    """Ignores output_padding where there are two axes."""
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Leave it out."""
+        words = super().understood(attributes)
+        is_plane = len(words["output_padding"] or ()) == 2
+        return words | {"output_padding": None} if is_plane else words
+
+
 class BiasOfTheFirstGroup(Right):
     """Adds the bias of the first group, and no other."""
 

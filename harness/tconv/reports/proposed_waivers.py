@@ -15,6 +15,7 @@ from tconv.errors import one_line, shortened
 from tconv.gate.scope import Scope
 from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, Waiver
+from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.reports.causes import causes
 from tconv.verdict import kinds as ver
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
     from tconv.reports.causes import Cause
 
 _LONGEST_MESSAGE = 120
+_MOST_FACTS = 3
+"""Facts that are added to those of a rule."""
+_MOST_VALUES = 3
+"""Values that such a fact may have in the failures."""
+_HARDLY = 0.1
+"""The cases that agree, as a part of the failures, which are no reason for another fact."""
+_AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
 def proposed(assessment: Assessment) -> str:
@@ -77,11 +85,36 @@ def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str,
         for where in scopes:
             covered = [member for member in members if _has(where, _facts(member, assessment))]
             if covered:
-                yield {"where": where}, covered
+                yield {"where": _narrowed(where, covered, assessment) if cause.lesson else where}, covered
         if scopes:
             continue
         for sweep in sorted({member.record.case.partition("[")[0] for member in members}):
             yield {"cases": sweep}, [member for member in members if member.record.case.partition("[")[0] == sweep]
+
+
+def _narrowed(where: Mapping[str, Any], members: Sequence[Judged], assessment: Assessment) -> dict[str, Any]:
+    """Return the facts that a rule asks for, and others that its failures share and that rule out cases that agree.
+
+    A rule says what is computed, and where that is what the text says too, cases agree. At each step the fact is added
+    that leaves the fewest of them, as long as it at least halves them: what rules out fewer is what the corpus happens
+    not to ask, and no part of the deviation.
+    """
+    narrowed = dict(where)
+    failing = [_facts(member, assessment) for member in members]
+    agreeing = [_facts(member, assessment) for member in assessment.judged if member.status in _AGREEING]
+    agreeing = [facts for facts in agreeing if _has(where, facts)]
+    common = set(failing[0]).intersection(*failing).difference(where, IDENTITY)
+    values = {name: sorted({facts[name] for facts in failing}) for name in sorted(common)}
+    values = {name: labels for name, labels in values.items() if len(labels) <= _MOST_VALUES}
+    for _ in range(_MOST_FACTS):
+        left = {name: [facts for facts in agreeing if _has({name: labels}, facts)] for name, labels in values.items()}
+        best = min(left, key=lambda name: (len(left[name]), len(values[name]), name), default=None)
+        hardly = len(agreeing) <= _HARDLY * len(members)
+        if best is None or hardly or 2 * len(left[best]) > len(agreeing):
+            break
+        agreeing, labels = left[best], values.pop(best)
+        narrowed[best] = labels if len(labels) > 1 else labels[0]
+    return narrowed
 
 
 def _because(members: Sequence[Judged]) -> str:
@@ -177,7 +210,7 @@ def _declaration_comments(
 
 def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged]) -> str:
     """Return of how many cases an entry is, and what else it covers."""
-    agreeing = sum(member.status in {Status.PASSED, Status.DISPUTED} for member in covered)
+    agreeing = sum(member.status in _AGREEING for member in covered)
     also = f", and {others} of other causes" if others else ""
     return f"{own} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
 
