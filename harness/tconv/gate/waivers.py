@@ -18,7 +18,7 @@ from tconv.diagnosis.misreadings import names_of
 from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
-from tconv.documents.models import Mappings, Part, Texts
+from tconv.documents.models import Format, Mappings, Part, Texts
 from tconv.errors import nearest, together
 from tconv.gate.scope import Options, Scope
 from tconv.records.headers import WaiversHeader
@@ -177,7 +177,7 @@ class WaiverFile(Part):
         waivers: known deviations.
     """
 
-    format: Annotated[int, Field(ge=1, le=1)]
+    format: Format
     backend: NonEmpty
     options: Options = Field(default={})
     unsupported: Mappings[Unsupported] = Field(default=[])
