@@ -108,7 +108,7 @@ BAD_CASES = {
     ),
     "not YAML": (f"{HEAD}cases: [\n", "6:1: must be YAML (got: did not find expected node content, "),
     "not text": ("\udcff", "1:1: must be UTF-8 (got the byte 0xff); save the file as UTF-8"),
-    "another format": (HEAD.replace("format: 1", "format: 2"), "1:9: must be less than or equal to 1 (got 2)"),
+    "another format": (HEAD.replace("format: 1", "format: 2"), "1:9: must be 1 (got 2)"),
 }
 
 

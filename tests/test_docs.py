@@ -106,6 +106,13 @@ def test_every_command_of_the_docs_is_one(page: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_child_that_the_docs_start_is_there(page: Path) -> None:
+    """A script that a command gives to node is a file of this repository."""
+    scripts = re.findall(r"'exec:node ([^ ']+)", page.read_text(encoding="utf-8"))
+    assert [script for script in scripts if not (ROOT / script).is_file()] == []
+
+
 @pytest.mark.parametrize(
     "code",
     [block for page in PAGES for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), FENCED)],

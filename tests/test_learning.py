@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from played_backends import records_of
+from small_corpus import written
 from strategies import every, examples
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
@@ -22,6 +23,7 @@ from tconv.dialects import DIALECTS, dialect_named
 from tconv.dialects.geometry import Geometry
 from tconv.execution import evaluation
 from tconv.expectation.truth import Truth
+from tconv.gate.waivers import load
 from tconv.learning import denials, lessons, shared_facts, sheet
 from tconv.learning.axis_terms import FULL
 from tconv.learning.formulas import HALVES, SUMS, Formula, Terms, simplest
@@ -396,6 +398,51 @@ def test_no_file_is_proposed_over_another(command: Command, tmp_path: Path) -> N
     assert (done.returncode, done.stderr) == (0, "proposed waivers none.yaml: none, as no case failed\n")
     assert "waivers: []" in (tmp_path / "none.yaml").read_text()
     assert command("gate", records, "--waivers", "none.yaml").returncode == 0
+
+
+def test_a_proposed_waiver_is_as_narrow_as_a_shared_fact_makes_it(command: Command, tmp_path: Path) -> None:
+    """Where hardly a case agrees that has the fact, as with an attribute that is ignored; and all failures have it."""
+    backend = ("--backend", "wrong_backends:NoOutputPaddingInThePlane", "--dialect", "onnx/ConvTranspose-22")
+    command("run", "output-padding", "kernels", *backend, "--tier", "smoke", "--output", "out", "-j", "1")
+    command("gate", "out", "--propose-waivers", "known.yaml")
+    text = (tmp_path / "known.yaml").read_text()
+    counts = [tuple(map(int, found)) for found in re.findall(r"# (\d+) of \d+ cases.*?; (\d+) cases that agree", text)]
+    assert counts
+    assert all(agreeing <= own for own, agreeing in counts)
+    (tmp_path / "known.yaml").write_text(text.replace("TODO", "output_padding is ignored"))
+    assert "output_padding_positive" in {name for one in load(tmp_path / "known.yaml").waivers for name in one.where}
+    green = command("gate", "out", "--waivers", "known.yaml")
+    assert "green: every deviation is known" in green.stdout
+
+
+def test_no_fact_is_proposed_that_rules_out_few_cases(command: Command, tmp_path: Path) -> None:
+    """Such as that no failing case has a size of 0, which is no part of the deviation."""
+    sweeps = ("padding", "invalid", "porting", "empty", "--tier", "smoke")
+    command("run", *sweeps, "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
+    command("gate", "out", "--propose-waivers", "known.yaml")
+    (tmp_path / "known.yaml").write_text((tmp_path / "known.yaml").read_text().replace("TODO", "exchanged"))
+    wheres = [set(one.where) for one in load(tmp_path / "known.yaml").waivers]
+    assert wheres == [{"auto_pad", "output_shape_given"}]
+
+
+@pytest.mark.parametrize(
+    ("backend", "because"),
+    [("UnsupportedEverywhere", "['b', 'w', 'x'] to come"), ("UnsupportedByStride", "no kernel for stride #")],
+)
+def test_what_is_not_implemented_is_proposed_as_declared(
+    backend: str, because: str, command: Command, tmp_path: Path
+) -> None:
+    """In the runtime's own words, with `#` for numbers that vary; as it stands the file holds, and is no waiver."""
+    written(tmp_path)
+    run = ("run", "--cases", "small.yaml", "--backend", f"wrong_backends:{backend}", "--output", "out", "-j", "1")
+    assert command(*run).returncode == 1
+    done = command("gate", "out", "--cases", "small.yaml", "--propose-waivers", "known.yaml")
+    assert done.stderr.endswith("proposed waivers known.yaml: read whether what it declares is as it must be\n")
+    file = load(tmp_path / "known.yaml")
+    assert (file.waivers, {entry.because for entry in file.unsupported}) == ([], {because})
+    declared = command("gate", "out", "--cases", "small.yaml", "--waivers", "known.yaml")
+    assert "0  failed" in declared.stdout
+    assert "and not declared so" not in declared.stdout
 
 
 def test_diagnose_prints_the_rule(command: Command) -> None:

@@ -237,11 +237,11 @@ def test_a_literal_that_is_right(tmp_path: Path) -> None:
     [
         (
             literal(values="[1, 12, 21]"),
-            "value 2 must be what the reference gives for onnx/ConvTranspose-22, 20 (got 21)",
+            "value [2] must be what the reference gives for onnx/ConvTranspose-22, 20 (got 21)",
         ),
         (
             literal(values="[.nan, 12, 20]"),
-            "value 0 must be what the reference gives for onnx/ConvTranspose-22, 1 (got nan)",
+            "value [0] must be what the reference gives for onnx/ConvTranspose-22, 1 (got nan)",
         ),
         (literal(values="[1, 12]"), "values must be 3 elements for onnx/ConvTranspose-22 (got 2)"),
         (literal(spatial="[4]"), "spatial must be what onnx/ConvTranspose-22 gives, [3] (got [4])"),
@@ -265,7 +265,7 @@ def test_each_dialect_of_a_literal_is_held_against_its_own_rules(tmp_path: Path)
     """Opset 1 puts the odd unit at the end, opset 11 at the beginning: a literal for both is wrong for one."""
     both = "onnx/ConvTranspose-1, onnx/ConvTranspose-11"
     assert findings(tmp_path, literal(both, "[2]", "[1, 12]", more="output_shape: full-1")) == [
-        ("file/a", "value 0 must be what the reference gives for onnx/ConvTranspose-11, 12 (got 1)")
+        ("file/a", "value [0] must be what the reference gives for onnx/ConvTranspose-11, 12 (got 1)")
     ]
 
 
@@ -397,7 +397,7 @@ def test_a_literal_that_its_type_does_not_hold(tmp_path: Path, dtype: str, value
     text = f"cases: [{{name: a, with: {{dtype: {dtype}, spatial: [2], x: {{values: [1, {value}]}}}}}}]"
     path = written(tmp_path, text)
     found = [(finding.message, finding.place) for finding in lint(Corpus.load(path))]
-    message = f"value 1 must be a number that {dtype} holds (got {value}, stored as {stored})"
+    message = f"value [1] must be a number that {dtype} holds (got {value}, stored as {stored})"
     assert found == ([(message, (path, 4, text.index(value) + 1))] if stored else [])
 
 

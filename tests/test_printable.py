@@ -15,7 +15,7 @@ from rich.text import Text
 
 from made_records import DIALECT, header
 from tconv.cli.streams import PrintableStream
-from tconv.errors import FileError, one_line, printable
+from tconv.errors import FileError, beginning, one_line, printable, shortened, without_beginning
 from tconv.records.headers import BackendHeader, header_line
 from tconv.records.record import Record, record_line
 from tconv.records.record_file import read
@@ -53,6 +53,36 @@ def test_printable_text_is_what_stays_as_it_is(text: str) -> None:
     assert printable(shown) == shown
     assert one_line(text).isprintable()
     shown.encode()
+
+
+@given(st.text(st.sampled_from("ab \n"), max_size=200), st.integers(5, 150))
+def test_a_shortened_text_is_no_longer_than_it_may_be(text: str, width: int) -> None:
+    """Whatever its words are; a text that fits stays as it is, and a longer one keeps its beginning and its end."""
+    short = shortened(text, width)
+    if len(text) <= width:
+        assert short == text
+        return
+    first, mark, last = short.partition(" ... ")
+    assert mark
+    assert len(short) <= width
+    assert text.startswith(first)
+    assert text.endswith(last)
+    assert len(beginning(text, width)) <= width
+    assert len(without_beginning(text, width)) <= len(text) - width
+
+
+def test_no_word_is_cut_that_ends_near() -> None:
+    """A text is cut at blanks; a word that is longer than what is near is cut where it must be."""
+    message = (
+        "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Failed to load the model, node name:'' Status Message: no such"
+    )
+    short = shortened(message, 80)
+    kept = short.split(" ... ")
+    assert len(kept) == 2
+    assert {word for part in kept for word in part.split()} <= set(message.split())
+    assert len(short) > 80 - 2 * 20
+    assert shortened("x" * 200, 80) == f"{'x' * 38} ... {'x' * 37}"
+    assert beginning(f"{'x' * 70} y", 60) == "x" * 60
 
 
 @pytest.mark.parametrize("text", ["plain", "gr\u00fc\u00dfe \u4e2d", "two\nlines\tand a tab", ""])

@@ -132,7 +132,9 @@ def test_report_has_many_forms(run: Command, command: Command, tmp_path: Path) -
     """Of a folder, to a file or to standard output; the page goes beside the records."""
     run(TROUBLED)
     cases = ("--cases", "small.yaml")
-    assert command("report", "out", *cases, "--format", "markdown").stdout.startswith("## tconv: red\n")
+    markdown = command("report", "out", *cases, "--format", "markdown").stdout
+    assert markdown.startswith("## tconv: red\n")
+    assert "\n| cases | what | command that shows more |\n|--:|---|---|\n" in markdown
     assert "<testsuite " in command("report", "out", *cases, "--format", "junit").stdout
     assert command("report", "out", *cases, "--format", "junit", "--output", "j/x.xml").stdout == ""
     assert "<testsuite " in (tmp_path / "j" / "x.xml").read_text(encoding="utf-8")
@@ -250,7 +252,7 @@ def test_a_literal_output_that_the_reference_contradicts_is_refused(command: Com
     written(tmp_path, CONTRADICTED)
     done = command("run", "--backend", "wrong_backends:Right", "--cases", "small.yaml", "--output", "out")
     assert (done.returncode, done.stdout) == (2, "")
-    must = f"small/by-hand: value 1 must be what the reference gives for {DIALECT}, 6 (got 7)"
+    must = f"small/by-hand: value [1] must be what the reference gives for {DIALECT}, 6 (got 7)"
     assert done.stderr == f"small.yaml:10:78: {must}\n"
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.jsonl"))
 

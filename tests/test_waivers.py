@@ -75,7 +75,8 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ("    because: it r", "    becuase: it r", "14:5: must be one of the known keys (got 'becuase'); did you mean"),
         ("    clause: doc\n", "", "7:5: must have the key 'clause'"),
         ("clause: doc", "clause: ''", "13:13: "),
-        ("format: 1", "format: 2", "1:9: "),
+        ("format: 1", "format: true", "1:9: must be an integer (got True)"),
+        ("format: 1", "format: 1.0", "1:9: must be an integer (got 1.0)"),
         (
             "    link: null",
             "    intermittent: true",
@@ -93,7 +94,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
             "kind: [differed]",
             "11:14: must have a kind, one of agreed, disputed, inconsistent, ",
         ),
-        ("format: 1", "format: 2", "1:9: must be less than or equal to 1 (got 2)"),
+        ("format: 1", "format: 2", "1:9: must be 1 (got 2)"),
         (
             "kind: differed}",
             "kind: difered}",
@@ -106,6 +107,12 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
             "11:14: must have only keys of the verdict 'differed' (got 'frist'); did you mean 'first'?",
         ),
         ("kind: differed", "kind: refused-valid, message: '* *'", "11:14: must say something of message (got '* *', "),
+        (
+            "kind: differed",
+            "kind: unsupported",
+            "11:14: must be declared under 'unsupported:', by cases or where, and because (got a waiver of the kind 'u",
+        ),
+        ("because: no kernel", "because: TODO", "5:14: must be written by a person who knows (got 'TODO'"),
         ('">=1.28"', '"=>1.28"', "12:15: must be a version specifier such as '>=1.28' (got '=>1.28')"),
         ('">=1.28"', "1.28", "12:15: must be text (got 1.28); put it in quotes"),
         ("padding/**", "padding[a", "9:12: a pattern must be PATH or PATH[key=value,...] (got 'padding[a')"),
@@ -142,7 +149,7 @@ def test_all_errors_of_a_file_are_told(tmp_path: Path) -> None:
     with pytest.raises(FileErrors) as caught:
         load(path)
     assert [str(error).partition(" (got ")[0] for error in caught.value.errors] == [
-        f"{path}:1:9: must be less than or equal to 1",
+        f"{path}:1:9: must be 1",
         f"{path}:2:1: must be one of the known keys",
         f"{path}:12:14: must have a kind, one of {', '.join(KINDS)}",
     ]

@@ -120,6 +120,16 @@ class PadsSwapped(Right):
         return words | {"pads_begin": words["pads_end"], "pads_end": words["pads_begin"]}
 
 
+class NoOutputPaddingInThePlane(Right):
+    """Ignores output_padding where there are two axes."""
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Leave it out."""
+        words = super().understood(attributes)
+        is_plane = len(words["output_padding"] or ()) == 2
+        return words | {"output_padding": None} if is_plane else words
+
+
 class BiasOfTheFirstGroup(Right):
     """Adds the bias of the first group, and no other."""
 
@@ -437,6 +447,15 @@ class UnsupportedEverywhere(Right):
         """Say so."""
         log(call)
         return Unsupported(f"{sorted(arrays)} to come")
+
+
+class UnsupportedByStride(Right):
+    """No stride but 1 is implemented."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Say so, and of which stride."""
+        stride = (*call.attributes.get("strides", ()), 1)[0]
+        return super().run(call, arrays) if stride == 1 else Unsupported(f"no kernel for stride {stride}")
 
 
 class _Troubled(Right):

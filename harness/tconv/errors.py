@@ -228,14 +228,38 @@ def one_line(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return a text of at most `width` characters; a longer one loses its middle, where messages say least."""
+    """Return a text of at most `width` characters; a longer one loses its middle, where messages say least.
+
+    No word is cut that begins or ends near.
+    """
     if len(text) <= width:
         return text
     half = (width - len(_LEFT_OUT)) // 2
-    return f"{text[: width - len(_LEFT_OUT) - half]}{_LEFT_OUT}{text[-half:]}"
+    return f"{beginning(text, width - len(_LEFT_OUT) - half)}{_LEFT_OUT}{without_beginning(text, len(text) - half)}"
 
 
 _LEFT_OUT = " ... "
+_NEAR = 20
+"""Characters that are left out beyond what must be, so that no word is cut."""
+
+
+def beginning(text: str, width: int) -> str:
+    """Return at most `width` characters of the beginning of a text; a word is cut only where it is long."""
+    if len(text) <= width:
+        return text
+    blanks = (at for at in range(width, max(width - _NEAR, width // 2), -1) if text[at].isspace())
+    return text[: next(blanks, width)].rstrip()
+
+
+def without_beginning(text: str, start: int) -> str:
+    """Return a text without at least `start` characters of its beginning; a word is cut only where it is long."""
+    return text[_word_from(text, start) :]
+
+
+def _word_from(text: str, start: int) -> int:
+    """Return where the next word begins, or `start` where none does near it."""
+    last = min(start + _NEAR, (start + len(text)) // 2)
+    return next((at for at in range(start, last) if text[at - 1].isspace() and not text[at].isspace()), start)
 
 
 def shown(value: object, width: int = 60) -> str:

@@ -23,7 +23,7 @@ from tconv.gate.waivers import WaiverFile
 from tconv.records.cells import Cell
 from tconv.records.headers import HeaderLine
 from tconv.records.record import Record
-from tconv.verdict.kinds import Verdict
+from tconv.verdict.kinds import Unsupported, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +67,9 @@ def case_file() -> Schema:
 def waiver_file() -> Schema:
     """Return the schema of a waiver file. A waiver's verdict names its kind and whichever of its keys matter."""
     schema = WaiverFile.model_json_schema(schema_generator=_Generator)
-    kinds = TypeAdapter(Verdict).json_schema(schema_generator=_Generator)["$defs"].values()
-    verdict = {"oneOf": [kind | {"required": ["kind"]} for kind in kinds]}
+    kinds = TypeAdapter(Verdict).json_schema(schema_generator=_Generator)["$defs"]
+    # What the backend does not implement is declared, and not waived.
+    verdict = {"oneOf": [kind | {"required": ["kind"]} for name, kind in kinds.items() if name != Unsupported.__name__]}
     properties = schema["$defs"]["Waiver"]["properties"]
     properties["verdict"] = {"description": properties["verdict"]["description"]} | verdict
     return _headed(schema, "waiver-file")

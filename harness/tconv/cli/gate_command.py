@@ -20,7 +20,7 @@ from tconv.gate.record_files import assessed_files
 from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, chosen, load
 from tconv.reports import phrases
-from tconv.reports.proposed_waivers import proposed
+from tconv.reports.proposed_waivers import is_open, proposed
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
@@ -99,10 +99,12 @@ def command(
 
 
 def _propose(assessment: Assessment, path: Path) -> None:
+    text = proposed(assessment)
     with writing(path), path.open("x", encoding="utf-8") as file:
-        file.write(proposed(assessment))
+        file.write(text)
     if assessment.counts[Status.FAILED]:
-        click.echo(f"proposed waivers {path}: complete what says {OPEN}", err=True)
+        left = f"complete what says {OPEN}" if is_open(text) else "read whether what it declares is as it must be"
+        click.echo(f"proposed waivers {path}: {left}", err=True)
         return
     all_ = "; with --waivers none they are proposed for what is waived now" if assessment.counts[Status.WAIVED] else ""
     click.echo(f"proposed waivers {path}: none, as no case failed{all_}", err=True)

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from tconv.cases.case import Shapes, Source, Speller
 from tconv.corpus.budget import MOST_SWEEPS
 from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
-from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values
+from tconv.documents.models import Format, Integers, Mappings, Numbers, Part, Texts, Values
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
 
 _LIMIT = 2**31
@@ -254,7 +254,7 @@ class CaseFile(Part):
         cases: cases that stand alone.
     """
 
-    format: Annotated[int, Field(ge=1, le=1)]
+    format: Format
     about: Annotated[str, Field(min_length=1)]
     cites: Annotated[Mappings[Citation], Field(min_length=1)]
     base: Settings = Settings()

@@ -64,7 +64,7 @@ def _unheld(values: Sequence[float], dtype: DType) -> Iterator[tuple[int, str]]:
         held = literals.astype(NUMPY_TYPES[dtype]).astype(np.float64)
     for index in np.flatnonzero((held != literals) & ~np.isnan(literals))[:1].tolist():
         got, stored = literals[index], held[index]
-        yield index, f"value {index} must be a number that {dtype} holds (got {got:.17g}, stored as {stored:.17g})"
+        yield index, f"value [{index}] must be a number that {dtype} holds (got {got:.17g}, stored as {stored:.17g})"
 
 
 def _contradiction(problem: Problem, literal: Expected) -> Found | None:
@@ -83,5 +83,5 @@ def _contradiction(problem: Problem, literal: Expected) -> Found | None:
     if not len(wrong):
         return None
     index = int(wrong[0])
-    message = f"value {index} must be what the reference gives for {name}, {values[index]:g}"
+    message = f"value [{index}] must be what the reference gives for {name}, {values[index]:g}"
     return f"{message} (got {literal.values[index]:g})", ("values", index)

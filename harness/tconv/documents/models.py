@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from tconv.errors import nearest
+from tconv.errors import nearest, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -66,6 +66,16 @@ def known_as(what: str, words: Collection[str]) -> AfterValidator:
         return text
 
     return AfterValidator(check)
+
+
+def _is_known_format(version: int) -> int:
+    if version != 1:
+        raise ValueError(f"must be 1 (got {shown(version)})")
+    return version
+
+
+Format = Annotated[int, AfterValidator(_is_known_format), Field(json_schema_extra={"const": 1})]
+"""The version of a file's format, of which there is one."""
 
 
 def _list_of(items: str) -> BeforeValidator:

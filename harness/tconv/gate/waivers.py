@@ -18,11 +18,12 @@ from tconv.diagnosis.misreadings import names_of
 from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
-from tconv.documents.models import Mappings, Part, Texts
+from tconv.documents.models import Format, Mappings, Part, Texts
 from tconv.errors import nearest, together
 from tconv.gate.scope import Options, Scope
 from tconv.records.headers import WaiversHeader
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
+from tconv.verdict.kinds import Unsupported as Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +50,9 @@ def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
     kind = verdict.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r}){nearest(str(kind), KINDS)}")
+    if KINDS[kind] is Unanswered:
+        must = "must be declared under 'unsupported:', by cases or where, and because"
+        raise ValueError(f"{must} (got a waiver of the kind {kind!r}, which waives nothing)")
     known = set(KINDS[kind].__dataclass_fields__)
     for key, value in verdict.items():
         if isinstance(value, str) and "*" in value and not value.strip("* "):
@@ -78,7 +82,7 @@ class Unsupported(Scope):
         because: what it answers to them, in a sentence.
     """
 
-    because: NonEmpty
+    because: Annotated[NonEmpty, AfterValidator(_is_written)]
 
 
 class Waiver(Scope):
@@ -173,7 +177,7 @@ class WaiverFile(Part):
         waivers: known deviations.
     """
 
-    format: Annotated[int, Field(ge=1, le=1)]
+    format: Format
     backend: NonEmpty
     options: Options = Field(default={})
     unsupported: Mappings[Unsupported] = Field(default=[])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
 from tconv.dialects.readings import Together
+from tconv.errors import beginning, without_beginning
 from tconv.gate.status import Status
 from tconv.learning import Lesson, Symptom, shared_facts
 from tconv.records.failure import group_of
@@ -244,5 +245,5 @@ def _shown(text: str, shared: int) -> str:
     if len(text) <= _LONGEST:
         return text
     if shared <= _LONGEST // 2:
-        return f"{text[:_LONGEST]}..."
-    return f"{text[:_BEGINNING]} ... {_shown(text[shared - _BEGINNING // 2 :], 0)}"
+        return f"{beginning(text, _LONGEST)}..."
+    return f"{beginning(text, _BEGINNING)} ... {_shown(without_beginning(text, shared - _BEGINNING // 2), 0)}"

@@ -79,7 +79,7 @@ def _causes(assessment: Assessment, status: Status) -> Iterator[str]:
     found = causes(assessment, status)
     if not found:
         return
-    yield "| cases | what | a person sees more with |"
+    yield "| cases | what | command that shows more |"
     yield "|--:|---|---|"
     for cause in found[:_MOST]:
         words = command(assessment, cause.example, status)

@@ -11,9 +11,11 @@ import yaml
 from packaging.version import InvalidVersion, Version
 
 from tconv.cases.patterns import label
-from tconv.errors import one_line
+from tconv.errors import one_line, shortened
+from tconv.gate.scope import Scope
 from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, Waiver
+from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.reports.causes import causes
 from tconv.verdict import kinds as ver
@@ -27,13 +29,21 @@ if TYPE_CHECKING:
     from tconv.reports.causes import Cause
 
 _LONGEST_MESSAGE = 120
+_MOST_FACTS = 3
+"""Facts that are added to those of a rule."""
+_MOST_VALUES = 3
+"""Values that such a fact may have in the failures."""
+_HARDLY = 0.1
+"""The cases that agree, as a part of the failures, which are no reason for another fact."""
+_AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
 def proposed(assessment: Assessment) -> str:
-    """Return the waiver file, in YAML, with a comment on each waiver: what it is for, and what else it covers.
+    """Return the waiver file, in YAML, with a comment on each entry: what it is for, and what else it covers.
 
-    A cause whose cases share facts has a waiver with these facts; any other has one for each sweep of its cases. What
-    only a person knows is left open: why, and which clause is broken. A file with an open reason is refused.
+    A cause whose cases share facts has an entry with these facts; any other has one for each sweep of its cases. What
+    the runtime says that it does not implement is declared so, in its words; all else has a waiver. What only a person
+    knows is left open: why, and which clause is broken. A file with an open reason is refused.
     """
     header = assessment.run.header
     parts = [
@@ -42,33 +52,78 @@ def proposed(assessment: Assessment) -> str:
         "format: 1",
         f"backend: {_line(header.backend.name)}",
         *([f"options: {_line(dict(header.backend.options))}"] if header.backend.options else []),
-        "waivers:",
     ]
-    number = 0
+    declared, waived, number = [], [], 0
     for cause in causes(assessment, Status.FAILED):
-        for waiver in _waivers(cause, assessment):
-            number += 1
-            waiver["name"] = f"cause-{number}-{waiver['verdict']['kind']}"
-            parts += [*_comments(cause, waiver, assessment), *_entry(waiver)]
-    if not number:
-        parts[-1] = "waivers: []"
+        for scope, members in _scopes(cause, assessment):
+            if isinstance(members[0].record.verdict, ver.Unsupported):
+                entry = {**scope, "because": _because(members)}
+                declared += [*_declaration_comments(cause, entry, members, assessment), *_entry(entry)]
+            else:
+                number += 1
+                waiver = _waiver(scope, members, cause, assessment)
+                waiver["name"] = f"cause-{number}-{waiver['verdict']['kind']}"
+                waived += [*_comments(cause, waiver, assessment), *_entry(waiver)]
+    parts += ["unsupported:", *declared] if declared else []
+    parts += ["waivers:", *waived] if waived else ["waivers: []"]
     return "\n".join(parts) + "\n"
 
 
-def _waivers(cause: Cause, assessment: Assessment) -> Iterator[dict[str, Any]]:
-    """Yield a waiver for each kind of verdict of a cause, and each sweep where the cases share no facts."""
+def is_open(text: str) -> bool:
+    """Return whether a proposal leaves a clause or a reason to a person."""
+    return re.search(rf"^ +(clause|because): '?{OPEN}", text, re.MULTILINE) is not None
+
+
+def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str, Any], list[Judged]]]:
+    """Yield which cases an entry is for, and those of the cause, which are of one kind of verdict.
+
+    Each kind has its own entries, and where its cases share no facts, each sweep.
+    """
     for kind in sorted({member.record.verdict.kind for member in cause.members}):
         members = [member for member in cause.members if member.record.verdict.kind == kind]
         scopes = [where for where in _where(cause, members, assessment) if where]
         for where in scopes:
             covered = [member for member in members if _has(where, _facts(member, assessment))]
             if covered:
-                yield _waiver({"where": where}, covered, cause, assessment)
+                yield {"where": _narrowed(where, covered, assessment) if cause.lesson else where}, covered
         if scopes:
             continue
         for sweep in sorted({member.record.case.partition("[")[0] for member in members}):
-            of_sweep = [member for member in members if member.record.case.partition("[")[0] == sweep]
-            yield _waiver({"cases": sweep}, of_sweep, cause, assessment)
+            yield {"cases": sweep}, [member for member in members if member.record.case.partition("[")[0] == sweep]
+
+
+def _narrowed(where: Mapping[str, Any], members: Sequence[Judged], assessment: Assessment) -> dict[str, Any]:
+    """Return the facts that a rule asks for, and others that its failures share and that rule out cases that agree.
+
+    A rule says what is computed, and where that is what the text says too, cases agree. At each step the fact is added
+    that leaves the fewest of them, as long as it at least halves them: what rules out fewer is what the corpus happens
+    not to ask, and no part of the deviation.
+    """
+    narrowed = dict(where)
+    failing = [_facts(member, assessment) for member in members]
+    agreeing = [_facts(member, assessment) for member in assessment.judged if member.status in _AGREEING]
+    agreeing = [facts for facts in agreeing if _has(where, facts)]
+    common = set(failing[0]).intersection(*failing).difference(where, IDENTITY)
+    values = {name: sorted({facts[name] for facts in failing}) for name in sorted(common)}
+    values = {name: labels for name, labels in values.items() if len(labels) <= _MOST_VALUES}
+    for _ in range(_MOST_FACTS):
+        left = {name: [facts for facts in agreeing if _has({name: labels}, facts)] for name, labels in values.items()}
+        best = min(left, key=lambda name: (len(left[name]), len(values[name]), name), default=None)
+        hardly = len(agreeing) <= _HARDLY * len(members)
+        if best is None or hardly or 2 * len(left[best]) > len(agreeing):
+            break
+        agreeing, labels = left[best], values.pop(best)
+        narrowed[best] = labels if len(labels) > 1 else labels[0]
+    return narrowed
+
+
+def _because(members: Sequence[Judged]) -> str:
+    """Return what the runtime answers to all of these cases, with `#` for numbers that vary; open where it varies."""
+    verdicts = [member.record.verdict for member in members]
+    texts = {_words_of(verdict.reason) for verdict in verdicts if isinstance(verdict, ver.Unsupported)}
+    if len(texts) > 1:
+        texts = set(map(without_numbers, texts))
+    return (shortened(texts.pop(), _LONGEST_MESSAGE) if len(texts) == 1 else "") or OPEN
 
 
 def _has(where: Mapping[str, Any], facts: Mapping[str, str]) -> bool:
@@ -108,10 +163,14 @@ def _waiver(
         "versions": _versions(header.backend.version),
         "clause": cause.lesson.clause if cause.lesson and cause.lesson.clause else OPEN,
         "because": OPEN,
-        "example": min((member.record.case for member in members), key=lambda case: (len(case), case)),
+        "example": _example(members),
         "link": None,
         "date": datetime.now(UTC).date().isoformat(),
     }
+
+
+def _example(members: Iterable[Judged]) -> str:
+    return min((member.record.case for member in members), key=lambda case: (len(case), case))
 
 
 def _words(members: Iterable[Judged]) -> str:
@@ -136,14 +195,32 @@ def _versions(version: str) -> str:
         return ""
 
 
+def _declaration_comments(
+    cause: Cause, entry: Mapping[str, Any], members: Sequence[Judged], assessment: Assessment
+) -> Iterator[str]:
+    made = Scope.model_validate({key: value for key, value in entry.items() if key != "because"})
+    covered = [member for member in assessment.judged if made.covers(member.record.case, _facts(member, assessment))]
+    same = [member for member in covered if isinstance(member.record.verdict, ver.Unsupported)]
+    own = {member.record.case for member in cause.members}
+    others = sum(member.record.case not in own for member in same)
+    count = _counted(len(same) - others, others, cause, covered)
+    yield f"  # {count}. {_words_of(cause.what)}"
+    yield f"  # For example: {_words_of(_example(members))}"
+
+
+def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged]) -> str:
+    """Return of how many cases an entry is, and what else it covers."""
+    agreeing = sum(member.status in _AGREEING for member in covered)
+    also = f", and {others} of other causes" if others else ""
+    return f"{own} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
+
+
 def _comments(cause: Cause, waiver: Mapping[str, Any], assessment: Assessment) -> Iterator[str]:
     made = Waiver.model_validate({**waiver, "clause": "?", "because": "?"})
     covered = [member for member in assessment.judged if made.covers(member.record.case, _facts(member, assessment))]
     waived = {member.record.case for member in covered if made.waives(member.record, _facts(member, assessment))}
     own = {member.record.case for member in cause.members}
-    agreeing = sum(member.status in {Status.PASSED, Status.DISPUTED} for member in covered)
-    also = f", and {len(waived - own)} of other causes" if waived - own else ""
-    count = f"{len(waived & own)} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
+    count = _counted(len(waived & own), len(waived - own), cause, covered)
     yield f"  # {count}. {_words_of(cause.what)}"
     header = assessment.run.header
     command = ["tconv", "shrink", waiver["example"], *header.backend.arguments, "--dialect", header.dialect]
