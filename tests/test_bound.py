@@ -458,6 +458,18 @@ def test_accumulating_in_halves_is_told_where_f32_is_expected(dtype: DType, coun
         assert held(truth, geometry, sequential(x * w), {str(dtype): "f32"}).wrong.any()
 
 
+@pytest.mark.parametrize("small", [2.0**30, 2.0**60, 2.0**100])
+def test_partial_sums_of_both_signs_may_overflow_whatever_their_sizes(small: float) -> None:
+    """Infinities of both signs meet in NaN, also where float64 loses the smaller of both sums beside the larger."""
+    big = 2.0**100
+    truth = Truth({"x": np.float32([[[big], [big]]]), "w": np.float32([[[big]], [[-small]]])}, DType.F32)
+    geometry = Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = np.float32([big, big]) * np.float32([big, -small])
+        answer = np.float32([[products[0] + products[1]]])
+    assert not held(truth, geometry, answer).wrong.any()
+
+
 def test_f64_at_f32_accuracy_is_detected() -> None:
     """A float64 result that was computed in float32 is wrong, nearly everywhere."""
     truth, geometry, (x, w), _ = dotted(DType.F64, "normal", 30, 1)

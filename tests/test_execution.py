@@ -723,6 +723,21 @@ def test_a_link_in_the_place_of_a_workers_records_is_not_followed(
     assert killed
 
 
+def test_what_is_written_into_a_workers_connection_costs_no_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no message, nobody waits for the rest of it, and each case has its verdict."""
+    monkeypatch.setattr("tconv.execution.pool._GRACE_SECONDS", 0.5)
+    asked = cases(tmp_path, GRID)[:40]
+    assert any(case.attributes.strides == (TROUBLE,) for case in asked)
+    with pool_of("WritesIntoConnections") as pool:
+        lines = list(pool.run(asked))
+    assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
+    kinds = {line.record.verdict.kind for line in lines if line.record.verdict.kind != "died"}
+    assert kinds == {"agreed"}
+    assert {line.record.harmed for line in lines} >= {"closed its connection, or wrote into it, and went on"}
+
+
 @pytest.mark.parametrize("backend", ["RemovesRecords", "ReplacesRecords"])
 def test_a_runtime_that_spoils_its_workers_records_costs_the_case_that_it_does_it_at(
     backend: str, tmp_path: Path

@@ -254,7 +254,8 @@ def test_a_digest_is_of_the_ids_and_not_of_their_order(ids: list[str], chance: r
     assert not ids or digest_of(shuffled[1:]) != digest_of(ids)
 
 
-@given(st.builds(Cell, st.text(), st.sampled_from(["agreed", "inexpressible"]), st.integers(1, 2**40), st.text(),
+@given(st.builds(Cell, st.text(), st.sampled_from(["agreed", "inexpressible"]), st.integers(1, 2**40),
+                 st.from_regex("[0-9a-f]{16}", fullmatch=True),
                  st.sampled_from([None, "exact", "bound", "shape", "refusal"]), st.floats(0, 1e6)))  # fmt: skip
 def test_a_cell_is_read_as_it_was_written(cell: Cell) -> None:
     """All but the seconds, which are rounded to microseconds."""
@@ -279,7 +280,7 @@ def test_a_line_that_is_no_count_is_refused_at_its_place(tmp_path: Path) -> None
 
 # What readers make of it.
 
-CELLS = [Cell("a/b/c", "agreed", 900, "00", "exact", 1.5), Cell("a/b/c", "inexpressible", 90, "00")]
+CELLS = [Cell("a/b/c", "agreed", 900, "0" * 16, "exact", 1.5), Cell("a/b/c", "inexpressible", 90, "0" * 16)]
 
 
 def test_the_gate_and_the_reports_count_what_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -319,7 +320,7 @@ def test_a_waiver_whose_example_is_counted_as_agreeing_is_stale() -> None:
     """Without a record it does not deviate; where the cell has inexpressible cases too, it may be one of these."""
     found = run_of({"a/d/e": AGREED})
     file = waiver_file(waiver())
-    for cells, stale in ((CELLS[:1], 1), (CELLS, 0), ([Cell("a/x", "agreed", 1, "00")], 0)):
+    for cells, stale in ((CELLS[:1], 1), (CELLS, 0), ([Cell("a/x", "agreed", 1, "0" * 16)], 0)):
         found.cells = cells
         assert len(assess(found, file, facts).stale) == stale
     # With patterns, the cell may be counted without the example.

@@ -50,6 +50,12 @@ VERDICTS = {
     "NoOutcome": dict.fromkeys(VALID, "broke"),
     "NoText": dict.fromkeys(VALID, "broke"),
     "AnotherKind": dict.fromkeys(VALID, "broke"),
+    "MasksWhatIsWrong": dict.fromkeys(VALID, "broke"),
+    "RaisesWithoutWords": dict.fromkeys(VALID, "broke"),
+    "NotesNumbers": dict.fromkeys(VALID, "broke"),
+    "ShapeOfWords": dict.fromkeys(VALID, "broke"),
+    "WritesIntoOperands": {},
+    "ChildReturns": {},
 }
 """For each backend the verdicts other than agreed."""
 DEATHS = {

@@ -6,6 +6,7 @@ whatever a verdict says of one of them is that one's own doing.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,7 +24,7 @@ import ml_dtypes
 import numpy as np
 
 from tconv import conv_transpose
-from tconv.backends import BackendInfo, Broke, Option, Outcome, Produced, Refused, Unsupported
+from tconv.backends import BackendInfo, Broke, Option, Outcome, Produced, Refused, ShapeOnly, Unsupported
 from tconv.errors import Invalid, UsageError
 from tconv.execution import worker
 from tconv.execution.position import _INDEX, Position
@@ -796,6 +798,76 @@ class AnotherKind(Right):
     def answer(self, y: Array) -> Outcome:
         """Return what is no answer by the word for one."""
         return Broke(f"{y.size} elements", kind="agreed")  # type: ignore[arg-type] # that is what is wrong
+
+
+class MasksWhatIsWrong(Right):
+    """The output is an array that has its own idea of what is equal."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Mask the first element, which is wrong."""
+        y.flat[0] += 99
+        return Produced(np.ma.masked_array(y, mask=[True] + [False] * (y.size - 1)))
+
+
+class RaisesWithoutWords(Right):
+    """Every call raises, and so does whoever asks the exception what it says."""
+
+    class Silent(Exception):  # noqa: N818 - it says nothing, not even that
+        """An exception without words."""
+
+        def __str__(self) -> str:
+            """Raise."""
+            raise RuntimeError
+
+    def answer(self, _y: Array) -> Outcome:
+        """Raise."""
+        raise self.Silent
+
+
+class NotesNumbers(Right):
+    """The notes on an output are no texts."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return them."""
+        return Produced(y, (1,))  # type: ignore[arg-type] # that is what is wrong
+
+
+class ShapeOfWords(Right):
+    """The sizes of an output are no numbers."""
+
+    def answer(self, _y: Array) -> Outcome:
+        """Return them."""
+        return ShapeOnly(("a", "b"), "f32")  # type: ignore[arg-type] # that is what is wrong
+
+
+class WritesIntoOperands(Right):
+    """Native code uses the memory of its inputs for what it likes, after it has answered."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Answer, and clear the operands."""
+        outcome = super().run(call, arrays)
+        for array in arrays.values():
+            ctypes.memset(array.ctypes.data, 0, array.nbytes)
+        return outcome
+
+
+class ChildReturns(_Troubled):
+    """A process that it starts goes on as if it were the worker."""
+
+    def end(self) -> None:
+        """Fork, and return twice."""
+        os.fork()
+
+
+class WritesIntoConnections(_Troubled):
+    """It writes into descriptors that are not its own, and lives on."""
+
+    def end(self) -> None:
+        """Write into each socket."""
+        for path in Path("/proc/self/fd").iterdir():
+            with suppress(OSError):
+                if str(path.readlink()).startswith("socket:"):
+                    os.write(int(path.name), b"garbage\n")
 
 
 class FailsToStart(Right):

@@ -31,16 +31,20 @@ class Answer:
 
 def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return anything
     """Return the outcome, or `Broke` for a value that is none: it would end the worker, or break the record file."""
-    array: object = getattr(outcome, "array", None)
     match outcome:
-        case out.Produced() if not isinstance(array, np.ndarray):
-            return out.Broke(f"must produce an array (got {type(array).__name__})")
-        case out.Produced() if not _numeric(outcome.array):
-            return out.Broke(f"must produce an array of numbers (got {outcome.array.dtype})")
+        case out.Produced(array, notes):
+            # Of a subclass, such as a masked array, the backend's own code would compare the output.
+            if type(array) is not np.ndarray:
+                return out.Broke(f"must produce a plain array (got {type(array).__name__})")
+            if not _numeric(array):
+                return out.Broke(f"must produce an array of numbers (got {printed(array.dtype)})")
+            if not _are_texts(notes):
+                return out.Broke(f"must note texts (got {printed(notes)})")
+            return outcome
+        case out.ShapeOnly(tuple() as shape, str()) if all(type(size) is int for size in shape):
+            return outcome
         case (
-            out.Produced()
-            | out.ShapeOnly(tuple(), str())
-            | out.Refused(str())
+            out.Refused(str())
             | out.Unsupported(str(), kind="unsupported")
             | out.Died(str(), str(), kind="died")
             | out.TimedOut(int() | float(), kind="timed-out")
@@ -48,7 +52,27 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
         ):
             return outcome
         case _:
-            return out.Broke(f"must return an outcome (got {outcome!r:.200})")
+            return out.Broke(f"must return an outcome (got {printed(outcome)})")
+
+
+def _are_texts(notes: object) -> bool:
+    return isinstance(notes, tuple) and all(type(note) is str for note in notes)
+
+
+def printed(value: object) -> str:
+    """Return how a backend's value prints itself, cut; its type where that raises."""
+    try:
+        return repr(value)[:_LONGEST_OUTCOME]
+    except Exception:  # noqa: BLE001 - it is the backend's own code
+        return type(value).__name__
+
+
+def raised(error: Exception) -> str:
+    """Return an exception of a backend in words; its type alone where its text raises."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - it is the backend's own code
+        return type(error).__name__
 
 
 def own(outcome: out.Outcome) -> out.Outcome:

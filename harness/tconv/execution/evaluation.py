@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tconv.backends import KeepsCompany
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
-from tconv.execution.answer import Answer, alike, changed, checked, own
+from tconv.execution.answer import Answer, alike, changed, checked, own, printed, raised
+from tconv.execution.floating_point import FloatingPoint
 from tconv.execution.memory_pattern import patterned
 from tconv.execution.position import Position
 from tconv.expectation.bound import bound, derivation
@@ -22,14 +24,14 @@ from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tconv.backends import Backend
     from tconv.cases.call import Call
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.vocabulary import DType
+    from tconv.vocabulary import Array, DType
 
 _TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
 MOST_ARTIFACTS = 1000
@@ -48,6 +50,7 @@ class Evaluator:
         repeat: how often each case is run; outcomes that differ are unstable.
         position: where to say that the backend is called; a death or a silence then is the backend's.
         chosen: the backend's options that are not at their defaults, as `name=value`.
+        floating_point: tconv's own state of the floating-point unit, and the runtime's.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class Evaluator:
         repeat: int = 1,
         position: Position | None = None,
         chosen: Sequence[str] = (),
+        floating_point: FloatingPoint | None = None,
     ) -> None:
         self.dialect = dialect
         self._chosen = chosen
@@ -70,6 +74,7 @@ class Evaluator:
         self._repeat = repeat
         self._position = position or Position()
         self._artifacts = 0
+        self._floating_point = floating_point or FloatingPoint()
 
     def evaluate(self, case: Case) -> Record:
         """Run and judge one case."""
@@ -106,17 +111,28 @@ class Evaluator:
         return Answer(outcome, seconds)
 
     def _timed(self, problem: Problem) -> tuple[out.Outcome, float]:
-        call, arrays = problem.call, problem.arrays
+        call, arrays = problem.call, _private(problem.arrays)
+        with patterned(wanted=problem.case.breaks is not None):
+            outcome, seconds = self._called(lambda: self._backend.run(call, arrays))
+        return own(checked(outcome)), seconds
+
+    def _called(self, call: Callable[[], Any]) -> tuple[Any, float]:
+        """Return what a call of the backend returns, or how it broke, and the seconds that it took."""
+        process = os.getpid()
         self._position.call()
+        self._floating_point.enter()
         started = perf_counter()
         try:
-            with patterned(wanted=problem.case.breaks is not None):
-                outcome = checked(self._backend.run(call, arrays))
+            outcome = call()
         except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
-            outcome = out.Broke(f"{type(error).__name__}: {error}")
+            outcome = out.Broke(raised(error))
         seconds = perf_counter() - started
+        self._floating_point.leave()
+        if os.getpid() != process:
+            # A process that the backend has started, and that returned: it is no worker.
+            os._exit(0)
         self._position.answered()
-        return own(outcome), seconds
+        return outcome, seconds
 
     @property
     def keeps_company(self) -> bool:
@@ -126,19 +142,14 @@ class Evaluator:
     def ask_together(self, problems: Sequence[Problem]) -> list[Answer | None] | out.Outcome:
         """Return what the backend does with calls in company: an answer for each, or an outcome of them all."""
         assert isinstance(self._backend, KeepsCompany)  # noqa: S101 - the caller asked `keeps_company`
-        calls, arrays = [problem.call for problem in problems], [problem.arrays for problem in problems]
-        self._position.call()
-        started = perf_counter()
-        try:
-            outcomes = self._backend.run_together(calls, arrays)
-        except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
-            outcomes = out.Broke(f"{type(error).__name__}: {error}")
-        seconds = (perf_counter() - started) / len(problems)
-        self._position.answered()
+        backend, calls = self._backend, [problem.call for problem in problems]
+        arrays = [_private(problem.arrays) for problem in problems]
+        outcomes, seconds = self._called(lambda: backend.run_together(calls, arrays))
+        seconds /= len(problems)
         if not isinstance(outcomes, list | tuple):
             return checked(outcomes)
         if len(outcomes) != len(problems) or all(outcome is None for outcome in outcomes):
-            return out.Broke(f"must return an outcome for each of {len(problems)} calls (got {outcomes!r:.200})")
+            return out.Broke(f"must return an outcome for each of {len(problems)} calls (got {printed(outcomes)})")
         return [None if outcome is None else Answer(checked(outcome), seconds) for outcome in outcomes]
 
     def judge(self, problem: Problem, answer: Answer) -> ver.Verdict:
@@ -218,6 +229,14 @@ class Evaluator:
         path = artifacts.write(self._folder, (self._name, self.dialect.name, problem.case.id, *self._chosen), arrays)
         self._artifacts += path is not None
         return path
+
+
+def _private(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return copies for one call: others have the same operands, and native code writes where it likes."""
+    copies = {role: array.copy() for role, array in arrays.items()}
+    for role, array in arrays.items():
+        copies[role].flags.writeable = array.flags.writeable
+    return copies
 
 
 def _call_summary(call: Call) -> CallSummary:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -154,7 +153,7 @@ class Pool:
             return
         try:
             while worker.busy and worker.connection.poll():
-                yield from self._handle(worker, json.loads(worker.connection.recv_bytes()), waiting)
+                yield from self._handle(worker, worker.message(), waiting)
             ended = worker.busy and worker.ended and not worker.connection.poll()
         except (EOFError, OSError):
             ended = True
@@ -177,7 +176,10 @@ class Pool:
         match message:
             case ["records"]:
                 yield from self._confirmed(worker.lines())
-            case ["done"]:
+            case ["done", number] if number != worker.messages:
+                # Of a process that the backend has started, and that returned.
+                return
+            case ["done", _]:
                 lines = worker.lines(whole=True)
                 if worker.pending:
                     yield from self._confirmed(lines)
@@ -224,9 +226,10 @@ class Pool:
     def _after_death(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
         """Find out what a worker died of. What it was at is asked again first in another worker, which has no past."""
         worker.process.join(timeout=_GRACE_SECONDS)
-        cause = ending(worker.process.exitcode) if worker.ended else "closed its connection and went on"
+        code = worker.process.exitcode
+        cause = ending(code) if worker.ended else "closed its connection, or wrote into it, and went on"
         # The end of the process that workers are forked from reads as this code for all of them.
-        yield from self._after_end(worker, cause, waiting, known=worker.process.exitcode != _SERVER_ENDED)
+        yield from self._after_end(worker, cause, waiting, known=code != _SERVER_ENDED)
 
     def _after_end(self, worker: WorkerProcess, cause: str, waiting: Waiting, *, known: bool = True) -> Iterator[Line]:
         """Give the verdict where it is certain what a worker died of, or ask again what it was at.

@@ -7,6 +7,7 @@ import os
 import signal
 from contextlib import suppress
 from dataclasses import dataclass, field
+from errno import EBADMSG
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +32,7 @@ HARNESS_SECONDS = 600.0
 _ENDING_SECONDS = 1.0
 START_SECONDS = 120.0
 """How long a backend may take to load."""
+_LONGEST_MESSAGE = 2**24
 _MOST_RESULTS = 2**20
 """Bytes of the file of a worker's records beyond which it is emptied."""
 
@@ -242,9 +244,23 @@ class WorkerProcess:
             while not self.connection.poll(min(seconds, 1.0)):
                 if (seconds := seconds - 1.0) <= 0:
                     return None
-            message: list[Any] = json.loads(self.connection.recv_bytes())
-            return message
+            return self.message()
         return None
+
+    def message(self) -> list[Any]:
+        """Return the message that can be read.
+
+        Raises:
+            EOFError: the connection has ended.
+            OSError: what is there is no message: something else has written into the connection.
+        """
+        # The first bytes of a message are its length. Those of anything else are a length that is not awaited.
+        data = self.connection.recv_bytes(_LONGEST_MESSAGE)
+        with suppress(ValueError):
+            message: object = json.loads(data)
+            if isinstance(message, list):
+                return message
+        raise OSError(EBADMSG, "something else has written into the connection")
 
     def introduction(self, spec: str, timeout: float) -> Introduced:
         """Receive the first message.

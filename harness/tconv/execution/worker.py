@@ -26,6 +26,7 @@ from tconv.errors import BackendMissing, OptionError, TconvError, one_line
 from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
+from tconv.execution.floating_point import FloatingPoint
 from tconv.execution.isolation import isolated, wanted
 from tconv.execution.signals import end_with_server, lead_own_group, leave_server
 from tconv.execution.succession import shared, succeed
@@ -113,7 +114,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
                 files.log.truncate(0)
                 copied = False
             position.receive(message)
-            _answer(companion.records(cases, apart=apart, staged=staged), connection, files.results)
+            _answer(companion.records(cases, apart=apart, staged=staged), message, connection, files.results)
 
 
 def _word(error: TconvError) -> str:
@@ -126,7 +127,7 @@ def _word(error: TconvError) -> str:
             return "wrong"
 
 
-def _answer(records: Iterator[tuple[int, Record]], connection: Connection, results: BinaryIO) -> None:
+def _answer(records: Iterator[tuple[int, Record]], message: int, connection: Connection, results: BinaryIO) -> None:
     """Write records, each by its index, so that none is lost with the worker; now and then say that there are some."""
     sent = monotonic()
     try:
@@ -145,7 +146,7 @@ def _answer(records: Iterator[tuple[int, Record]], connection: Connection, resul
     except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is tconv's
         _send(connection, ["failed", traceback.format_exc()])
         return
-    _send(connection, ["done"])
+    _send(connection, ["done", message])
 
 
 def _unwritable(error: OSError) -> list[Any]:
@@ -159,9 +160,10 @@ def _write(file: BinaryIO, line: bytes) -> None:
 
 def _start_evaluator(connection: Connection, position: Position, assignment: Assignment) -> Evaluator:
     """Start the backend, send its introduction and the results of the probes, and return the evaluator."""
-    environment = isolated(assignment)
+    environment, floating_point = isolated(assignment), FloatingPoint()
     backend = create(assignment.backend, assignment.options, assignment.timeout, assignment.isolate)
     info = backend.info()
+    floating_point.leave()
     if not info.dialects:
         raise BackendMissing(f"backend {assignment.backend!r} must speak a dialect (got none)")
     dialect = assignment.dialect or dialect_named(info.dialects[0])
@@ -176,12 +178,16 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
     for dtype in PROBED:
         if dtype not in accumulators:
             position.call()
+            floating_point.enter()
             accumulators[dtype] = accumulates(backend, dialect, dtype)
+            floating_point.leave()
             position.answered()
             _send(connection, ["accumulates", accumulators[dtype]])
     known = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
-    return Evaluator(backend, info.name, dialect, known, folder, assignment.repeat, position, written(chosen))
+    return Evaluator(
+        backend, info.name, dialect, known, folder, assignment.repeat, position, written(chosen), floating_point
+    )
 
 
 def _header(info: BackendInfo, environment: Mapping[str, str]) -> dict[str, Any]:

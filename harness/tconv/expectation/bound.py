@@ -153,12 +153,14 @@ def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
     gamma_n = 1, because each term passes its roundings as a factor of 1 - gamma_n to 1 + gamma_n, so that terms of the
     other sign raise nothing. Beyond, because the sum before an addition is itself a number of the type: so rounding
     to the nearest moves an addition by no more than the term that is added: it counts twice, or not at all if it is of
-    the other sign. The rounding of the product before it is the factor 1 + u.
+    the other sign. The rounding of the product before it is the factor 1 + u. Where one sign is far below the other,
+    float64 loses it from A + y: the reference's own error is added.
     """
     u = UNIT_ROUNDOFF[accumulator]
     growth = (1 + np.minimum(gamma(terms.count, u), 1)) * (1 + u)
     with np.errstate(invalid="ignore"):
-        rises: Mask = (terms.magnitude + sign * terms.y) / 2 * growth >= _OVERFLOW[accumulator]
+        lost = _relative(terms.count + 1, _F64, terms.magnitude)
+        rises: Mask = ((terms.magnitude + sign * terms.y) / 2 + lost) * growth >= _OVERFLOW[accumulator]
         if accumulator is not dtype and terms.bias is not None:
             # A bias may be added after the sum was rounded to the narrower type.
             error = _relative(terms.count, u, terms.magnitude)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from tconv.backends import outcome as out
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
+from tconv.corpus.budget import MOST_ELEMENTS
 from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
@@ -143,11 +145,15 @@ def mutated(problem: Problem, misreading: Misreading) -> Array | None:
 
 
 def output(misreading: Misreading, call: Call, operands: dict[str, Array]) -> Array | None:
-    """Return the same of a call, whose operands are in float64, NCX and IOX."""
+    """Return the same of a call, whose operands are in float64, NCX and IOX; None too for what no case may ask for."""
     misread = apply((misreading,), call.written, call.dialect, operands)
     if misread is None or not misreading.playable:
         return None
-    y = Truth(misread.operands, call.dtype).values(misread.geometry)
+    truth = Truth(misread.operands, call.dtype)
+    if prod(truth.shape(misread.geometry)) > MOST_ELEMENTS:
+        # A stride of 2^63 - 1 that is taken for a dilation, say.
+        return None
+    y = truth.values(misread.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
         if misread.finish is not None:
             y = misread.finish(y)

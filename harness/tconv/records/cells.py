@@ -10,9 +10,9 @@ import json
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, cast
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from tconv.backends.outcome import Recorded
 from tconv.verdict.kinds import Rule  # noqa: TC001 - the file boundary reads the annotation
@@ -46,8 +46,8 @@ class Cell(Recorded):
 
     cell: str
     kind: Literal["agreed", "inexpressible"]
-    cases: int
-    digest: str
+    cases: Annotated[int, Field(ge=1)]
+    digest: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
     rule: Rule | None = None
     seconds: float = 0.0
 

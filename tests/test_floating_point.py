@@ -1,0 +1,65 @@
+"""What a runtime does to the processor's floating-point unit changes no judgement, and stays for the runtime."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tconv.cases.case import Attributes, Case, Operand
+from tconv.dialects import dialect_named
+from tconv.execution.evaluation import Evaluator
+from wrong_backends import Right
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.backends import Outcome
+    from tconv.cases.call import Call
+    from tconv.vocabulary import Array
+
+ONNX = dialect_named("onnx/ConvTranspose-22")
+MXCSR = 28
+"""Where glibc's fenv_t has the register on x86-64."""
+FLUSHES = 0x8040
+"""Its bits for subnormal results and operands."""
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc", reason="the register is one of x86-64's"
+)
+
+
+def flushes() -> bool:
+    """Return whether this thread takes subnormal numbers for zero."""
+    return bool((np.array([1e-40], np.float32) * np.float32(1) == 0).all())
+
+
+class Flushing(Right):
+    """A runtime whose library lets subnormal numbers be zero, as it is called first."""
+
+    def __init__(self) -> None:
+        self.found: list[bool] = []
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Note how it finds the unit, and set it."""
+        self.found.append(flushes())
+        state, library = ctypes.create_string_buffer(512), ctypes.CDLL(None)
+        library.fegetenv(state)
+        register = int.from_bytes(state[MXCSR : MXCSR + 4], "little") | FLUSHES
+        ctypes.memmove(ctypes.addressof(state) + MXCSR, register.to_bytes(4, "little"), 4)
+        library.fesetenv(state)
+        return super().run(call, arrays)
+
+
+def test_a_runtimes_floating_point_state_is_its_own() -> None:
+    """It finds it in the next call as it left it, and between its calls tconv computes with subnormal numbers."""
+    backend = Flushing()
+    evaluator = Evaluator(backend, "flushing", ONNX, {}, None)
+    case = Case("a/b", Attributes(), Operand((1, 1, 3), "f32"), Operand((1, 1, 3), "f32"), None)
+    for _ in range(2):
+        evaluator.evaluate(case)
+        assert not flushes()
+    assert backend.found == [False, True]
