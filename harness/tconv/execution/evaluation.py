@@ -233,10 +233,7 @@ class Evaluator:
 
 def _private(arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Return copies for one call: others have the same operands, and native code writes where it likes."""
-    copies = {role: array.copy() for role, array in arrays.items()}
-    for role, array in arrays.items():
-        copies[role].flags.writeable = array.flags.writeable
-    return copies
+    return {role: array.copy() for role, array in arrays.items()}
 
 
 def _call_summary(call: Call) -> CallSummary:
