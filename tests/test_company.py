@@ -82,6 +82,12 @@ def test_nobody_is_blamed_for_a_death_of_an_unknown_case(tmp_path: Path, backend
     assert {record.verdict.kind for case, record in found.items() if case not in in_trouble(asked)} == {"agreed"}
 
 
+def test_a_company_may_be_answered_in_memory_that_is_used_again(tmp_path: Path) -> None:
+    """The first is asked alone too while the answers to the others wait: these are still what they were."""
+    found = records("CompanyInOneBuffer", cases(tmp_path, PEACE))
+    assert {record.verdict.kind for record in found.values()} == {"agreed"}
+
+
 def test_a_wrong_answer_in_company_alone_is_a_verdict_of_its_own(tmp_path: Path) -> None:
     """The record names the whole company, what was wrong there, and that the same case agrees alone."""
     asked = cases(tmp_path, PEACE)

@@ -14,9 +14,10 @@ from tconv.cases.operands import make_operands
 from tconv.diagnosis.misreadings import CATALOGUE, Misread, apply, misreadings_of, pairs
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
+from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.investigation.company import killed
-from tconv.investigation.mutants import measure
+from tconv.investigation.mutants import measure, mutated
 from tconv.vocabulary import Attributes, DType, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -180,6 +181,16 @@ def test_the_smoke_tier_notices_every_misreading(name: str, smoke_cases: tuple[C
     for power in measured.powers:
         assert set(power.killed) <= set(power.affected)
         assert not power.killed or set(power.killed) & set(measured.needed)
+
+
+def test_what_no_process_can_hold_is_no_mutant(corpus: Corpus) -> None:
+    """A stride of 2^63 - 1 that is taken for a dilation asks for an output of that size."""
+    dialect = DIALECTS["onnx/ConvTranspose-22"]
+    cases = list(corpus.cases("gate", ["**[strides=9223372036854775807]"]))
+    values = [problem for case in cases if (problem := Problem(case, dialect)).values is not None]
+    misreading = next(each for each in misreadings_of(dialect) if each.name == "strides-for-dilations")
+    assert values
+    assert {mutated(problem, misreading) is None for problem in values} == {True}
 
 
 def test_a_misreading_that_no_case_notices_survives(corpus: Corpus) -> None:

@@ -1056,6 +1056,34 @@ class RefusesLargeCompany(Company):
         return Refused("too many nodes") if len(calls) > 3 else super().run_together(calls, arrays)
 
 
+class CompanyInOneBuffer(Company):
+    """The outputs of a company, and of a call alone, are in the same memory each time: that is nothing wrong."""
+
+    def __init__(self) -> None:
+        self._memory = np.empty(2**16, np.uint8)
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute into the memory."""
+        return self._moved([super().run(call, arrays)])[0]
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Compute into the memory, one behind the other."""
+        return self._moved([Right.run(self, call, of) for call, of in zip(calls, arrays, strict=True)])
+
+    def _moved(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        moved, end = list[Outcome](), 0
+        for outcome in outcomes:
+            assert isinstance(outcome, Produced)
+            array = outcome.array
+            output = self._memory[end : end + array.nbytes].view(array.dtype).reshape(array.shape)
+            output[...] = array
+            moved.append(Produced(output))
+            end += array.nbytes
+        return moved
+
+
 class RefusesTrouble(Company):
     """A call that it cannot stand is refused, in company too: by its name, and the others have no answer."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tconv.backends.outcome import Produced
 from tconv.cases.case import Case, Operand
+from tconv.execution.answer import checked, private
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
@@ -57,7 +58,7 @@ def _verdict(backend: Backend, dialect: Dialect, case: Case, accumulator: DType)
     if problem.values is None:
         return None
     try:
-        outcome = backend.run(problem.call, problem.arrays)
+        outcome = checked(backend.run(problem.call, private(problem.arrays)))
     except Exception:  # noqa: BLE001 - without an answer the f32 bound holds, which excuses nothing
         return None
     if not isinstance(outcome, Produced):

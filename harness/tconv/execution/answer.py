@@ -11,6 +11,8 @@ from tconv.backends import outcome as out
 from tconv.cases.operands import NUMPY_TYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tconv.vocabulary import Array
 
 
@@ -30,7 +32,10 @@ class Answer:
 
 
 def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return anything
-    """Return the outcome, or `Broke` for a value that is none: it would end the worker, or break the record file."""
+    """Return the outcome, or `Broke` for a value that is none: it would end the worker, or break the record file.
+
+    An output is copied: the backend may use its memory for the next call.
+    """
     match outcome:
         case out.Produced(array, notes):
             # Of a subclass, such as a masked array, the backend's own code would compare the output.
@@ -40,7 +45,7 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
                 return out.Broke(f"must produce an array of numbers (got {printed(array.dtype)})")
             if not _are_texts(notes):
                 return out.Broke(f"must note texts (got {printed(notes)})")
-            return outcome
+            return out.Produced(array.copy(), notes)
         case out.ShapeOnly(tuple() as shape, str()) if all(type(size) is int for size in shape):
             return outcome
         case (
@@ -75,9 +80,9 @@ def raised(error: Exception) -> str:
         return type(error).__name__
 
 
-def own(outcome: out.Outcome) -> out.Outcome:
-    """Return the outcome with an array of its own: the backend may use the memory of its output for the next call."""
-    return out.Produced(np.array(outcome.array), outcome.notes) if isinstance(outcome, out.Produced) else outcome
+def private(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return copies of operands for one call: others have the same ones, and native code writes where it likes."""
+    return {role: array.copy() for role, array in arrays.items()}
 
 
 def alike(first: out.Outcome, second: out.Outcome) -> bool:

@@ -11,7 +11,7 @@ from tconv.backends import KeepsCompany
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
-from tconv.execution.answer import Answer, alike, changed, checked, own, printed, raised
+from tconv.execution.answer import Answer, alike, changed, checked, printed, private, raised
 from tconv.execution.floating_point import FloatingPoint
 from tconv.execution.memory_pattern import patterned
 from tconv.execution.position import Position
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.vocabulary import Array, DType
+    from tconv.vocabulary import DType
 
 _TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
 MOST_ARTIFACTS = 1000
@@ -111,10 +111,9 @@ class Evaluator:
         return Answer(outcome, seconds)
 
     def _timed(self, problem: Problem) -> tuple[out.Outcome, float]:
-        call, arrays = problem.call, _private(problem.arrays)
+        call, arrays = problem.call, private(problem.arrays)
         with patterned(wanted=problem.case.breaks is not None):
-            outcome, seconds = self._called(lambda: self._backend.run(call, arrays))
-        return own(checked(outcome)), seconds
+            return self._called(lambda: checked(self._backend.run(call, arrays)))
 
     def _called(self, call: Callable[[], Any]) -> tuple[Any, float]:
         """Return what a call of the backend returns, or how it broke, and the seconds that it took."""
@@ -143,7 +142,7 @@ class Evaluator:
         """Return what the backend does with calls in company: an answer for each, or an outcome of them all."""
         assert isinstance(self._backend, KeepsCompany)  # noqa: S101 - the caller asked `keeps_company`
         backend, calls = self._backend, [problem.call for problem in problems]
-        arrays = [_private(problem.arrays) for problem in problems]
+        arrays = [private(problem.arrays) for problem in problems]
         outcomes, seconds = self._called(lambda: backend.run_together(calls, arrays))
         seconds /= len(problems)
         if not isinstance(outcomes, list | tuple):
@@ -229,11 +228,6 @@ class Evaluator:
         path = artifacts.write(self._folder, (self._name, self.dialect.name, problem.case.id, *self._chosen), arrays)
         self._artifacts += path is not None
         return path
-
-
-def _private(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return copies for one call: others have the same operands, and native code writes where it likes."""
-    return {role: array.copy() for role, array in arrays.items()}
 
 
 def _call_summary(call: Call) -> CallSummary:

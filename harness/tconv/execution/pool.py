@@ -176,10 +176,7 @@ class Pool:
         match message:
             case ["records"]:
                 yield from self._confirmed(worker.lines())
-            case ["done", number] if number != worker.messages:
-                # Of a process that the backend has started, and that returned.
-                return
-            case ["done", _]:
+            case ["done"]:
                 lines = worker.lines(whole=True)
                 if worker.pending:
                     yield from self._confirmed(lines)
@@ -189,6 +186,7 @@ class Pool:
                 self._feed(worker, waiting)
                 yield from self._confirmed(lines)
             case ["ended", code, message] if message != worker.messages - 1:
+                # It had the last message; any other number is what a runtime has written over that.
                 worker.succeeded, worker.unasked = True, 0
                 yield from self._after_end(worker, ending(code), waiting)
             case ["ended", code, _]:

@@ -114,7 +114,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
                 files.log.truncate(0)
                 copied = False
             position.receive(message)
-            _answer(companion.records(cases, apart=apart, staged=staged), message, connection, files.results)
+            _answer(companion.records(cases, apart=apart, staged=staged), connection, files.results)
 
 
 def _word(error: TconvError) -> str:
@@ -127,7 +127,7 @@ def _word(error: TconvError) -> str:
             return "wrong"
 
 
-def _answer(records: Iterator[tuple[int, Record]], message: int, connection: Connection, results: BinaryIO) -> None:
+def _answer(records: Iterator[tuple[int, Record]], connection: Connection, results: BinaryIO) -> None:
     """Write records, each by its index, so that none is lost with the worker; now and then say that there are some."""
     sent = monotonic()
     try:
@@ -146,7 +146,7 @@ def _answer(records: Iterator[tuple[int, Record]], message: int, connection: Con
     except Exception:  # noqa: BLE001 - the backend's exceptions are caught where it is called; this one is tconv's
         _send(connection, ["failed", traceback.format_exc()])
         return
-    _send(connection, ["done", message])
+    _send(connection, ["done"])
 
 
 def _unwritable(error: OSError) -> list[Any]:

@@ -158,7 +158,7 @@ def _operands(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, A
 
 def _made(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, Array], Truth]:
     operands = make_operands(x, w, b)
-    # A backend that writes into its inputs must not reach the reference's.
+    # Who is handed the operands may write into them: those of the reference are its own.
     return operands, Truth({role: array.copy() for role, array in operands.items()}, x.dtype)
 
 
