@@ -1074,6 +1074,8 @@ class CompanyInOneBuffer(Company):
 
     def _moved(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         moved, end = list[Outcome](), 0
+        # What stood there before is gone: a float of these bytes is NaN.
+        self._memory[:] = 255
         for outcome in outcomes:
             assert isinstance(outcome, Produced)
             array = outcome.array
