@@ -160,6 +160,18 @@ def test_the_last_rounding_is_no_excuse_for_infinity() -> None:
     assert not may_overflow
 
 
+@pytest.mark.parametrize("dtype", HALVES)
+def test_a_number_is_refused_where_rounding_overflows_for_certain(dtype: DType) -> None:
+    """The largest number is as near as half a unit may be: beyond the threshold an infinity alone conforms."""
+    largest = float(ml_dtypes.finfo(NUMPY_TYPES[dtype]).max)
+    above, u = largest * (1 + 0.75 * UNIT_ROUNDOFF[dtype]), UNIT_ROUNDOFF[dtype]
+    assert above - largest < u * above
+    assert limits(dtype, above, above, 1)[::2] == (0, True)
+    assert limits(dtype, -above, above, 1)[::2] == (0, True)
+    # Where the terms are so large that the sum is uncertain, both conform.
+    assert limits(dtype, above, above * 2**14, 2**4)[0] >= above - largest
+
+
 def test_a_late_bias_may_overflow() -> None:
     """A sum that is rounded before the bias is added may be half a unit off, and then overflow."""
     assert not limits(DType.F16, 65519.0, 65519.0, 2)[2]

@@ -855,6 +855,33 @@ def test_zeros_under_a_vacuous_bound_are_mistrusted() -> None:
     assert isinstance(judged(asked, zeros, accumulates={"f16": "f32"}), ver.Differed)
 
 
+@pytest.mark.parametrize(
+    ("terms", "dtype"),
+    [((1.0, -1.0, *([1.0, -1.0] * 600)), DType.F16), ((1e308, -1e308, 1e308, -1e308), DType.F64)],
+)
+def test_a_zero_that_any_number_would_pass_for_is_mistrusted(terms: tuple[float, ...], dtype: DType) -> None:
+    """The terms cancel, and there are so many, or they are so large, that their bound says nothing."""
+    asked = summed(tuple(term * 1.001 for term in terms), dtype)
+    for value in (0.0, 0.5):
+        found = judged(asked, [value], accumulates={"f16": "f16"})
+        assert isinstance(found, ver.Mistrusted)
+        assert (found.untested, found.of) == (1, 1)
+
+
+def test_a_zero_of_products_that_underflow_is_trusted() -> None:
+    """A sum below half the smallest number may be zero or that number, and nothing else."""
+    asked = products((2.0**-76, 1.5 * 2.0**-76), (2.0**-76, 2.0**-77))
+    assert judged(asked, [0.0]) == ver.Agreed("bound")
+    assert isinstance(judged(asked, [2.0**-140]), ver.Differed)
+
+
+def test_the_largest_number_is_no_infinity() -> None:
+    """A runtime that saturates in f16 differs where infinity is owed, though it is off by half a unit only."""
+    asked = summed((65000.0, 528.3), DType.F16)
+    assert judged(asked, [INF]) == ver.Agreed("bound")
+    assert isinstance(judged(asked, [65504.0]), ver.Differed)
+
+
 def test_a_backends_own_note_stays_with_what_is_mistrusted() -> None:
     """What the backend says of its way comes first, as with a value that agrees."""
     asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)

@@ -58,7 +58,7 @@ class Bound:
     """How far from the reference is allowed, and from where on a note is due, per output element.
 
     Attributes:
-        allowed: the largest |actual - y| of a conforming result.
+        allowed: the largest |actual - y| of a conforming number; 0 where an infinity alone is conforming.
         warning: the |actual - y| above which the precision of an element is noted as reduced.
         deviation: the root mean square of |actual - y| that no order of summation exceeds where roundings are random.
         may_overflow: where an infinity of the right sign is conforming.
@@ -113,6 +113,8 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
         else:
             rises, falls = (_rises(terms, sign, dtype, accumulator) for sign in (1, -1))
             may_overflow = np.abs(terms.y) + before >= _OVERFLOW[dtype]
+            # The largest number may be within the bound even so. No number is y itself there.
+            allowed = np.where(np.abs(terms.y) - before >= _OVERFLOW[dtype], 0.0, allowed)
         if accumulator is dtype and may_overflow.any():
             # A vacuous bound allows every number. How far a sum can grow is limited all the same.
             may_overflow &= ~vacuous | np.where(terms.y > 0, rises, falls)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.expectation.bound import bound, near
+from tconv.expectation.bound import SMALLEST_NORMAL, bound, near
 from tconv.verdict.excuses import EXCUSES, Output
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Comparison(NamedTuple):
         allowed: how far it may be from them; None under the exact rule, and where nothing is wrong.
         notes: the notes for the verdict.
         conforms: whether it is wrong nowhere.
-        untested: how many elements are not zero and would pass as zero, where that makes the comparison void.
+        untested: how many elements would pass as zero, where that makes the comparison void.
     """
 
     rule: ver.Rule
@@ -101,4 +101,7 @@ def _untested(expected: Array, limits: Bound, dtype: DType) -> int:
     with np.errstate(over="ignore", invalid="ignore"):
         owed = expected.astype(NUMPY_TYPES[dtype]) != 0
     passes = owed & near(np.zeros(()), expected, limits.allowed)
-    return int(passes.sum()) if np.array_equal(passes, owed) else int((passes & limits.vacuous).sum())
+    untested = passes if np.array_equal(passes, owed) else passes & limits.vacuous
+    # Where products underflow, zero and the smallest numbers alone are within the bound of a zero.
+    loose = limits.vacuous & np.isfinite(expected) & ~owed & (limits.allowed >= SMALLEST_NORMAL[dtype])
+    return int((untested | loose).sum())

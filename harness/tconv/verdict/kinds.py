@@ -102,7 +102,7 @@ class Mistrusted(Recorded):
     """Values are within a bound that zeros in their place would be within too: nothing is shown of them.
 
     Attributes:
-        untested: how many elements owe a number other than zero, and would pass as zero.
+        untested: how many elements would pass as zero, and owe another number or have a bound that says nothing.
         of: how many elements there are.
         readings: the readings that give the values, where they are not the primary ones.
         notes: as of a verdict that agrees.
