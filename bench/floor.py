@@ -1,27 +1,28 @@
 """What a case costs through the harness, as a multiple of the floor: make_model, session and run, and nothing else.
 
-Floor, harness alone and harness in company are measured in this process for each chunk of cases, after each other;
-which is first rotates. The harness does what a worker does: the cases from the bytes of its message, expectation,
-operands, model, session, run, judging, the records as JSON. The floor builds the same graphs with onnx.helper from
-finished operands. Of several rounds of a chunk the fastest counts, as other work on the machine only adds.
+Floor, harness alone and harness in company have a process each and take turns, a chunk of cases at a time; which is
+first rotates. Each process comes to each case once, in the order of the tier, as a worker does: what is remembered from
+other cases is what a worker remembers, and not what the case itself left there a moment ago. The harness does what a
+worker does: the cases from the bytes of its message, expectation, operands, model, session, run, judging, the records
+as JSON. The floor builds the same graphs with onnx.helper from finished operands. All is repeated with new processes.
 
 What whole runs cost, with the parent, the gate and the page, is measured by bench/whole.py.
 
-Only cases that owe a value are run in this process, and none with an empty input: onnxruntime dies of some others, and
-so would this process.
+Only cases that owe a value are run, and none with an empty input: onnxruntime dies of some others.
 
-Run `python bench/floor.py [--cases N] [--small] [--json FILE] [--against FILE]`.
+Run `python bench/floor.py [--cases N] [--passes N] [--small] [--json FILE] [--against FILE]`.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import pickle
 import sys
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from statistics import median
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
@@ -29,7 +30,7 @@ from onnx import helper, numpy_helper
 
 from command import run
 from figures import Curve, Figure, Findings
-from measure import in_turn
+from measure import timed
 from tconv.backends.onnx_model import build
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.cases.call import express, in_layouts
@@ -43,7 +44,8 @@ from tconv.expectation.owed import Values, expectation
 from tconv.records.record import record_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from multiprocessing.connection import Connection
 
     import numpy as np
     from onnx import ModelProto, ValueInfoProto
@@ -58,6 +60,8 @@ MOST = 50_000
 """So many cases of a tier are looked at."""
 PARTS: dict[Tier, tuple[str, ...]] = {"gate": (), "exhaustive": ("exhaustive/plane/*[strides=2x1,kernel=2x3]",)}
 SIZES = (1, 2, 4, 8, 16, 32, 64)
+FLOOR = 0
+"""Stands among sizes of companies for the floor."""
 ALONE, IN_COMPANY = (0.8, 3.0), (0.1, 2.0)
 """Bands, far wider than what is measured: they are left where something new is paid for each case."""
 
@@ -128,14 +132,63 @@ def sample(cases: Sequence[Case], count: int) -> list[list[Case]]:
 
 def measured(arguments: argparse.Namespace) -> Findings:
     """Measure."""
-    count = 256 if arguments.small else arguments.cases
+    count, passes = (256, 1) if arguments.small else (arguments.cases, arguments.passes)
     bench = Bench()
     figures: dict[str, Figure] = {}
     for tier, patterns in PARTS.items():
-        figures |= bench.figures(tier, patterns, count)
+        chunks = bench.chunks(tier, patterns, count)
+        rounds = [sums(chunks, (FLOOR, 1, WORTHWHILE)) for _ in range(passes)]
+        figures |= {
+            f"{tier} tier, alone": Figure.of([alone / floor for floor, alone, _ in rounds], band=ALONE),
+            f"{tier} tier, in company": Figure.of([company / floor for floor, _, company in rounds], band=IN_COMPANY),
+            f"{tier} tier, floor": Figure.of([floor * 1e6 for floor, *_ in rounds], "us"),
+        }
     if arguments.small:
         return Findings(figures)
-    return Findings(figures, {"cost of a case by the size of its company": bench.growth()})
+    floor, *costs = sums(bench.chunks("exhaustive", PARTS["exhaustive"], 16 * CHUNK), (FLOOR, *SIZES))
+    line = [(float(size), cost / floor) for size, cost in zip(SIZES, costs, strict=True)]
+    curve = Curve("cases in company", "floors a case", {"exhaustive tier, onnxruntime": line})
+    return Findings(figures, {"cost of a case by the size of its company": curve})
+
+
+def sums(chunks: Sequence[Sequence[Case]], sizes: Sequence[int]) -> list[float]:
+    """Return the seconds of a case, for the floor and for companies of some sizes; each has a process, and takes turns.
+
+    The first chunk is not counted: it loads what is loaded once.
+    """
+    spawn = get_context("spawn")
+    connections, processes = [], []
+    for size in sizes:
+        ours, theirs = spawn.Pipe()
+        connections.append(ours)
+        processes.append(spawn.Process(target=take_turns, args=(theirs, chunks, size)))
+        processes[-1].start()
+        theirs.close()
+    for connection in connections:
+        connection.recv()
+    seconds = [0.0] * len(sizes)
+    for number in range(len(chunks)):
+        for place in range(len(sizes)):
+            which = (place + number) % len(sizes)
+            connections[which].send(None)
+            passed = connections[which].recv()
+            seconds[which] += passed if number else 0.0
+    for process in processes:
+        process.join()
+    counted = sum(map(len, chunks[1:]))
+    return [each / counted for each in seconds]
+
+
+def take_turns(connection: Connection, chunks: Sequence[Sequence[Case]], size: int) -> None:
+    """Come to each chunk when asked to, once, and send the seconds that it took."""
+    bench = Bench()
+    works = [bench.work(chunk, size) for chunk in chunks]
+    # A worker does not hold all cases, so that the collector does not look at them either.
+    gc.freeze()
+    connection.send(None)
+    for work in works:
+        connection.recv()
+        connection.send(timed(work))
 
 
 class Bench:
@@ -158,26 +211,6 @@ class Bench:
         asked = [case for case in cases if case.breaks is None and 0 not in case.x.shape and self.owes_value(case)]
         return [[case for case in chunk if self.answers(case)] for chunk in sample(asked, count)]
 
-    def figures(self, tier: Tier, patterns: tuple[str, ...], count: int) -> dict[str, Figure]:
-        """Return what a case costs in company and alone, in floors, over chunks; and the floor."""
-        alone, company, floors = [], [], []
-        for chunk in self.chunks(tier, patterns, count):
-            floor, *others = self.measured(chunk, (1, WORTHWHILE))
-            floors.append(floor / len(chunk) * 1e6)
-            for ratios, other in zip((alone, company), others, strict=True):
-                ratios.append(other / floor)
-        return {
-            f"{tier} tier, alone": Figure.of(alone, band=ALONE),
-            f"{tier} tier, in company": Figure.of(company, band=IN_COMPANY),
-            f"{tier} tier, floor": Figure.of(floors, "us"),
-        }
-
-    def growth(self) -> Curve:
-        """Return what a case costs in companies of several sizes, in floors."""
-        costs = [self.measured(chunk, SIZES) for chunk in self.chunks("exhaustive", PARTS["exhaustive"], 4 * CHUNK)]
-        line = [(float(size), median(cost[number] / cost[0] for cost in costs)) for number, size in enumerate(SIZES, 1)]
-        return Curve("cases in company", "floors a case", {"exhaustive tier, onnxruntime": line})
-
     def owes_value(self, case: Case) -> bool:
         """Return whether the dialect owes a value, which no other reading disputes."""
         owed = expectation(case, self.dialect)
@@ -191,26 +224,23 @@ class Bench:
             return False
         return True
 
-    def measured(self, chunk: list[Case], sizes: Sequence[int]) -> list[float]:
-        """Return the seconds of a chunk: the floor, and the harness with companies of each size."""
-        message = pickle.dumps(chunk)
-        floors = [Floor.of(case, self.dialect) for case in chunk]
+    def work(self, chunk: Sequence[Case], size: int) -> Callable[[], None]:
+        """Return what does a chunk's work: of the floor, or of the harness with companies of a size."""
+        if size != FLOOR:
+            return partial(self._judge, pickle.dumps(chunk), size)
+        pieces = [Floor.of(case, self.dialect) for case in chunk]
+        return lambda: [piece.run(self.options) for piece in pieces] and None
 
-        def floor() -> None:
-            for pieces in floors:
-                pieces.run(self.options)
-
-        def harness(size: int) -> None:
-            for _, record in self.companions[size].records(pickle.loads(message)):  # noqa: S301 - it was made above
-                record_line(record)
-
-        return [min(seconds) for seconds in in_turn([floor, *(partial(harness, size) for size in sizes)], 0.0)]
+    def _judge(self, message: bytes, size: int) -> None:
+        for _, record in self.companions[size].records(pickle.loads(message)):  # noqa: S301 - made by `work`
+            record_line(record)
 
 
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="What a case costs, as a multiple of make_model + session + run.")
-    parser.add_argument("--cases", type=int, default=2048, help="how many cases of a tier, about")
+    parser.add_argument("--cases", type=int, default=8192, help="how many cases of a tier, about")
+    parser.add_argument("--passes", type=int, default=3, help="how often they are all run")
     return run("floor", measured, parser)
 
 
