@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tconv.dialects import Dialect
+    from tconv.gate.assessment import Assessment
     from tconv.gate.waivers import WaiverFile
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Line
@@ -104,70 +106,34 @@ def command(asked: Asked, **reports: Any) -> int:  # noqa: ANN401 - the options 
     PATTERN is a glob over case ids, `*` within a segment and `**` across, with conditions where wanted:
     'padding/*/grow[auto_pad=same_upper]'. Without one, the whole tier is run.
     """
-    backends, together, jobs = _backends(asked), _company(asked), _jobs(asked)
-    if asked.last_failed and (asked.resume or asked.shard):
-        raise UsageError("--last-failed must be without --resume and --shard: it is a selection of its own")
+    backends = _backends(asked)
+    _refuse_contradictions(asked)
     report = Reporting.of(**reports)
     with writing(asked.output, "folder"):
         asked.output.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=asked.output).close()
-    cases, waivers, strict = asked.cases, asked.waivers, asked.strict
-    own = cases is None or waivers is not None
     # Read before the run, which may write over the records.
-    files = record_files(asked.baseline, cases) if asked.baseline else []
-    before = assessed_files(files, cases, waivers, strict=strict)[0] if files else []
-    corpus = Corpus.load(cases)
-    if cases is not None:
+    before = _baseline(asked)
+    corpus = Corpus.load(asked.cases)
+    if asked.cases is not None:
         refuse_contradicted(corpus)
     dialect = options.dialect(asked.dialect)
-    between_runs.refuse_ambiguous(before, backends, dialect, asked.option, corpus.digest, str(cases or ""))
-    patterns = (*asked.patterns, *(EXCLUDING + text for text in asked.exclude))
-    shard = Shards.parse(asked.shard) if asked.shard else None
-    whole = Selection(corpus, asked.tier, patterns, str(cases or ""), shard)
-    # A pattern that matches nothing and a bad waiver file are reported before the run, not after it.
-    _ = whole.count
-    waiver_files = {backend: chosen(waivers, backend) for backend in backends}
-    selections = dict.fromkeys(backends, whole)
-    if asked.last_failed:
-        last = partial(failed_last, asked.output, dialect_name=asked.dialect, options=asked.option)
-        for backend in backends:
-            failed = last(backend=backend, corpus=corpus, waivers=waivers, own=own, strict=strict)
-            selections[backend] = _of_last(whole, failed)
+    between_runs.refuse_ambiguous(before, backends, dialect, asked.option, corpus.digest, str(asked.cases or ""))
+    whole = _selection(asked, corpus)
+    # A bad waiver file is reported before the run, not after it.
+    waiver_files = {backend: chosen(asked.waivers, backend) for backend in backends}
+    selections = {backend: _last_failed(asked, backend, whole) for backend in backends}
     assessments = []
     for backend, selection in selections.items():
-        settings = RunSettings(
-            backend,
-            dialect,
-            jobs,
-            asked.timeout,
-            asked.output,
-            asked.resume,
-            asked.repeat,
-            together,
-            asked.dask,
-            asked.option,
-            lambda name: header_of(chosen(waivers, name), waivers),
-            asked.isolate,
-            _enough(asked.maxfail, corpus, waiver_files[backend], waivers, strict=strict),
-        )
-        try:
-            with showing(backend, quiet=report.detail == "quiet") as progress:
-                path = run(selection, settings, progress)
-        except (BackendMissing, DialectError, OptionError) as error:
-            # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
-            if _ALL not in asked.backends or isinstance(error, BackendLost):
-                raise
-            click.echo(f"tconv: {backend} is left out: {error}", err=True)
-            continue
-        finished = read_of(path, corpus)
-        file = waiver_files[backend] if ":" not in backend else chosen(waivers, finished.header.backend.name)
-        assessments.append(assessed(finished, file, corpus, strict=strict, own=own, find=selection.find))
+        settings = _settings(asked, backend, dialect, corpus, waiver_files[backend])
+        if (path := _run(asked, settings, selection, quiet=report.detail == "quiet")) is not None:
+            assessments.append(_assessed(asked, path, waiver_files[backend], selection))
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
     page = asked.output / f"{selection.name or 'index'}.html"
     comparisons = between_runs.paired(before, assessments) if before else []
     html.write(assessments, page, selection.find, comparisons)
-    report.report(assessments, cases, waivers, page, comparisons)
+    report.report(assessments, asked.cases, asked.waivers, page, comparisons)
     return int(any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons))
 
 
@@ -184,13 +150,98 @@ def _backends(asked: Asked) -> tuple[str, ...]:
     return tuple(names())
 
 
-def _of_last(whole: Selection, failed: frozenset[str]) -> Selection:
-    """Return the part of a selection that failed last, or all of it where none did."""
+def _refuse_contradictions(asked: Asked) -> None:
+    """Refuse options that must not go together, before anything is written."""
+    if asked.last_failed and (asked.resume or asked.shard):
+        raise UsageError("--last-failed must be without --resume and --shard: it is a selection of its own")
+    if asked.together is not None and asked.together > 1 and asked.repeat > 1:
+        raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {asked.together})")
+    if asked.dask is not None and asked.jobs is not None:
+        raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
+
+
+def _baseline(asked: Asked) -> list[Assessment]:
+    """Return the runs that this one is compared with."""
+    files = record_files(asked.baseline, asked.cases) if asked.baseline else []
+    return assessed_files(files, asked.cases, asked.waivers, strict=asked.strict)[0] if files else []
+
+
+def _selection(asked: Asked, corpus: Corpus) -> Selection:
+    """Return the cases that are asked for; a pattern that matches nothing is reported now."""
+    patterns = (*asked.patterns, *(EXCLUDING + text for text in asked.exclude))
+    shard = Shards.parse(asked.shard) if asked.shard else None
+    selection = Selection(corpus, asked.tier, patterns, str(asked.cases or ""), shard)
+    _ = selection.count
+    return selection
+
+
+def _last_failed(asked: Asked, backend: str, whole: Selection) -> Selection:
+    """Return the part of a selection that failed last, where that is asked for and any case did; else all of it."""
+    if not asked.last_failed:
+        return whole
+    failed = failed_last(
+        asked.output,
+        backend,
+        asked.dialect,
+        asked.option,
+        whole.corpus,
+        asked.waivers,
+        own=_own(asked),
+        strict=asked.strict,
+    )
     if not failed:
         return whole
     part = replace(whole, only=failed)
     _ = part.count
     return part
+
+
+def _own(asked: Asked) -> bool:
+    """Return whether the waivers were written for this corpus."""
+    return asked.cases is None or asked.waivers is not None
+
+
+def _settings(
+    asked: Asked, backend: str, dialect: Dialect | None, corpus: Corpus, file: WaiverFile | None
+) -> RunSettings:
+    """Return how the cases are run on a backend."""
+    return RunSettings(
+        backend,
+        dialect=dialect,
+        jobs=options.jobs_of(asked.jobs),
+        timeout=asked.timeout,
+        output=asked.output,
+        resume=asked.resume,
+        repeat=asked.repeat,
+        together=_company(asked),
+        dask=asked.dask,
+        options=asked.option,
+        waivers=lambda name: header_of(chosen(asked.waivers, name), asked.waivers),
+        isolate=asked.isolate,
+        enough=_enough(asked.maxfail, corpus, file, asked.waivers, strict=asked.strict),
+    )
+
+
+def _run(asked: Asked, settings: RunSettings, selection: Selection, *, quiet: bool) -> Path | None:
+    """Run a selection and return the record file; None for one of all backends that is not there."""
+    try:
+        with showing(settings.backend, quiet=quiet) as progress:
+            return run(selection, settings, progress)
+    except (BackendMissing, DialectError, OptionError) as error:
+        # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
+        if _ALL not in asked.backends or isinstance(error, BackendLost):
+            raise
+        click.echo(f"tconv: {settings.backend} is left out: {error}", err=True)
+        return None
+
+
+def _assessed(asked: Asked, path: Path, file: WaiverFile | None, selection: Selection) -> Assessment:
+    """Return what the gate says of a run that has ended."""
+    finished = read_of(path, selection.corpus)
+    if ":" in finished.header.backend.spec:
+        # The name of one's own backend, and so its waivers, are known with its records.
+        file = chosen(asked.waivers, finished.header.backend.name)
+    return assessed(finished, file, selection.corpus, strict=asked.strict, own=_own(asked), find=selection.find)
 
 
 def _enough(
@@ -215,15 +266,6 @@ def _enough(
 
 def _company(asked: Asked) -> int:
     """Return how many cases are asked in company: none in the gate, so that a failure there is the case's own."""
-    if asked.together is None:
-        return WORTHWHILE if asked.tier in {"full", "exhaustive"} and asked.repeat == 1 else 1
-    if asked.together > 1 and asked.repeat > 1:
-        raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {asked.together})")
-    return asked.together
-
-
-def _jobs(asked: Asked) -> int:
-    """Return how many workers there are."""
-    if asked.dask is not None and asked.jobs is not None:
-        raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
-    return options.jobs_of(asked.jobs)
+    if asked.together is not None:
+        return asked.together
+    return WORTHWHILE if asked.tier in {"full", "exhaustive"} and asked.repeat == 1 else 1
