@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tconv.backends.process_end import ending, last_words
-from tconv.errors import BackendLost, BackendMissing, TconvError
-from tconv.execution.process import START_SECONDS, Chunk, EndedWhileLoading, WorkerProcess, unwritable
+from tconv.errors import BackendLost, BackendMissing
+from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
 from tconv.execution.spares import Spares
-from tconv.execution.waiting import CHUNK, DeadlyCompany, Waiting, ended
+from tconv.execution.suspects import Suspects, ended
+from tconv.execution.waiting import CHUNK, Waiting
+from tconv.execution.worker_messages import EndedWhileLoading, raise_for
 from tconv.execution.workers import STARTS, Workers
 from tconv.records.record import Line, Record
 from tconv.verdict import kinds as ver
@@ -54,10 +56,7 @@ class Pool:
         self._together = assignment.together
         self._timeout = timeout
         self._jobs = jobs
-        # How a worker died at a case of which it is not known yet whether it is the cause, by the case's id.
-        self._suspected: dict[str, str] = {}
-        # The company of which a worker died, by the ids of its cases, which are asked alone.
-        self._companies: dict[str, DeadlyCompany] = {}
+        self._suspects = Suspects()
         self._spares = Spares(self._workers.processes, self._workers.start, jobs)
         self._failed_starts = 0
         try:
@@ -114,7 +113,7 @@ class Pool:
             # It goes on until it is killed: only then is it certain at which case it is.
             worker.kill()
             late = self._workers.is_late(worker)
-            yield from self._confirmed(worker.lines())
+            yield from self._suspects.confirmed(worker.lines())
             if worker.overwritten and not worker.alone:
                 self._ask_one_by_one(worker, waiting)
             elif late and (asked := worker.take_asked()):
@@ -175,16 +174,16 @@ class Pool:
     def _handle(self, worker: WorkerProcess, message: list[Any], waiting: Waiting) -> Iterator[Line]:
         match message:
             case ["records"]:
-                yield from self._confirmed(worker.lines())
+                yield from self._suspects.confirmed(worker.lines())
             case ["done"]:
                 lines = worker.lines(whole=True)
                 if worker.pending:
-                    yield from self._confirmed(lines)
+                    yield from self._suspects.confirmed(lines)
                     yield from self._without_records(worker, waiting)
                     return
                 worker.chunk, worker.unasked = None, 0
                 self._feed(worker, waiting)
-                yield from self._confirmed(lines)
+                yield from self._suspects.confirmed(lines)
             case ["ended", code, message] if message != worker.messages - 1:
                 # It had the last message; any other number is what a runtime has written over that.
                 worker.succeeded, worker.unasked = True, 0
@@ -198,7 +197,7 @@ class Pool:
                         f" {_UNASKED} in turn that ended before any: {ending(code)}); look at what it does at a fork"
                     )
             case _:
-                _raise(message, [worker.pending[index].id for index in worker.asked])
+                raise_for(message, [worker.pending[index].id for index in worker.asked])
 
     def _without_records(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
         """Ask cases again, each alone, whose records have gone: a runtime has written into or over its worker's file.
@@ -212,7 +211,7 @@ class Pool:
         worker.pending = {}
         self._replace(worker, waiting)
         outcome = ver.Broke("must leave the files of its worker alone (got a file without its record)")
-        yield from self._confirmed([Line.of(Record(case.id, self.backend.name, self.dialect.name, outcome))])
+        yield from self._verdict(case, outcome)
 
     def _ask_one_by_one(self, worker: WorkerProcess, waiting: Waiting) -> None:
         """Ask cases again, each in a message of its own, where nobody knows which of them spoiled the worker."""
@@ -238,7 +237,7 @@ class Pool:
             waiting: the cases that wait.
             known: whether the cause may be the backend's.
         """
-        yield from self._confirmed(worker.lines())
+        yield from self._suspects.confirmed(worker.lines())
         if worker.overwritten and not worker.alone:
             self._ask_one_by_one(worker, waiting)
             return
@@ -246,10 +245,10 @@ class Pool:
             self._replace(worker, waiting)
             return
         certain = worker.begun and worker.position.fresh and known
-        if (certain and not worker.in_company) or asked[0].id in self._suspected:
+        if (certain and not worker.in_company) or asked[0] in self._suspects:
             yield from self._without_answer(worker, asked, ver.Died(cause, last_words(worker.log)), waiting)
             return
-        self._suspected[asked[0].id] = cause
+        self._suspects.add(asked[0], cause)
         self._replace(worker, waiting, asked)
 
     def _without_answer(
@@ -260,19 +259,23 @@ class Pool:
         A company at which a worker hung is asked once more before, as one at which a worker died has been.
         """
         if not worker.in_company:
-            self._suspected.pop(asked[0].id, None)
+            self._suspects.discard(asked[0])
             self._workers.count_end(asked[0])
             self._replace(worker, waiting)
-            yield from self._confirmed([Line.of(Record(asked[0].id, self.backend.name, self.dialect.name, outcome))])
+            yield from self._verdict(asked[0], outcome)
             return
-        if asked[0].id not in self._suspected:
-            self._suspected[asked[0].id] = ended(outcome)
+        if asked[0] not in self._suspects:
+            self._suspects.add(asked[0], ended(outcome))
             self._replace(worker, waiting, asked)
             return
-        self._suspected.pop(asked[0].id)
-        company = DeadlyCompany(worker.company_ids, outcome, len(asked))
-        self._companies.update((case.id, company) for case in asked)
+        self._suspects.discard(asked[0])
+        self._suspects.add_company(asked, worker.company_ids, outcome)
         self._replace(worker, waiting, asked, apart=True)
+
+    def _verdict(self, case: Case, verdict: ver.Verdict) -> Iterator[Line]:
+        """Yield the line of a case that no worker has answered."""
+        record = Record(case.id, self.backend.name, self.dialect.name, verdict)
+        yield from self._suspects.confirmed([Line.of(record)])
 
     def _replace(
         self, worker: WorkerProcess, waiting: Waiting, first: Sequence[Case] = (), *, apart: bool = False
@@ -298,29 +301,3 @@ class Pool:
         for idle in [w for w in self._workers if not w.busy and not w.spare]:
             self._feed(idle, waiting)
         self._spares.start()
-
-    def _confirmed(self, lines: Iterable[Line]) -> Iterator[Line]:
-        """Yield lines: with the cause where a worker died at the case after others and not when it ran alone.
-
-        Lines of the cases of a company that nobody survives are yielded when all of them are there.
-        """
-        for line in lines:
-            cause = self._suspected.pop(line.case, None)
-            confirmed = line if cause is None else Line.of(replace(line.record, harmed=cause))
-            if company := self._companies.pop(line.case, None):
-                yield from company.judged(confirmed)
-            else:
-                yield confirmed
-
-
-def _raise(message: list[Any], asked: Sequence[str]) -> NoReturn:
-    """Raise what a worker says that it cannot go on for; `asked` are the ids of the cases that it is at."""
-    match message:
-        case ["unwritable", folder, reason]:
-            raise unwritable(folder, reason)
-        case ["memory", reason]:
-            raise MemoryError(f"a worker: {reason}")
-        case ["failed", trace]:
-            raise RuntimeError(f"judging {', '.join(asked)} failed:\n{trace}")
-        case _:
-            raise TconvError(f"a worker must answer in the protocol (got {message!r})")

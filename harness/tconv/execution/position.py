@@ -100,10 +100,13 @@ class Position:
             # What is called from now on is not the first.
             self._cells[_FIRST] = _NOWHERE
         self._message = message
-        self.begin(_NOWHERE)
+        self._come_to(_NOWHERE)
 
     def begin(self, *indices: int) -> None:
         """Come to a case, or to a company of cases."""
+        self._come_to(*indices)
+
+    def _come_to(self, *indices: int) -> None:
         # The time first: whoever reads between the stores finds the deadline too late, never too early.
         self._cells[_SINCE] = monotonic()
         self._cells[_MESSAGE] = self._message

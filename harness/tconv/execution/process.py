@@ -8,21 +8,19 @@ import signal
 from contextlib import suppress
 from dataclasses import dataclass, field
 from errno import EBADMSG
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import ValidationError
-
 from tconv.backends.process_end import last_words, own_file
-from tconv.errors import BackendMissing, DialectError, FileError, OptionError, TconvError, one_line
+from tconv.errors import BackendMissing, one_line
 from tconv.execution.worker_files import results_file
-from tconv.records.headers import BackendHeader
+from tconv.execution.worker_messages import EndedWhileLoading, Introduced, introduction_of
 from tconv.records.record import Line, begin
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import ForkServerProcess, SpawnProcess
+    from pathlib import Path
 
     from tconv.cases.case import Case
     from tconv.execution.position import Position
@@ -35,10 +33,6 @@ START_SECONDS = 120.0
 _LONGEST_MESSAGE = 2**24
 _MOST_RESULTS = 2**20
 """Bytes of the file of a worker's records beyond which it is emptied."""
-
-
-class EndedWhileLoading(BackendMissing):
-    """A worker ended before it said which backend it runs: perhaps something outside has ended it."""
 
 
 class Chunk(NamedTuple):
@@ -54,20 +48,6 @@ class Chunk(NamedTuple):
     cases: list[Case]
     apart: bool = False
     staged: bool = True
-
-
-class Introduced(NamedTuple):
-    """What a worker says of itself.
-
-    Attributes:
-        dialect: the dialect's name.
-        backend: what records say of the backend.
-        options: its options, each as name, meaning, default and what it may be.
-    """
-
-    dialect: str
-    backend: BackendHeader
-    options: list[tuple[str, str, str, str]]
 
 
 @dataclass(slots=True)
@@ -275,29 +255,22 @@ class WorkerProcess:
             OptionError: the backend does not have an option that it was given, or not with that value.
             FileError: the worker cannot make its files.
         """
-        match self.receive(max(0.0, self.deadline(timeout) - monotonic())):
-            case None:
-                output = last_words(self.log)
-                printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""
-                # It has closed its connection, and is ending.
-                self.process.join(_ENDING_SECONDS)
-                how = "it ended before it answered" if self.ended else "it said nothing within"
-                seconds = "" if self.ended else f" {START_SECONDS + timeout:g} s"
-                message = f"backend {spec!r} must start ({how}{seconds}){printed}"
-                raise (EndedWhileLoading if self.ended else BackendMissing)(message)
-            case ["info", dialect_name, header, options]:
-                self.introduced = True
-                return Introduced(dialect_name, _header(header | {"spec": spec}), options)
-            case ["missing", text]:
-                raise BackendMissing(text)
-            case ["option", text]:
-                raise OptionError(text)
-            case ["wrong", text]:
-                raise DialectError(text)
-            case ["unwritable", folder, reason]:
-                raise unwritable(folder, reason)
-            case message:
-                raise TconvError(f"a worker must introduce itself (got {message!r})")
+        message = self.receive(max(0.0, self.deadline(timeout) - monotonic()))
+        if message is None:
+            raise self._silence(spec, START_SECONDS + timeout)
+        introduced = introduction_of(message, spec)
+        self.introduced = True
+        return introduced
+
+    def _silence(self, spec: str, seconds: float) -> BackendMissing:
+        """Return the error for a worker that has not said anything in so many seconds, or ended before it did."""
+        output = last_words(self.log)
+        printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""
+        # It has closed its connection, and is ending.
+        self.process.join(_ENDING_SECONDS)
+        if self.ended:
+            return EndedWhileLoading(f"backend {spec!r} must start (it ended before it answered){printed}")
+        return BackendMissing(f"backend {spec!r} must start (it said nothing within {seconds:g} s){printed}")
 
     def kill(self) -> None:
         """End the worker and whatever it started. What it said of its position, and its records, can still be read."""
@@ -312,22 +285,3 @@ class WorkerProcess:
         self.process.kill()
         self.process.join()
         self.connection.close()
-
-
-def unwritable(folder: str, reason: str) -> FileError:
-    """Return the error for a folder in which a worker cannot write."""
-    return FileError(Path(folder), f"must be writable while cases run ({reason}); make room, and --resume")
-
-
-def _header(values: dict[str, Any]) -> BackendHeader:
-    """Return what records say of a backend.
-
-    Raises:
-        BackendMissing: its name or version is none.
-    """
-    try:
-        return BackendHeader.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise BackendMissing(f"a backend must have a name and a version of 1 to 100 characters (got {what})") from None

@@ -15,12 +15,13 @@ from tconv.dialects import dialect_named
 from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.company import likeness
 from tconv.execution.position import Position
-from tconv.execution.process import Chunk, EndedWhileLoading, Introduced, WorkerProcess
+from tconv.execution.process import Chunk, WorkerProcess
 from tconv.execution.signals import start_method, started, undisturbed
 from tconv.execution.threads import limited
 from tconv.execution.work_folder import WorkFolder
 from tconv.execution.worker import Assignment, serve
 from tconv.execution.worker_files import results_file, temporary_folder
+from tconv.execution.worker_messages import EndedWhileLoading, Introduced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,94 @@
+"""Cases at which a worker ended, as long as it is not known whether they are the cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tconv.records.record import Line
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tconv.cases.case import Case
+
+
+class Suspects:
+    """Cases at which a worker ended after others, and companies of which one ended twice; both are asked again."""
+
+    def __init__(self) -> None:
+        # How the worker ended, by the id of the case; of a company by that of its first case.
+        self._causes: dict[str, str] = {}
+        # The company, by the ids of its cases, each of which is asked alone.
+        self._companies: dict[str, _DeadlyCompany] = {}
+
+    def __contains__(self, case: Case) -> bool:
+        return case.id in self._causes
+
+    def add(self, case: Case, cause: str) -> None:
+        """Suspect a case."""
+        self._causes[case.id] = cause
+
+    def discard(self, case: Case) -> None:
+        """Suspect a case no more: what it does is known."""
+        self._causes.pop(case.id, None)
+
+    def add_company(self, cases: Sequence[Case], ids: tuple[str, ...], outcome: ver.Died | ver.TimedOut) -> None:
+        """Suspect a company.
+
+        Args:
+            cases: those that have no record yet.
+            ids: all of the company.
+            outcome: how the worker ended, the second time.
+        """
+        company = _DeadlyCompany(ids, outcome, len(cases))
+        self._companies.update((case.id, company) for case in cases)
+
+    def confirmed(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Yield lines: with the cause where a worker died at the case after others and not when it ran alone.
+
+        Lines of the cases of a company that nobody survives are yielded when all of them are there.
+        """
+        for line in lines:
+            cause = self._causes.pop(line.case, None)
+            confirmed = line if cause is None else Line.of(replace(line.record, harmed=cause))
+            if company := self._companies.pop(line.case, None):
+                yield from company.judged(confirmed)
+            else:
+                yield confirmed
+
+
+@dataclass(slots=True)
+class _DeadlyCompany:
+    """A company of which a worker died or at which it hung, twice: its cases are asked alone.
+
+    Attributes:
+        ids: its cases.
+        outcome: how the worker ended.
+        awaited: how many of its cases have no record yet.
+        lines: the lines of these, alone, as far as they are there.
+    """
+
+    ids: tuple[str, ...]
+    outcome: ver.Died | ver.TimedOut
+    awaited: int
+    lines: list[Line] = field(default_factory=list)
+
+    def judged(self, line: Line) -> Iterator[Line]:
+        """Take a line, and yield all with the last; where no case ends a worker alone, each differs in company."""
+        self.lines.append(line)
+        if len(self.lines) < self.awaited:
+            return
+        records = [line.record for line in self.lines]
+        survived = not any(isinstance(record.verdict, ver.Died | ver.TimedOut) for record in records)
+        for record in records:
+            # What is wrong alone too is told as that.
+            right = isinstance(record.verdict, ver.Agreed | ver.Disputed | ver.Mistrusted)
+            differs = ver.DiffersInCompany(self.ids, ended(self.outcome), record.verdict.kind)
+            yield Line.of(replace(record, verdict=differs) if survived and right else record)
+
+
+def ended(outcome: ver.Died | ver.TimedOut) -> str:
+    """Return how a worker ended, in a few words."""
+    return outcome.cause if isinstance(outcome, ver.Died) else f"no answer in {outcome.seconds:g} s"
