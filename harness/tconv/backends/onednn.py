@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.backends import BackendInfo, onednn_isa
-from tconv.backends.onednn_graph import Graph, Operation, Tensor
+from tconv.backends.onednn_graph import Graph, Operation
+from tconv.backends.onednn_tensors import Tensor
 from tconv.backends.onednn_words import Refusal
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import geometry_of

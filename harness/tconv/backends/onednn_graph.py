@@ -12,49 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from tconv.backends.onednn_library import loaded, located, without_engine
+from tconv.backends.onednn_library import invoke, loaded, located, without_engine
+from tconv.backends.onednn_tensors import LogicalTensor, Tensor, declared, of_array, without_shape
 from tconv.backends.onednn_words import ATTRIBUTES, FPMATH, UNIMPLEMENTED, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.cases.case import Shapes
     from tconv.vocabulary import Array, Ints
 
-_MOST_DIMENSIONS = 12
 _MOST_TENSORS = 8
 """Ids of logical tensors that each operation of a graph has for its own."""
-_CPU, _DEFAULT_STREAM, _STRIDED, _FUSION = 1, 1, 2, 1
-_VARIABLE, _CONSTANT = 1, 2
-_UNKNOWN_RANK = -1
-_UNKNOWN_SIZE = -(2**63)
-
-
-class _LogicalTensor(ct.Structure):
-    """dnnl_graph_logical_tensor_t."""
-
-    _fields_ = (
-        ("id", ct.c_size_t),
-        ("ndims", ct.c_int),
-        ("dims", ct.c_int64 * _MOST_DIMENSIONS),
-        ("data_type", ct.c_int),
-        ("property", ct.c_int),
-        ("layout_type", ct.c_int),
-        ("strides", ct.c_int64 * _MOST_DIMENSIONS),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """An input of an operation: an array, its oneDNN data type, whether it is a constant, and what is declared of it.
-
-    Where the graph declares symbolic sizes or no shape, its partition is compiled for the array's own.
-    """
-
-    array: Array
-    data_type: int
-    constant: bool = False
-    shapes: Shapes = "static"
+_CPU, _DEFAULT_STREAM, _FUSION = 1, 1, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +123,8 @@ class Graph:
         for name, value in placed.operation.attributes.items():
             self._set_attribute(op, name, value)
         for place, tensor in enumerate(inputs, placed.first):
-            self._invoke("graph_op_add_input", op, ct.byref(self._declared_input(place, tensor)))
-        output = self._without_shape(placed.output, inputs[0].data_type)
+            self._invoke("graph_op_add_input", op, ct.byref(declared(self._library, place, tensor)))
+        output = without_shape(self._library, placed.output, inputs[0].data_type)
         self._invoke("graph_op_add_output", op, ct.byref(output))
         self._invoke("graph_add_op", graph, op)
 
@@ -182,8 +151,10 @@ class Graph:
         operation = placed.operation
         try:
             self._check_support(partition)
-            inputs = [self._logical_input(place, tensor) for place, tensor in enumerate(operation.inputs, placed.first)]
-            output = self._without_shape(placed.output, operation.inputs[0].data_type)
+            inputs = [
+                of_array(self._library, place, tensor) for place, tensor in enumerate(operation.inputs, placed.first)
+            ]
+            output = without_shape(self._library, placed.output, operation.inputs[0].data_type)
             compiled = self._compiled(partition, inputs, output, handles)
             # The output is contiguous: its layout is strided, none of the library's own. NaN remains where the library
             # writes nothing.
@@ -201,7 +172,7 @@ class Graph:
             raise Refusal("partition is not supported", UNIMPLEMENTED)
 
     def _compiled(
-        self, partition: ct.c_void_p, inputs: Sequence[_LogicalTensor], output: _LogicalTensor, handles: _Handles
+        self, partition: ct.c_void_p, inputs: Sequence[LogicalTensor], output: LogicalTensor, handles: _Handles
     ) -> ct.c_void_p:
         """Return the compiled partition; `output` then has its sizes."""
         compiled = handles.new("graph_compiled_partition")
@@ -211,9 +182,9 @@ class Graph:
             partition,
             compiled,
             ct.c_size_t(len(inputs)),
-            (ct.POINTER(_LogicalTensor) * len(inputs))(*map(ct.pointer, inputs)),
+            (ct.POINTER(LogicalTensor) * len(inputs))(*map(ct.pointer, inputs)),
             ct.c_size_t(1),
-            (ct.POINTER(_LogicalTensor) * 1)(ct.pointer(output)),
+            (ct.POINTER(LogicalTensor) * 1)(ct.pointer(output)),
             self._engine,
         )
         number = ct.c_size_t(output.id)
@@ -223,7 +194,7 @@ class Graph:
     def _execute(
         self,
         compiled: ct.c_void_p,
-        logical_tensors: Sequence[_LogicalTensor],
+        logical_tensors: Sequence[LogicalTensor],
         arrays: Sequence[Array],
         handles: _Handles,
     ) -> None:
@@ -246,42 +217,6 @@ class Graph:
         )
         self._invoke("stream_wait", self._stream)
 
-    def _declared_input(self, number: int, tensor: Tensor) -> _LogicalTensor:
-        """Return an input as the graph has it; a constant has its shape whatever the others have."""
-        shapes = "static" if tensor.constant else tensor.shapes
-        if shapes == "unranked":
-            return self._without_shape(number, tensor.data_type)
-        sizes = tensor.array.shape if shapes == "static" else (_UNKNOWN_SIZE,) * tensor.array.ndim
-        return self._logical_input(number, tensor, sizes)
-
-    def _logical_input(self, number: int, tensor: Tensor, sizes: Ints | None = None) -> _LogicalTensor:
-        """Return an input with these sizes, or with its array's."""
-        logical = _LogicalTensor()
-        self._invoke(
-            "graph_logical_tensor_init_with_dims",
-            ct.byref(logical),
-            ct.c_size_t(number),
-            tensor.data_type,
-            ct.c_int(tensor.array.ndim),
-            (ct.c_int64 * _MOST_DIMENSIONS)(*(tensor.array.shape if sizes is None else sizes)),
-            _STRIDED,
-            _CONSTANT if tensor.constant else _VARIABLE,
-        )
-        return logical
-
-    def _without_shape(self, number: int, data_type: int) -> _LogicalTensor:
-        logical = _LogicalTensor()
-        self._invoke(
-            "graph_logical_tensor_init",
-            ct.byref(logical),
-            ct.c_size_t(number),
-            data_type,
-            ct.c_int(_UNKNOWN_RANK),
-            _STRIDED,
-            _VARIABLE,
-        )
-        return logical
-
     def _set_attribute(self, op: ct.c_void_p, name: str, value: str | int | Ints) -> None:
         attribute = ATTRIBUTES[name]
         if isinstance(value, str):
@@ -295,9 +230,7 @@ class Graph:
         self._invoke("graph_op_set_attr_s64", op, attribute, array, ct.c_size_t(length))
 
     def _invoke(self, name: str, *arguments: Any) -> None:  # noqa: ANN401 - ctypes
-        status = getattr(self._library, f"dnnl_{name}")(*arguments)
-        if status:
-            raise Refusal(name, status)
+        invoke(self._library, name, *arguments)
 
 
 class _Handles:

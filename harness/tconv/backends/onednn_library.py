@@ -8,8 +8,10 @@ import re
 import site
 import sys
 from pathlib import Path
+from typing import Any
 
 from tconv.backends.extras import installing
+from tconv.backends.onednn_words import Refusal
 from tconv.errors import BackendMissing
 
 LIBRARY_VARIABLE = "TCONV_ONEDNN"
@@ -115,3 +117,14 @@ def _pip(path: Path) -> str:
     """Return the pip of the environment that a library belongs to."""
     pip = path.parent.parent / "bin" / "pip"
     return str(pip) if pip.is_file() else "pip"
+
+
+def invoke(library: ct.CDLL, name: str, *arguments: Any) -> None:  # noqa: ANN401 - ctypes
+    """Call a function of the library, by its name behind `dnnl_`.
+
+    Raises:
+        Refusal: it does not succeed.
+    """
+    status = getattr(library, f"dnnl_{name}")(*arguments)
+    if status:
+        raise Refusal(name, status)
