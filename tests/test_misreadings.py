@@ -118,6 +118,25 @@ def test_what_a_misreading_makes_of_the_operands() -> None:
     assert doubled.operands["b"].tolist() == [20, 22]
 
 
+@pytest.mark.parametrize(
+    ("name", "channels"),
+    [("output-channels-dealt", [0, 3, 1, 4, 2, 5]), ("output-channels-collected", [0, 2, 4, 1, 3, 5])],
+)
+def test_the_order_of_output_channels_by_hand(name: str, channels: list[int]) -> None:
+    """Two groups of three: the first of each group, then the second ones, as in oneDNN#352; and what undoes that."""
+    found = made(name, Attributes(groups=2), (1, 2, 1), (2, 3, 1))
+    assert found is not None
+    assert found.finish is not None
+    assert found.finish(np.arange(6.0).reshape(1, 6, 1)).ravel().tolist() == channels
+
+
+def test_input_channels_are_dealt_by_hand() -> None:
+    """The first group of two has the channels 0, 2 and 4 of six."""
+    found = made("input-channels-dealt", Attributes(groups=2), (1, 6, 1), (6, 1, 1))
+    assert found is not None
+    assert found.operands["x"].ravel().tolist() == [1, 3, 5, 2, 4, 6]
+
+
 def test_rounding_keeps_so_many_bits() -> None:
     """TF32 has 11 bits of significand, bfloat16 has 8; ties go to even."""
     for name, bits in (("operands-rounded-to-tf32", 11), ("operands-rounded-to-bf16", 8)):

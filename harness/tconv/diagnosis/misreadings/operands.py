@@ -87,7 +87,15 @@ def _of_groups(order: Callable[[int], list[int]]) -> Callable[[Array, Geometry],
 
 
 def channels_dealt(array: Array, geometry: Geometry, axis: int) -> Array | None:
-    """Return channels interleaved over the groups: the first one of each group, then the second ones, and so on."""
+    """Return the channels of the groups in turn: the first one of each group, then the second ones, and so on."""
+    count = array.shape[axis]
+    if geometry.groups in {1, count}:
+        return None
+    return np.take(array, np.arange(count).reshape(geometry.groups, -1).T.ravel(), axis=axis)
+
+
+def channels_collected(array: Array, geometry: Geometry, axis: int) -> Array | None:
+    """Return what `channels_dealt` takes back: each group gets the channels at a distance of groups."""
     count = array.shape[axis]
     if geometry.groups in {1, count}:
         return None
@@ -208,7 +216,7 @@ MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "input-channels-dealt",
         "input channels are dealt to the groups one by one",
-        _data(lambda x, g: channels_dealt(x, g, 1)),
+        _data(lambda x, g: channels_collected(x, g, 1)),
     ),
     Misreading(
         "bias-ignored",

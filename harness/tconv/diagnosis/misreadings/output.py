@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.diagnosis.misreadings.misreading import Misreading, OutputOtherwise
-from tconv.diagnosis.misreadings.operands import axes_reversed, channels_dealt
+from tconv.diagnosis.misreadings.operands import axes_reversed, channels_collected, channels_dealt
 from tconv.expectation.bound import is_subnormal
 
 if TYPE_CHECKING:
@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Signature
 
 
-def _channels_dealt(y: Array, geometry: Geometry, _: Signature) -> Array:
-    dealt = channels_dealt(y, geometry, 1)
-    return y if dealt is None else dealt
+def _channels(change: Callable[[Array, Geometry, int], Array | None]) -> Callable[[Array, Geometry, Signature], Array]:
+    """Return the change that brings the output's channels into another order."""
+
+    def changed(y: Array, geometry: Geometry, _: Signature) -> Array:
+        ordered = change(y, geometry, 1)
+        return y if ordered is None else ordered
+
+    return changed
 
 
 def _first_item_repeated(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
@@ -77,8 +82,14 @@ MISREADINGS = tuple(
         (
             "output-channels-dealt",
             "output channels of groups are dealt one by one",
-            _channels_dealt,
+            _channels(channels_dealt),
             "uxlfoundation/oneDNN#352",
+        ),
+        (
+            "output-channels-collected",
+            "output channels are collected for each group as if they had been dealt one by one",
+            _channels(channels_collected),
+            "",
         ),
         ("batch-repeats-the-first", "every item of the batch is the first one's", _first_item_repeated, ""),
         (
