@@ -113,6 +113,26 @@ test("an explanation is excluded by a case of the same cause that has it not, a 
   );
 });
 
+test("the rule that a cause is comes first, and another case that follows it excludes no explanation", () => {
+  const data = madeData([{ id: "a/b", cause: 3 }]);
+  const detail = {
+    candidates: [
+      ["x", "does x"],
+      ["y", "does y"],
+    ],
+  };
+  const related = [{ id: "a/e", names: ["y"] }];
+  const { candidates, explanation } = caseView(opened(data, { detail, related }), data).why;
+  assert.equal(explanation, "under valid: size is 1");
+  assert.deepEqual(
+    candidates.map(({ name, excludedBy }) => [name, excludedBy]),
+    [
+      ["x", null],
+      ["y", null],
+    ],
+  );
+});
+
 test("marks beyond what the judge counts are explained, and operands that are not there", () => {
   const data = madeData([{ id: "a/b" }]);
   const grids = { expected: grid([3], [1, 2, 3]), actual: grid([3], [1, 0, 0]) };

@@ -41,8 +41,9 @@ export function madeData(records, backends = ["acme"]) {
       waivers: [],
       readings: {},
       causes: [
-        { words: "crops twice", clause: "" },
-        { words: "dies", clause: "" },
+        { words: "crops twice", clause: "", learnt: false },
+        { words: "dies", clause: "", learnt: false },
+        { words: "under valid: size is 1", clause: "", learnt: true },
       ],
       ids,
       phrases,

@@ -7,7 +7,7 @@ import { formatShape } from "./text.js";
 
 /** @import { CaseCandidate } from "./case_view.js" */
 /** @import { OpenedCase } from "./opened_case.js" */
-/** @import { PageData } from "./page_data.js" */
+/** @import { CaseRecord, PageData } from "./page_data.js" */
 
 const THIS_CASE = { words: "this case", href: "" };
 
@@ -17,26 +17,38 @@ const THIS_CASE = { words: "this case", href: "" };
  * @returns {CaseCandidate[]} those that are left first
  */
 export function candidatesOf(opened, data) {
-  const found = [...explanationsOf(opened), ...readingsOf(opened, data)];
+  const found = [...explanationsOf(opened, data), ...readingsOf(opened, data)];
   return found.toSorted((a, b) => Number(a.excludedBy !== null) - Number(b.excludedBy !== null));
 }
 
 /**
  * The misreadings that give this very output. Failures with one cause have one explanation: what another case of the
- * cause is not explained by is not it.
+ * cause is not explained by is not it. A learnt rule is no misreading: the cases that follow it may have several.
  *
  * @param {OpenedCase} opened
+ * @param {PageData} data
  * @returns {CaseCandidate[]}
  */
-function explanationsOf({ record, detail, related }) {
+function explanationsOf({ record, detail, related }, data) {
   const candidates = detail.candidates ?? [];
   const names = candidates.map(([name]) => name);
-  const telling = related.filter((other) => other.names.some((name) => names.includes(name)));
+  const others = ruleOf(record, data) ? [] : related;
+  const telling = others.filter((other) => other.names.some((name) => names.includes(name)));
   return candidates.map(([name, says]) => {
     const other = telling.find((of) => !of.names.includes(name));
     const href = other ? formatFragment({ case: other.id, run: record.run.key }) : "";
     return { name, says, excludedBy: other ? { words: other.id, href } : null };
   });
+}
+
+/**
+ * The learnt rule that a record's cause is; empty where it is none.
+ *
+ * @param {CaseRecord} record
+ * @param {PageData} data
+ */
+export function ruleOf({ cause }, { causes }) {
+  return causes[cause - 1]?.learnt ? causes[cause - 1].words : "";
 }
 
 /**

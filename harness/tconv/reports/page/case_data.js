@@ -1,6 +1,6 @@
 import { formatFragment } from "./address.js";
 import { countMarks } from "./arrays.js";
-import { candidatesOf } from "./candidates.js";
+import { candidatesOf, ruleOf } from "./candidates.js";
 import { overlaid } from "./fields.js";
 import { labelsOf } from "./patterns.js";
 import { formatCount, quoteArgument } from "./text.js";
@@ -43,7 +43,7 @@ export function caseView(opened, data) {
       sentence: [`${record.symbol} ${record.status}${kind === record.status ? "" : `: ${kind}`}`, record.phrase]
         .filter(Boolean)
         .join(", "),
-      explanation: [whyOf(detail, candidates), detail.reason].filter(Boolean).join(". "),
+      explanation: [ruleOf(record, data) || whyOf(detail, candidates), detail.reason].filter(Boolean).join(". "),
       clause: owed.refusal?.[1] ?? opened.clause,
       candidates,
     },

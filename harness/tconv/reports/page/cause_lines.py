@@ -43,6 +43,7 @@ class CauseLine:
         clause: the text's words on it; may be empty.
         shares: what its cases have in common, and others have not; may be empty.
         conditional: whether that is a condition under which nearly all answers are wrong.
+        learnt: whether the words are a rule that was learnt from all answers of the run.
         counts: for each run, its records by status.
         members: the run and the id of each record, the smallest case first.
     """
@@ -53,6 +54,7 @@ class CauseLine:
     clause: str
     shares: str
     conditional: bool
+    learnt: bool
     counts: tuple[Counter[Status], ...]
     members: tuple[tuple[int, str], ...]
 
@@ -117,7 +119,15 @@ def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
     words, evidence = _words(largest, status)
     shares, conditional = str(_shared(largest) or ""), largest.symptom is not None
     return CauseLine(
-        0, shortened(words, _LONGEST), evidence, _clause(largest), shares, conditional, counts, tuple(smallest)
+        0,
+        shortened(words, _LONGEST),
+        evidence,
+        _clause(largest),
+        shares,
+        conditional,
+        largest.lesson is not None,
+        counts,
+        tuple(smallest),
     )
 
 

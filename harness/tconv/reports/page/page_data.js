@@ -24,7 +24,7 @@ import { partition } from "./patterns.js";
  * @property {Run[]} runs
  * @property {Record<string, string>[]} waivers
  * @property {Record<string, Record<string, [string, string]>>} readings by dialect and name: what it says, whom it cites
- * @property {{words: string, clause: string}[]} causes
+ * @property {{words: string, clause: string, learnt: boolean}[]} causes learnt: the words are a rule learnt from all answers
  * @property {string[]} ids of the cases, sorted
  * @property {string[]} phrases
  * @property {string[]} [transitions] what became of cases since a baseline; absent where there is none

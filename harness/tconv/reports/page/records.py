@@ -81,7 +81,7 @@ def record_blocks(
         "runs": [_run(run) for run in runs],
         "waivers": records.waivers,
         "readings": _readings(runs),
-        "causes": [{"words": line.words, "clause": line.clause} for line in lines],
+        "causes": [{"words": line.words, "clause": line.clause, "learnt": line.learnt} for line in lines],
         "ids": records.ids,
         "facts": records.facts.values(),
         "phrases": list(records.phrases),
