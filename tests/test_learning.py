@@ -197,6 +197,23 @@ def test_an_output_that_lies_nowhere_is_no_answer_that_fits(valid: list[Case], c
             assert line.fits == line.of
 
 
+@pytest.mark.usefixtures("_no_catalogue")
+def test_what_is_wrong_in_another_way_too_is_no_condition_of_a_rule(valid: list[Case], corpus: Corpus) -> None:
+    """Grouped calls are noise, and the others follow a rule: nothing says that the rule is not followed in groups."""
+    misreads = Misreads(CATALOGUE["strides-for-dilations"])
+
+    def answer(problem: Problem) -> Array:
+        y = misreads.answer(problem)
+        if (problem.case.attributes.groups or 1) == 1:
+            return y
+        return np.random.default_rng(y.size).integers(-999, 999, y.shape).astype(y.dtype)
+
+    records = records_of(answer, [case for case in valid if case.x.dtype is DType.F32][:: every(2)])
+    learnt = [lesson.said for lesson in lessons(records, corpus.find, ONNX, failed(records))]
+    assert any("dilation is strides[i]" in said for said in learnt)
+    assert not [said for said in learnt if "group" in said]
+
+
 def test_noise_has_no_formula() -> None:
     """Random numbers are explained by nothing."""
     random = np.random.default_rng(0)

@@ -77,6 +77,11 @@ class Answer:
         moved = bool(given.pads_begin) and owed.pads_begin not in given.pads_begin
         return moved or (given.output, given.strides, given.dilations) != (owed.output, owed.strides, owed.dilations)
 
+    @property
+    def lost(self) -> bool:
+        """Whether its values were looked for, and lie nowhere: they are wrong in another way, or in another way too."""
+        return self.placement.searched and not self.placement.pads_begin
+
     def tells(self, quantity: str) -> bool:
         """Return whether the answer shows a quantity, or that no value of it gives the answer."""
         return quantity == "size" or bool(self.placement.pads_begin) or self.placement.searched

@@ -101,13 +101,15 @@ class Learner:
             for answer in self.answers
             if all(self.gives(answer, rule.quantity, (rule.formula,)) for rule in rules)
         }
+        # An answer that lies nowhere is wrong in another way too: it does not say whether these rules were followed.
+        telling = [answer for answer in self.answers if answer.case.id in following or not answer.lost]
         where = None
-        if len(following) < MOST * len(self.answers):
-            rest = [_facts(answer) for answer in self.answers if answer.case.id not in following]
+        if len(following) < MOST * len(telling):
+            rest = [_facts(answer) for answer in telling if answer.case.id not in following]
             where = shared_facts([_facts(answer) for answer in members], rest)
         asked = [
             answer
-            for answer in self.answers
+            for answer in telling
             if (where is None or where.holds(_facts(answer))) and all(answer.tells(rule.quantity) for rule in rules)
         ]
         return Lesson(
