@@ -114,6 +114,9 @@ def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], 
     html.write([new], tmp_path / "index.html", comparisons=[comparison])
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert counts in page
+    assert "<title>tconv: 1 case became worse, 0 fixed</title>" in FORMS["html"]([comparison])
+    mended = compared(run({CASES[0]: DIFFERED}), old)
+    assert "<title>tconv: no case became worse, 1 fixed</title>" in FORMS["html"]([mended])
     assert "1 new</a>, 2 not asked before" in page
     assert "not asked before" not in compared(old, old).answer
 

@@ -38,6 +38,8 @@ TENSORS = "db1dc8db0f9a57fe"
 """Of every 28th case of the gate tier: if another machine disagrees, its results are of other operands."""
 
 PLAIN = f"{BARE_HEAD}cases: [{{name: plain}}]"
+LETTERS = "small letters, digits, '.', '+' and '-', and begin with a letter or a digit"
+"""What a name is of."""
 SMALL = f"""{BARE_HEAD}
 base: {{bias: true}}
 sweeps:
@@ -239,6 +241,8 @@ def test_patterns_select_within_a_tier(small: Corpus) -> None:
         ("padding/outputshape/**", "; did you mean 'output-shape'?"),
         ("**/outputshape", "; did you mean 'output-shape'?"),
         ("padding/*/zzz*", ""),
+        ("mine/by-hand", "; cases of your own need --cases FILE"),
+        ("mine*/by-hand", ""),
         ("padding/**[auto_pad=same_uper]", "; no case there has auto_pad=same_uper; did you mean 'same_upper'?"),
         ("**[auto_pad=valid,strides=98|99]", "; no case there has strides=98|99, but for example 0, 1, 2, 3, 4, 7"),
         ("bias/**[grouped=maybe]", "; no case there has grouped=maybe, but for example true, false"),
@@ -281,7 +285,7 @@ def test_one_takes_an_id_or_a_pattern_of_one(small: Corpus) -> None:
     full = "topic/one/crop[strides=1,dilations=2,seed=1]"
     assert small.case(full).id == full
     assert small.case("**[seed=1,dilations=2,strides=1]").id == full
-    with pytest.raises(UsageError, match=r"must match a case \(got 'nothing', which matches none\); see 'tconv list'"):
+    with pytest.raises(UsageError, match=r"must match a case \(got 'nothing', which matches none\); see 'tconv list'$"):
         small.case("nothing")
     with pytest.raises(UsageError, match=r"must be one case \(got 'topic/one/crop', which matches several\)") as error:
         small.case("topic/one/crop")
@@ -352,8 +356,8 @@ def test_spaces_and_letters_of_any_alphabet_are_fine(tmp_path: Path) -> None:
             ":5:12",
             "a name must be unique in its file (got the id 'a' again)",
         ),
-        ("cases:\n  - {name: A}", ":5:12", "must match pattern"),
-        ("cases:\n  - {name: a/b}", ":5:12", "must match pattern"),
+        ("cases:\n  - {name: B C}", ":5:12", f"must be of {LETTERS} (got 'B C')"),
+        ("cases:\n  - {name: a/b}", ":5:12", f"must be of {LETTERS} (got 'a/b')"),
         (
             "cases:\n  - {name: a}\n  - name: b\n    with: {strides: [1, 2]}",
             ":6:5",

@@ -14,6 +14,7 @@ import pytest
 
 from small_corpus import NAMES, TIMEOUT, written
 from tconv.backends import create
+from tconv.backends.isolated_child import ChildStarter
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError
@@ -27,6 +28,7 @@ from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.gate.waivers import load
 from tconv.records.record_file import read
+from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -46,6 +48,18 @@ for line in sys.stdin:
 """
 """A child that writes down what it is asked."""
 
+NODE = """node:internal/modules/cjs/loader:1148
+  throw err;
+  ^
+
+Error: Cannot find module '/nothere.mjs'
+    at Module._resolveFilename (node:internal/modules/cjs/loader:1145:15)
+  code: 'MODULE_NOT_FOUND',
+
+Node.js v20.20.2
+"""
+"""What node prints where it is given a file that is not there."""
+
 SILENT = "import sys, time\nsys.stdin.readline()\ntime.sleep(60)\n"
 
 BROKEN = {
@@ -64,6 +78,12 @@ BROKEN = {
 def command(how: str) -> str:
     """Return the backend's name for a runner that misbehaves in that way."""
     return f"exec:{shlex.join([sys.executable, str(RUNNER), how])}"
+
+
+def printing(errors: str, output: str = "") -> str:
+    """Return the backend's name for a child that prints this and ends; first to its standard error."""
+    source = f"import sys; print({errors!r}, file=sys.stderr, flush=True); sys.stdout.write({output!r})"
+    return f"exec:{shlex.join([sys.executable, '-c', source])}"
 
 
 def recorded(how: str, folder: Path, **options: str) -> Run:
@@ -131,7 +151,7 @@ def test_a_runner_confirms_the_options_of_its_hello(tmp_path: Path) -> None:
     assert recorded("right", tmp_path, threads="2").header.backend.options == {"threads": "2"}
     with pytest.raises(OptionError, match=r"must confirm .*threads.* \(got: threads must be a number\)"):
         create(command("right"), {"threads": "many"})
-    with pytest.raises(OptionError, match=r"\(got: options null\)"):
+    with pytest.raises(OptionError, match=r"\(got: a hello without options\); leave --option out"):
         create(command("deaf"), {"threads": "2"})
 
 
@@ -143,6 +163,16 @@ def test_a_runner_confirms_the_options_of_its_hello(tmp_path: Path) -> None:
         ("exec:'half", "quotation"),
         (command("mute"), "must say hello"),
         (command("rude"), "a hello must have name, version and dialect"),
+        (
+            "exec:echo loading 0.3",
+            r"\(got 'loading 0.3'\); standard output is for the protocol alone: print other lines to",
+        ),
+        (printing("log: starting", "text\n"), r"\(got 'text'\); .*; it printed: log: starting\)$"),
+        (printing(NODE), r"must say hello \(got: Error: Cannot find module '/nothere.mjs'\)$"),
+        (
+            printing("OSError: [Errno 30] Read-only file system: 'x'"),
+            r"file system: 'x'\)(; it is isolated .*--no-isolate)?$",
+        ),
     ],
 )
 def test_a_runner_that_does_not_start_is_missing(
@@ -153,6 +183,42 @@ def test_a_runner_that_does_not_start_is_missing(
     with pytest.raises(BackendMissing, match=message):
         create(spec)
     assert not list(tmp_path.iterdir())
+
+
+def test_isolation_is_suspected_where_the_child_was_not_let_do_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not of what another right would not mend."""
+    starter = ChildStarter(["runner"], isolate=None)
+    forbidden = (
+        "Permission denied",
+        "[Errno 30] Read-only file system",
+        "getaddrinfo EAI_AGAIN x",
+        "ECONNREFUSED connect",
+    )
+    assert not any(starter.hint(printed) for printed in forbidden)
+    monkeypatch.setattr(starter, "folder", "/somewhere")
+    assert all("--no-isolate" in starter.hint(printed) for printed in forbidden)
+    assert not any(starter.hint(printed) for printed in (NODE, "ModuleNotFoundError: No module named 'acme'", ""))
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        (NODE, "Error: Cannot find module '/nothere.mjs'"),
+        ("file:///r.mjs:3\nthrow new Error(1)\n^\n\nError: boom\n    at r.mjs:3:7\n\nNode.js v20.20.2", "Error: boom"),
+        ("KeyError: 'a'\n\nDuring handling:\n\nValueError: b\n", "ValueError: b"),
+        (
+            "python: can't open file 'x.py': [Errno 2] No such file\nbye",
+            "python: can't open file 'x.py': [Errno 2] No such file",
+        ),
+        ("r.py: error: unrecognized arguments: x\nsee --help", "r.py: error: unrecognized arguments: x"),
+        ("Error: of before\nterminate called after it\nAborted", "terminate called after it"),
+        ("starting\nthe runner gives up", "the runner gives up"),
+        ("", ""),
+    ],
+)
+def test_the_line_that_says_why_a_child_ended_is_shown(printed: str, reason: str) -> None:
+    """Also where others stand below it, as the version of node does."""
+    assert phrase(ver.Died("exit code 1", printed)) == (f"exit code 1: {reason}" if reason else "exit code 1")
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])

@@ -314,6 +314,10 @@ def test_a_report_says_all_that_there_is_to_say(command: Command, tmp_path: Path
         f"- cited by the case, of {ONNX_22.name}: doc",
         "- pads-exchanged: pads of begin and end are exchanged",
         f"tconv run small/padded --backend wrong_backends:PadsSwapped --dialect {ONNX_22.name} --cases small.yaml",
+        (
+            "Without tconv, this asks onnxruntime, and not `wrong_backends:PadsSwapped`. For another runtime replace "
+            "the lines that are marked:"
+        ),
     ):
         assert line in lines, line
     (found,) = (line for line in lines if line.startswith("- found by tconv"))

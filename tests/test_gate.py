@@ -260,7 +260,7 @@ def test_what_was_harmed_is_red_unless_a_waiver_knows_of_what_does() -> None:
     assert assess(harmed, waiver_file(waiver(harms=True)), facts).red == []
     by_chance = waiver(name="chance", verdict={"kind": "died"}, cases="a/b/c", where={"s": 2}, example=CASES[1])
     assert assess(harmed, waiver_file(waiver(), by_chance), facts).red == [
-        f"waiver 'chance' is stale: its example {CASES[1]!r} ran and does not deviate as it says; remove it"
+        f"waiver 'chance' is stale: its example {CASES[1]!r} ran and agrees now; remove it"
     ]
     elsewhere = waiver(harms=True, cases="a/e", example="a/e/f")
     assert assess(harmed, waiver_file(waiver(), elsewhere), facts, own=False).red == [reason]
@@ -276,9 +276,9 @@ def test_a_waiver_whose_example_is_a_reading_s_refusal_is_stale() -> None:
 
 def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:
     """It must go: it would hide the next deviation. Neither agreeing nor deviating otherwise keeps it."""
-    for verdict in (AGREED, ver.WrongShape((1,), (2,))):
+    for verdict, now in ((AGREED, "agrees now"), (ver.WrongShape((1,), (2,)), "does not deviate as it says")):
         assessment = judged({FIRST: verdict, SECOND: DIFFERED, OTHER: AGREED}, waiver_file(waiver()))
-        sentence = f"waiver 'known' is stale: its example {FIRST!r} ran and does not deviate as it says; remove it"
+        sentence = f"waiver 'known' is stale: its example {FIRST!r} ran and {now}; remove it"
         assert sentence in assessment.red
         assert [one.name for one in assessment.stale] == ["known"]
 

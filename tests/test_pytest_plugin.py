@@ -221,7 +221,7 @@ def test_a_stale_waiver_is_red(workers: tuple[str, ...], project: Callable[..., 
     made = project(waivers={"waivers": [stale]})
     result = made.runpytest("--junitxml=junit.xml", "--color=yes", *workers)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    sentence = "waiver 'gone' is stale: its example 'small/padded' ran and does not deviate as it says; remove it"
+    sentence = "waiver 'gone' is stale: its example 'small/padded' ran and agrees now; remove it"
     assert f"\x1b[31mred: {sentence}\x1b[0m" in result.stdout.str()
     assert result.parseoutcomes() == {"passed": 6, "failed": 1}
     cases = [case for suite in JUnitXml.fromfile(str(made.path / "junit.xml")) for case in suite]

@@ -130,6 +130,24 @@ def test_what_to_replace_for_a_runtime_of_one_s_own_is_said(dialect: str, tmp_pa
         )
 
 
+def test_the_script_says_that_it_asks_another_runtime_than_is_meant(tmp_path: Path) -> None:
+    """First of all, and which lines are to be replaced; what is right then is not called the user's runtime."""
+    case = asked(tmp_path)["ungrouped"]
+    folder = export(case, DIALECTS["onnx/ConvTranspose-22"], tmp_path / "out", "acme:Acme")
+    command = [sys.executable, str(folder / "repro.py")]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    first, *_, last = done.stdout.splitlines()
+    todo = "in answer(), replace the 5 lines below the comment, and then make NOTE empty"
+    assert first == f"note      this asks onnxruntime, and not acme:Acme: {todo}"
+    assert last == "equal     onnxruntime does what is owed"
+    lines = (folder / "repro.py").read_text().splitlines()
+    comment = lines.index(
+        "    # For another runtime replace the 5 lines below, which ask onnxruntime: they make `y`, the output,"
+        " of `model` and `feeds`."
+    )
+    assert [lines[comment + 5].split()[0], lines[comment + 6].strip()] == ["y", "return y"]
+
+
 def test_a_runtime_that_cannot_be_given_the_call_has_no_script(command: Command, tmp_path: Path) -> None:
     """Torch takes a geometry, and sizes that are symbols have none: exit 2, and nothing is written."""
     text = CASES + f"  - {{name: symbols, with: {{{PLAIN}, shapes: symbolic}}}}\n"

@@ -234,6 +234,9 @@ def test_a_diagnosis_ends_in_what_to_change(kind: str) -> None:
             told = remedy(Record("a/b[s=1]", "acme", DIALECT, verdict), (), {}, None)
             assert told
             assert told == _REMEDIES.get(kind, told)
+    refused = Record("a/b", "acme", DIALECT, ver.RefusedValid("no"))
+    asked = f"tconv show a/b --dialect {DIALECT} --cases my.yaml"
+    assert remedy(refused, (), {}, None, ("--backend", "m:Acme"), "my.yaml").endswith(f": {asked}")
     named = remedy(Record("a/b", "acme", DIALECT, DIFFERED), ["pads-exchanged"], {"pads-exchanged": "they are"}, None)
     assert named == "change this, which the text does not say: they are"
 

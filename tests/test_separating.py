@@ -86,6 +86,32 @@ def test_the_command_tells_the_reasoning(backend: str, code: int, last: str, cha
     assert (same in lines) is (backend != "Right")
 
 
+OWN = """
+from wrong_backends import PadsAsChosen
+from tconv.backends import BackendInfo, Produced
+
+class Mini(PadsAsChosen):
+    def info(self):
+        return BackendInfo("mini", "0.3", ("onnx/ConvTranspose-11",))
+
+    def answer(self, y):
+        return Produced(y * 3 + 1)
+"""
+"""A backend whose name is not that by which it is given, and whose outputs nothing explains."""
+
+
+def test_what_to_run_next_names_the_backend_as_it_was_given(command: Command, tmp_path: Path) -> None:
+    """With its options, dialect and case file; without --dialect it is asked in its own first one, as of a run."""
+    written(tmp_path)
+    (tmp_path / "mini_tconv.py").write_text(OWN)
+    asked = "small/padded --backend mini_tconv:Mini --option pads=swapped"
+    done = command("diagnose", *asked.split(), "--cases", "small.yaml")
+    assert done.returncode == 1
+    shrink = f"tconv shrink {asked} --dialect onnx/ConvTranspose-11 --cases small.yaml"
+    assert done.stdout.endswith(f"a smaller case may: {shrink}\n")
+    assert command(*shrink.split()[1:]).returncode == 0
+
+
 def test_what_changes_has_no_explanation(command: Command, tmp_path: Path) -> None:
     """A backend that answers otherwise each time is told to be unstable."""
     cases = str(written(tmp_path))

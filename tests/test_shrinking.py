@@ -78,7 +78,10 @@ def test_what_is_left_is_minimal(backend: str, shrink: Command, tmp_path: Path) 
 @pytest.mark.parametrize(("backend", "kind"), [("Hangs", "timed-out"), ("Aborts", "died")])
 def test_what_costs_a_worker_is_shrunk(backend: str, kind: str, shrink: Command, tmp_path: Path) -> None:
     """Each case that hangs costs its time limit, too."""
-    assert shrink(backend, "--timeout", "0.3", "--output", "minimal.yaml", name="trouble").returncode == 0
+    done = shrink(backend, "--timeout", "0.3", "--output", "minimal.yaml", name="trouble")
+    assert done.returncode == 0
+    again = f"tconv run --cases minimal.yaml --backend wrong_backends:{backend} "
+    assert done.stdout.splitlines()[-1].startswith(f"minimal.yaml is written; then: {again}")
     found = minimal(tmp_path)
     assert settings(found) == BARE | {"strides": 7}
     assert found.about.startswith(kind)
@@ -92,7 +95,8 @@ def test_what_is_printed_is_a_case_file_that_fails(shrink: Command, command: Com
     assert settings(minimal(tmp_path)) == BARE | {"x": {"data": "special"}}
     first, _, again, *_ = done.stdout.splitlines()
     assert first.startswith("# differed: 1 of 1 elements; [0,0,0] must be nan (got 0)")
-    assert again.startswith("# kept as minimal.yaml: tconv run --cases minimal.yaml --backend wrong_backends:Nan")
+    save = "# save this as minimal.yaml, or give --output minimal.yaml; then: "
+    assert again.startswith(f"{save}tconv run --cases minimal.yaml --backend wrong_backends:Nan")
     failed = command(*again.split(": ")[1].split()[1:])
     assert failed.returncode == 1
     assert "failed" in failed.stdout

@@ -297,7 +297,7 @@ def test_a_digest_is_of_what_decides_the_rows(tmp_path: Path) -> None:
         ),
         ("axes: {}", "{}", "must have at least 1 item"),
         ("axes: {strides: []}", "[]", "must have at least 1 item"),
-        ("axes: {shape: {Line: {}}}", "Line:", "must match pattern"),
+        ("axes: {shape: {Line: {}}}", "Line:", "must be of small letters, digits"),
         (
             "axes: {'a,b=]': {x: {}}}",
             "'a,b=]'",

@@ -132,6 +132,13 @@ def test_what_dies_of_a_type_is_asked_about_the_others(tmp_path: Path) -> None:
         ("needs_another:Backend", "must have its runtime installed (got: No module named 'no_such_runtime')"),
         ("dies_at_import:Backend", "it printed: illegal instruction"),
         ("onnxruntme", "did you mean 'onnxruntime'?"),
+        ("needs_another", "did you mean needs_another:CLASS, a class of {folder}/needs_another.py?"),
+        (
+            "../s1/mini_tconv.py:Mini",
+            "and no file; run tconv in its folder: cd ../s1 && tconv run --backend mini_tconv:Mini\n",
+        ),
+        ("mini_tconv.py", "no file; run tconv in its folder: tconv run --backend mini_tconv:CLASS\n"),
+        ("..:Mini", "'..:Mini' must be module:attribute, as Python imports it, and no file; run tconv in its folder\n"),
     ],
 )
 def test_a_backend_that_cannot_be_had_is_one_line_and_exit_3(

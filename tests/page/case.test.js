@@ -165,6 +165,16 @@ test("every run's answer is there, the open one marked", () => {
   assert.deepEqual([geometry, values, why.clause], [null, null, "pads with auto_pad"]);
 });
 
+test("commands name the backend as it was given, and options where the command takes them", () => {
+  const data = madeData([{ id: "a/b" }]);
+  Object.assign(data.runs[0], { backend: "mini_tconv:Mini", options: ["pads=swapped"], cases: "my.yaml" });
+  const { commands } = caseView(opened(data, { owed: { refusal: ["c", "pads with auto_pad", true] } }), data);
+  const words = Object.fromEntries(commands);
+  const asked = "--backend mini_tconv:Mini --option pads=swapped --dialect onnx --cases my.yaml";
+  assert.equal(words.shrink, `tconv shrink a/b ${asked}`);
+  assert.equal(words.export, "tconv export a/b models --backend mini_tconv:Mini --dialect onnx --cases my.yaml");
+});
+
 test("the bug report has what a reader needs, and no empty chapter", () => {
   const text = issueText({
     id: "a/b",

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tconv.backends.extras import installing
+from tconv.backends.meant_modules import instead_of_file, with_class
 from tconv.backends.options import Option, checked
 from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
 from tconv.errors import BackendMissing, OptionError, nearest
@@ -173,6 +174,8 @@ def _remedy(spec: str) -> str:
 
 
 def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that returns a Backend
+    if instead := instead_of_file(spec):
+        raise BackendMissing(instead)
     if ":" in spec:
         module, _, attribute = spec.partition(":")
         if "" not in sys.path:
@@ -184,6 +187,6 @@ def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that returns
         known = names()
         raise BackendMissing(
             f"backend must be one of {', '.join(known)}, exec:COMMAND or package.module:attribute "
-            f"(got {spec!r}){nearest(spec, known)}"
+            f"(got {spec!r}){with_class(spec) or nearest(spec, known)}"
         )
     return entries[0].load()

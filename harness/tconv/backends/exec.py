@@ -18,6 +18,7 @@ from tconv.backends.exec_child import ExecChild, Unusable
 from tconv.backends.exec_files import ExecFiles
 from tconv.backends.isolated_child import ChildStarter
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError, one_line
 
@@ -39,6 +40,19 @@ _TRIES = 3
 
 class _Killed(BackendMissing):
     """A signal ended the child before it said hello."""
+
+
+def _why(error: Exception, printed: str) -> str:
+    """Return why a child did not say hello.
+
+    Args:
+        error: what came instead of it.
+        printed: what the child printed to its standard error.
+    """
+    reason = one_line(main_reason(printed))
+    if not isinstance(error, Unusable):
+        return reason or "it ended"
+    return f"{error}; it printed: {reason}" if reason else str(error)
 
 
 class Exec:
@@ -118,17 +132,15 @@ class Exec:
             child.send({"hello": {"protocol": _PROTOCOL} | asked})
             return child.receive(self._hello_seconds)
         except (BrokenPipeError, EOFError, Unusable) as error:
-            reason = child.last_words.rpartition("\n")[2] or str(error) or "it ended"
             killed = not isinstance(error, Unusable) and child.code < 0
-            message = f"backend {self._command[0]!r} must say hello (got: {one_line(reason)}){self._starter.hint}"
-            raise (_Killed if killed else BackendMissing)(message) from None
+            # All that a child prints is there once it has ended.
+            printed = child.last_words
+            message = f"backend {self._command[0]!r} must say hello (got: {_why(error, printed)})"
+            raise (_Killed if killed else BackendMissing)(message + self._starter.hint(printed)) from None
 
     def _info_of(self, child: ExecChild, hello: dict[str, Any]) -> BackendInfo:
         if self._options and hello.get("options") != self._options:
-            got = hello.get("refused") or f"options {json.dumps(hello.get('options'))}"
-            raise OptionError(
-                f"{self._command[0]!r} must confirm {json.dumps(self._options)} (got: {one_line(str(got))})"
-            )
+            raise OptionError(self._unconfirmed(hello))
         fields = [hello.get(key) for key in ("name", "version", "dialect")]
         if not all(isinstance(field, str) and field for field in fields):
             raise BackendMissing(f"a hello must have name, version and dialect (got {json.dumps(hello)[:200]})")
@@ -142,6 +154,14 @@ class Exec:
             raise BackendMissing(f"a hello's dialect must be one of {', '.join(DIALECTS)} (got {dialect_name!r})")
         environment = {"command": shlex.join(self._command), "isolated": self._starter.isolated}
         return BackendInfo(name, version, (dialect_name,), environment)
+
+    def _unconfirmed(self, hello: dict[str, Any]) -> str:
+        """Return the message for a hello that does not confirm the options."""
+        must = f"{self._command[0]!r} must confirm {json.dumps(self._options)}"
+        if hello.get("refused") is None and hello.get("options") is None:
+            return f"{must} (got: a hello without options); leave --option out where the runner has none"
+        got = hello.get("refused") or f"options {json.dumps(hello.get('options'))}"
+        return f"{must} (got: {one_line(str(got))})"
 
     def _reply(self, child: ExecChild, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         if self._files is not None:

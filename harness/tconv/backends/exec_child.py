@@ -18,12 +18,19 @@ if TYPE_CHECKING:
     from tconv.backends.isolated_child import ChildStarter
 
 _LONGEST_LINE = 2**20
+_SHOWN = 200
+"""Bytes of a line that a message shows."""
 _ENDING_SECONDS = 1.0
 """How long a child may take to end after it has closed its output."""
 
 
 class Unusable(Exception):  # noqa: N818 - not a fault of ours: the caller turns it into an outcome
     """The child wrote something that the protocol does not have."""
+
+
+def _beginning(line: bytes) -> str:
+    """Return how a message shows what a child wrote: as text, in which no character acts on a terminal."""
+    return repr(line[:_SHOWN].decode("utf-8", "replace"))
 
 
 class ExecChild:
@@ -73,7 +80,8 @@ class ExecChild:
         except (ValueError, RecursionError):
             message = None
         if not isinstance(message, dict):
-            raise Unusable(f"a line must be a JSON object (got {line[:200]!r})")
+            must = f"a line must be a JSON object (got {_beginning(line)})"
+            raise Unusable(f"{must}; standard output is for the protocol alone: print other lines to standard error")
         return message
 
     def _line(self, seconds: float | None) -> bytes:
@@ -87,7 +95,7 @@ class ExecChild:
             chunk = os.read(descriptor, 65536)
             if not chunk:
                 if self._buffer:
-                    raise Unusable(f"a line must end with a newline (got {self._buffer[:200]!r} and the end)")
+                    raise Unusable(f"a line must end with a newline (got {_beginning(self._buffer)} and the end)")
                 raise EOFError
             self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")

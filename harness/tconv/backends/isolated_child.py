@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 _LONGEST_REASON = 500
 NOT_WANTED = "no: --no-isolate"
+_FORBIDDEN = re.compile(
+    r"permission|not permitted|denied|read-only|\b(?:EACCES|EPERM|EROFS|ENETUNREACH|EAI_AGAIN)\b"
+    r"|network|unreachable|connect|name resolution|getaddrinfo|could not resolve|\bsocket",
+    re.IGNORECASE,
+)
+"""Words of a process that was not let do something."""
 
 
 class ChildStarter:
@@ -54,10 +61,11 @@ class ChildStarter:
             reason = getattr(error, "strerror", None) or error
             raise BackendMissing(f"backend must start (got {self._command[0]!r}: {reason})") from None
 
-    @property
-    def hint(self) -> str:
-        """What a message adds where a confined child does not start as it should."""
-        return f"; it is isolated ({confinement.WORDS}): perhaps it needs --no-isolate" if self.folder else ""
+    def hint(self, printed: str) -> str:
+        """Return what a message adds where a child that printed this may have failed because it is confined."""
+        if self.folder is None or not _FORBIDDEN.search(printed):
+            return ""
+        return f"; it is isolated ({confinement.WORDS}): perhaps it needs --no-isolate"
 
     def clear(self) -> None:
         """Remove the folder of the last child."""

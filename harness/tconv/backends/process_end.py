@@ -33,6 +33,14 @@ _REASON = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """The first words of runtimes' last words; they stand before a backtrace that may be longer than what is kept."""
+_ERROR = re.compile(
+    r"""
+    ^(?:\S+:\ )?[\w.$]*(?:error|exception)(?:\s*\[\w+\])?(?::|$)                # Python, node, command lines, compilers
+    | \bcannot\ find\ module | \bcan't\ open\ file | \bno\ such\ file\b | \bcommand\ not\ found
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A line that names an error; it begins where the line does, as those of a backtrace do not."""
 
 
 def ending(code: int | None) -> str:
@@ -84,6 +92,17 @@ def last_words(log: Path | IO[bytes] | None, start: int = 0) -> str:
         before = [shortened(reason, _LONGEST_REASON) for reason in reasons(text[:-_TAIL])[:_MOST_REASONS]]
         return "\n".join([*before, "...", end]) if before else end
     return ""
+
+
+def main_reason(text: str) -> str:
+    """Return the line of what a process printed that says best why it ended; empty where it printed nothing.
+
+    Below it may stand where it happened, and the version of what ran it, as node has it.
+    """
+    lines = text.strip().splitlines()
+    # The error that ended it is the last one: Python prints before it those that it came from.
+    errors = [line.strip() for line in lines if _ERROR.search(line)]
+    return next(iter([*reasons(text), *errors[-1:], *lines[-1:]]), "")
 
 
 def reasons(text: str) -> list[str]:

@@ -10,7 +10,6 @@ from tconv.cli import options
 from tconv.cli.output import say
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import names_of
-from tconv.dialects import dialect_named
 from tconv.execution.worker import Assignment
 from tconv.investigation.own_rule import own_rule
 from tconv.investigation.separating import REPEAT, separate
@@ -29,13 +28,11 @@ if TYPE_CHECKING:
 @click.argument("case_id", metavar="CASE")
 @click.option("--backend", default="onnxruntime", show_default=True, help="Whom to judge.")
 @options.backend_options()
-@click.option(
-    "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="The dialect to speak."
-)
+@options.spoken
 @options.cases
 @options.timeout()
 def command(
-    case_id: str, backend: str, option: dict[str, str], dialect_name: str, cases: Path | None, timeout: float
+    case_id: str, backend: str, option: dict[str, str], dialect: str | None, cases: Path | None, timeout: float
 ) -> int:
     """Run CASE, and tell which misreading explains what a backend does.
 
@@ -44,18 +41,18 @@ def command(
     the formula is printed that the backend follows. Exits with 1 where nothing explains a failure, or several
     misreadings still do and no formula was found.
     """
-    dialect = dialect_named(dialect_name)
     case = Corpus.load(cases).case(case_id)
     own = tuple(Corpus.load().cases("gate"))
-    reasoning = separate(case, own, dialect, backend, timeout, options=option)
-    assignment = Assignment(backend, dialect, None, "", options=option)
+    reasoning = separate(case, own, options.dialect(dialect), backend, timeout, options=option)
+    assignment = Assignment(backend, reasoning.dialect, None, "", options=option)
     lesson = own_rule(case, reasoning.record, own, assignment, timeout)
-    says = {name: misreading.says for name, misreading in names_of(dialect).items()}
+    says = {name: misreading.says for name, misreading in names_of(reasoning.dialect).items()}
     _print(reasoning, says)
     if lesson is not None:
         _print_rule(lesson)
     _conclude(reasoning, says)
-    say(f"to conform: {remedy(reasoning.record, reasoning.left, says, lesson)}")
+    known = remedy(reasoning.record, reasoning.left, says, lesson, reasoning.backend.arguments, str(cases or ""))
+    say(f"to conform: {known}")
     kind = reasoning.record.verdict.kind
     return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
 

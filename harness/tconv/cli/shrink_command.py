@@ -70,10 +70,10 @@ def command(
     text = case_file([smallest], f"The smallest case that fails as {case.id} does.")
     file = output or Path(f"{_NAME}.yaml")
     words = ["tconv", "run", "--cases", str(file), *named, "--dialect", spoken.name]
-    lines = [summary(result.result), f"{result.tried} simpler cases were run", shlex.join(words)]
+    where = f"save this as {file}, or give --output {file}" if output is None else f"{file} is written"
+    lines = [summary(result.result), f"{result.tried} simpler cases were run", f"{where}; then: {shlex.join(words)}"]
     if output is None:
         # The output must be a case file: these lines go into comments.
-        lines[-1] = f"kept as {file}: {lines[-1]}"
         click.echo("".join(f"# {line}\n" for line in lines) + text, nl=False)
         return 0
     with writing(output):

@@ -11,6 +11,7 @@ from tconv.cases.case import Shapes, Source, Speller
 from tconv.corpus.budget import MOST_SWEEPS
 from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Format, Integers, Mappings, Numbers, Part, Texts, Values
+from tconv.errors import shown
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
 
 _LIMIT = 2**31
@@ -41,7 +42,22 @@ _Data = Literal[
     "negative-zero",
     "subnormal",
 ]
-_Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.+-]*$", max_length=80)]
+_NAME = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+
+
+def _is_name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        letters = "small letters, digits, '.', '+' and '-', and begin with a letter or a digit"
+        raise ValueError(f"must be of {letters} (got {shown(text)})")
+    return text
+
+
+_Name = Annotated[
+    str,
+    StringConstraints(max_length=80),
+    AfterValidator(_is_name),
+    Field(json_schema_extra={"pattern": f"^{_NAME.pattern}$"}),
+]
 
 
 class Raw(Part):

@@ -182,7 +182,15 @@ class Corpus:
     def unmatched(self, pattern: str) -> UsageError:
         """Return the error that a pattern matches no case, with what is nearest to it."""
         must = f"a pattern must match a case (got {pattern!r}, which matches none)"
-        return UsageError(f"{must}; see 'tconv list'{mismatch(self, pattern)}")
+        return UsageError(f"{must}; see 'tconv list'{mismatch(self, pattern) or self._of_ones_own(pattern)}")
+
+    def _of_ones_own(self, pattern: str) -> str:
+        """Return that other cases need --cases, where a pattern names a topic that tconv's own corpus does not have."""
+        topic = pattern.partition("[")[0].partition("/")[0]
+        here = any(path.partition("/")[0] == topic for path in (*self.sweeps, *self.singles))
+        if here or not topic or set(topic) & set("*?") or self.folder != data_folder("cases"):
+            return ""
+        return "; cases of your own need --cases FILE"
 
     def facts(self, case_id: str) -> Mapping[str, str] | None:
         """Return the facts of the case of that id, or None where there is none."""

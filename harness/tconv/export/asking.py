@@ -31,6 +31,7 @@ class Asking:
         of_model: whether it needs `model` and `feeds`.
         shape_only: whether only shape and type of `y` mean anything.
         hint: what a reader has to replace; empty where nothing is.
+        stands_in: whether onnxruntime stands there for a runtime that only the reader can ask.
         version: the expression for the runtime's version.
     """
 
@@ -40,6 +41,7 @@ class Asking:
     of_model: bool = True
     shape_only: bool = False
     hint: str = ""
+    stands_in: bool = False
     version: str = ""
 
 
@@ -146,5 +148,6 @@ def asking(problem: Problem, backend: str) -> Asking:
         return Asking(
             (), tuple(lines), (), of_model=False, hint=f"replace the last of these lines: {words}", version='""'
         )
-    hint = "they ask onnxruntime; for another runtime replace these lines: from `model` and `feeds` to `y`, the output"
-    return replace(_ONNXRUNTIME, hint=hint, version="onnxruntime.__version__")
+    replaced = f"the {len(_ONNXRUNTIME.lines)} lines below, which ask onnxruntime"
+    hint = f"For another runtime replace {replaced}: they make `y`, the output, of `model` and `feeds`."
+    return replace(_ONNXRUNTIME, hint=hint, stands_in=True, version="onnxruntime.__version__")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.expectation.problem import Problem
+    from tconv.export.asking import Asking
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
     from tconv.vocabulary import Array
@@ -162,17 +163,27 @@ def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: 
     yield from ("With tconv:", "", _fenced(command, "sh"), "")
     backend = header.spec or header.name
     try:
-        hint = asking(problem, backend).hint
+        asked = asking(problem, backend)
     except UsageError:
         # It is asked for a geometry, which this call does not have.
         return
     if (source := snippet(problem, backend)) is not None:
-        yield from (f"Without it{hint and f'; {hint}'}:", "", _fenced(source, "python"))
+        yield from (_without_tconv(asked, backend), "", _fenced(source, "python"))
     else:
         words = ["tconv", "export", problem.case.id, ".", "--backend", backend, "--dialect", problem.dialect.name]
         words += ["--cases", cases] if cases else []
         yield from ("The arrays are too large for a report; this writes them with a script:", "")
         yield _fenced(shlex.join(words), "sh")
+
+
+def _without_tconv(asked: Asking, backend: str) -> str:
+    """Return what a report says above the Python that asks a runtime."""
+    if asked.stands_in:
+        what = f"this asks onnxruntime, and not {_code(backend)}"
+        return f"Without tconv, {what}. For another runtime replace the lines that are marked:"
+    if asked.hint:
+        return "Without tconv, this asks no runtime yet. Replace the line that is marked:"
+    return "Without tconv:"
 
 
 def _full(array: Array) -> str:

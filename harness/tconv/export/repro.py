@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
+from tconv.errors import one_line
 from tconv.expectation.owed import Refuse
 from tconv.export.asking import DEFAULT, INSTALLED_BY, asking
 from tconv.vocabulary import DType
@@ -36,6 +37,7 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
         "SMALLEST_NORMAL": _smallest_normal(problem.call.dtype),
         "REFUSALS": ask.refusals,
         "SHAPE_ONLY": ask.shape_only,
+        "NOTE": _note(ask, backend),
     }
     values = "".join(f"{name} = {value!a}\n" for name, value in constants.items())
     main = _MAIN.replace("VERSION", f"{_package(ask.modules[0])} {{{ask.version}}}, " if ask.modules else "")
@@ -52,6 +54,14 @@ def _head(ask: Asking) -> str:
     imports += ["import numpy as np", *(f"import {module}" for module in ["onnx", *modules])]
     lines = [*imports, "from onnx import numpy_helper", "", ""]
     return _HEAD.replace("NEEDED", f"{', '.join(needed)} and {last}") + "\n".join(lines)
+
+
+def _note(ask: Asking, backend: str) -> str:
+    """Return what the script prints first, where it asks another runtime than is meant."""
+    if not ask.stands_in:
+        return ""
+    todo = f"in answer(), replace the {len(ask.lines)} lines below the comment, and then make NOTE empty"
+    return f"this asks onnxruntime, and not {one_line(backend)}: {todo}"
 
 
 def _package(module: str) -> str:
@@ -155,6 +165,8 @@ def compared(expected):
 
 def main():
     """Print what is owed, what comes, and the first difference; return the exit code."""
+    if NOTE:
+        print(f"note      {NOTE}")
     print(f"case      {CASE}\\ndialect   {DIALECT}\\nversions  VERSION", end="")
     print(f"onnx {onnx.__version__}, numpy {np.__version__}")
     expected = None if REFUSAL else next(iter(tensors("output").values()))
@@ -163,7 +175,8 @@ def main():
     else:
         print(f"expected  {expected.dtype} {expected.shape}\\n{expected}")
     found = compared(expected)
-    print(f"differs   {found}" if found else "equal     the runtime does what is owed")
+    runtime = "onnxruntime" if NOTE else "the runtime"
+    print(f"differs   {found}" if found else f"equal     {runtime} does what is owed")
     if found and ALLOWED:
         print("the text also allows", *ALLOWED, sep="\\n  ")
     return 1 if found else 0

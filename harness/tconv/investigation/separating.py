@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
 
 REPEAT = 3
@@ -50,11 +51,15 @@ class Reasoning:
 
     Attributes:
         record: the record of the case that fails.
+        backend: who was asked.
+        dialect: in whose words.
         further: further cases, in the order in which they were run.
         left: the misreadings that explain the outputs of all these cases.
     """
 
     record: Record
+    backend: BackendHeader
+    dialect: Dialect
     further: tuple[FurtherCase, ...]
     left: tuple[str, ...]
 
@@ -62,7 +67,7 @@ class Reasoning:
 def separate(
     case: Case,
     others: Iterable[Case],
-    dialect: Dialect,
+    dialect: Dialect | None,
     backend: str,
     timeout: float,
     most: int = 12,
@@ -73,7 +78,7 @@ def separate(
     Args:
         case: the case that fails.
         others: cases to choose from.
-        dialect: the dialect.
+        dialect: the dialect; None for the backend's first.
         backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
         timeout: seconds that one case may take.
         most: how many other cases may be run that are evidence.
@@ -90,7 +95,7 @@ def separate(
             telling = sum(case.tells for case in further)
             if len(left) < _SEVERAL or telling == most or len(further) - telling == _MOST_SILENT:
                 break
-            problem = Problem(other, dialect)
+            problem = Problem(other, pool.dialect)
             if problem.values is None or len({_predicted(problem, name) for name in left}) < _SEVERAL:
                 continue
             record = pool.record(other)
@@ -99,7 +104,7 @@ def separate(
                 left = [name for name in left if _confirms(record, problem, name)]
             further.append(FurtherCase(record, tuple(left), tells))
     explained = tuple(left) if further or len(left) == 1 else tuple(map(str, first.diagnosis))
-    return Reasoning(first, tuple(further), explained)
+    return Reasoning(first, pool.backend, pool.dialect, tuple(further), explained)
 
 
 _SEVERAL = 2

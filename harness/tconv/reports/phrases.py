@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, assert_never
 
-from tconv.backends.process_end import reasons
+from tconv.backends.process_end import main_reason
 from tconv.dialects.readings import Together
 from tconv.errors import one_line
 from tconv.verdict import kinds as ver
@@ -48,7 +48,7 @@ def phrase(verdict: ver.Verdict) -> str:
         case ver.AcceptedInvalid(constraint):
             return f"breaks {constraint}, and was answered"
         case ver.Died(cause, stderr):
-            why = one_line(next(iter(reasons(stderr)), stderr.strip().rpartition("\n")[2]))
+            why = one_line(main_reason(stderr))
             return f"{cause}: {why}" if why else cause
         case ver.TimedOut(seconds):
             return f"no answer within {seconds:g} s"

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 
-def remedy(record: Record, left: Sequence[str], says: Mapping[str, str], lesson: Lesson | None) -> str:
+def remedy(
+    record: Record,
+    left: Sequence[str],
+    says: Mapping[str, str],
+    lesson: Lesson | None,
+    backend: Sequence[str] = (),
+    cases: str = "",
+) -> str:
     """Return what to change.
 
     Args:
@@ -22,6 +29,8 @@ def remedy(record: Record, left: Sequence[str], says: Mapping[str, str], lesson:
         left: the misreadings that still explain it.
         says: what the runtime does, by the misreading's name.
         lesson: the rule that the runtime follows, where one was learnt.
+        backend: the words that name the backend on the command line; empty for the backend's own name.
+        cases: the value of --cases; empty for tconv's own corpus.
     """
     if lesson is not None:
         rules = [
@@ -34,26 +43,31 @@ def remedy(record: Record, left: Sequence[str], says: Mapping[str, str], lesson:
     if left:
         does = " or ".join(says.get(name, name) for name in left)
         return f"change this, which the text does not say: {does}"
-    return _of_kind(record)
+    return _of_kind(record, backend, cases)
 
 
-def _of_kind(record: Record) -> str:
+def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
     """Return what to change where nothing explains the output, or there is none."""
     match record.verdict:
         case ver.Disputed(readings):
             return f"nothing has to change: the text allows {' and '.join(readings)} too"
         case ver.RefusedValid():
-            shown = shlex.join(["tconv", "show", record.case, "--dialect", record.dialect])
+            shown = _command("show", record, (), cases)
             return f"change this: the call is valid, so answer it, with the values of: {shown}"
         case ver.AcceptedInvalid(constraint):
             return f"change this: the call breaks {constraint}, so refuse it"
         case ver.WrongDtype(expected, actual):
             return f"change this: the output must be {expected}, not {actual}"
         case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape():
-            smaller = shlex.join(["tconv", "shrink", record.case, "--backend", record.backend])
+            smaller = _command("shrink", record, backend or ("--backend", record.backend), cases)
             return f"what to change is not known: nothing explains this output; a smaller case may: {smaller}"
         case verdict:
             return _REMEDIES[verdict.kind]
+
+
+def _command(name: str, record: Record, backend: Sequence[str], cases: str) -> str:
+    words = ["tconv", name, record.case, *backend, "--dialect", record.dialect]
+    return shlex.join([*words, "--cases", cases] if cases else words)
 
 
 _REMEDIES = {

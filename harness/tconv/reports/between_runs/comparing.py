@@ -129,8 +129,12 @@ class Comparison:
         counts = ", ".join(f"{self.count(transition):,} {transition}" for transition in Transition)
         # With these the numbers, those gone aside, are all cases of the new run.
         added = f", {self.added:,} not asked before" if self.added else ""
-        verdict = f"{self.worse:,} {'case' if self.worse == 1 else 'cases'} became worse"
-        return f"{verdict if self.worse else 'no case became worse'} ({counts}, {self.same:,} as before{added})"
+        return f"{became_worse(self.worse)} ({counts}, {self.same:,} as before{added})"
+
+
+def became_worse(count: int) -> str:
+    """Return in words how many cases became worse."""
+    return f"{count:,} {'case' if count == 1 else 'cases'} became worse" if count else "no case became worse"
 
 
 def compared(old: Assessment, new: Assessment) -> Comparison:

@@ -6,7 +6,7 @@ import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tconv.reports.between_runs.comparing import MEANINGS, Transition
+from tconv.reports.between_runs.comparing import MEANINGS, Transition, became_worse
 from tconv.reports.markdown import code, escaped
 from tconv.reports.templates import content, environment
 
@@ -28,7 +28,9 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
 def html(comparisons: Sequence[Comparison]) -> str:
     """Return comparisons as one page that loads no other file and has no script."""
     style = content("page", "page.css") + content("between_runs", "comparison.css")
-    return _rendered("comparison.html.j2", comparisons, style=style)
+    fixed = sum(comparison.count(Transition.FIXED) for comparison in comparisons)
+    title = f"{became_worse(sum(comparison.worse for comparison in comparisons))}, {fixed:,} fixed"
+    return _rendered("comparison.html.j2", comparisons, style=style, title=title)
 
 
 def as_json(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:

@@ -184,14 +184,17 @@ export function neighboursOf(record, data) {
 function commandsOf({ id, run }) {
   const corpus = run.cases ? ` --cases ${quoteArgument(run.cases)}` : "";
   const chosen = run.options.map((text) => ` --option ${quoteArgument(text)}`).join("");
-  const backend = ` --backend ${quoteArgument(run.backend)}${chosen} --dialect ${quoteArgument(run.dialect)}`;
+  const spoken = ` --dialect ${quoteArgument(run.dialect)}`;
+  const runtime = ` --backend ${quoteArgument(run.backend)}`;
+  const backend = `${runtime}${chosen}${spoken}`;
   const name = quoteArgument(id);
   return [
     ["run", `tconv run ${name}${backend}${corpus}`],
-    ["show", `tconv show ${name} --dialect ${quoteArgument(run.dialect)}${corpus}`],
+    ["show", `tconv show ${name}${spoken}${corpus}`],
     ["diagnose", `tconv diagnose ${name}${backend}${corpus}`],
     ["shrink", `tconv shrink ${name}${backend}${corpus}`],
-    ["export", `tconv export ${name} models${backend}${corpus}`],
+    // Its script knows no options of a backend, and the command refuses them.
+    ["export", `tconv export ${name} models${runtime}${spoken}${corpus}`],
     ["bug report", `tconv export ${name} --issue${backend}${corpus} > report.md`],
   ];
 }
