@@ -563,6 +563,24 @@ def test_phone_needs_no_sideways_scrolling(opened: Callable[..., Page]) -> None:
         page.goto("about:blank")
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_chip_of_many_words_is_cut(opened: Callable[..., Page], width: int) -> None:
+    """The page is no wider for the words of a cause, and the button that takes the filter away stays in view."""
+    page = opened()
+    page.set_viewport_size({"width": width, "height": 900})
+    words = page.locator(".cause .words").all_text_contents()
+    longest = max(range(len(words)), key=lambda at: len(words[at]))
+    page.goto("about:blank")
+    opened(f"#q=cause%3D{longest + 1}")
+    chip = page.locator("#chips li")
+    assert chip.locator("span").evaluate("span => span.scrollWidth > span.clientWidth"), "the words are too few"
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    chip.scroll_into_view_if_needed()
+    expect(chip.locator("button")).to_be_in_viewport(ratio=1)
+    page.set_viewport_size(WIDE)
+    page.goto("about:blank")
+
+
 def test_a_phone_has_the_backend_and_the_labels_of_a_record(opened: Callable[..., Page]) -> None:
     """There is no column of backends: it stands below the status. Labels are folded, within the height of a row."""
     page = opened()
