@@ -206,15 +206,15 @@ def test_a_cause_filters(opened: Callable[..., Page]) -> None:
     expect(page.locator("#found")).to_have_text("10,018")
 
 
-def test_the_smallest_case_of_a_cause_opens(opened: Callable[..., Page]) -> None:
-    """Each cause has a link to its smallest case."""
+def test_the_example_of_a_cause_opens(opened: Callable[..., Page]) -> None:
+    """Each cause has a link to its example."""
     page = opened()
-    page.locator(".cause", has_text="groups-swapped").locator(".smallest a").click()
+    page.locator(".cause", has_text="groups-swapped").locator(".example a").click()
     expect(page.locator("#detail-head")).to_contain_text("groups/plain")
 
 
 def test_causes_have_pictures(opened: Callable[..., Page]) -> None:
-    """A cause whose smallest case has arrays on the page shows its error; a death has none to show."""
+    """A cause whose example has arrays on the page shows its error; a death has none to show."""
     page = opened()
     picture = page.locator(".cause", has_text="groups-swapped").locator(".thumbnail")
     picture.scroll_into_view_if_needed()

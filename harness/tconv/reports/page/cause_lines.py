@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import cache
-from math import prod
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import misreadings_of
@@ -15,6 +14,7 @@ from tconv.errors import shortened
 from tconv.gate.status import Status
 from tconv.learning.situations import named
 from tconv.reports.causes import causes
+from tconv.reports.examples import size
 from tconv.reports.statuses import STATUSES
 from tconv.verdict.kinds import Disputed
 
@@ -44,7 +44,7 @@ class CauseLine:
         shares: what its cases have in common, and others have not; may be empty.
         conditional: whether that is a condition under which nearly all answers are wrong.
         counts: for each run, its records by status.
-        members: the run and the id of each record, the smallest case first.
+        members: the run and the id of each record: first its example, whose numbers are quoted, then the smallest.
     """
 
     number: int
@@ -81,12 +81,6 @@ def cause_lines(assessments: Sequence[Assessment]) -> list[CauseLine]:
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
 
 
-def size(record: Record) -> tuple[int, int, str]:
-    """Return how large a record's case is: elements of its inputs, then the length of its id."""
-    elements = sum(prod(shape) for _, shape, _ in record.call.inputs) if record.call else 0
-    return elements, len(record.case), record.case
-
-
 def _numbered(line: CauseLine, number: int) -> CauseLine:
     return replace(line, number=number)
 
@@ -108,16 +102,17 @@ def _readings(record: Record) -> str:
 
 
 def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
-    _, status, largest = max(found, key=lambda item: item[2].count)
+    run, status, largest = max(found, key=lambda item: item[2].count)
+    example = run, largest.example
     counts: tuple[Counter[Status], ...] = tuple(Counter() for _ in range(runs))
     for run, its_status, cause in found:
         counts[run][its_status] += cause.count
     sizes = {(run, member.record.case): size(member.record) for run, _, cause in found for member in cause.members}
-    smallest = sorted(sizes, key=lambda member: (sizes[member], member[0]))
+    members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
     words, evidence = _words(largest, status)
     shares, conditional = str(_shared(largest) or ""), largest.symptom is not None
     return CauseLine(
-        0, shortened(words, _LONGEST), evidence, _clause(largest), shares, conditional, counts, tuple(smallest)
+        0, shortened(words, _LONGEST), evidence, _clause(largest), shares, conditional, counts, tuple(members)
     )
 
 
