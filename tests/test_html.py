@@ -289,6 +289,22 @@ def test_a_cause_has_one_example_in_all_reports(page: Callable[..., _Page]) -> N
     assert causes(ambiguous, Status.FAILED)[0].example == "invalid/x"
 
 
+def test_wrong_answers_come_before_what_nobody_declared(page: Callable[..., _Page]) -> None:
+    """In the answer and among the causes, however few they are; the page says how to declare the rest."""
+    wrong = [_record(f"padding/x[s={n}]", EXACT) for n in range(2)]
+    unsupported = [_record(f"groups/x[n={n}]", ver.Unsupported("no symbols")) for n in range(5)]
+    waived = [_record("padding/grow[strides=3]", EXACT), _record("bias/all", ver.Agreed("exact"))]
+    written = page(_assessment([*unsupported, *wrong, *waived], [_waiver()]))
+    answer = "Red : 2 failures, one cause: all are s=0|1"
+    assert f"{answer}; and 5 unsupported that are not declared, one cause" in written.words
+    assert "Causes 3 (2 red) What is unsupported and not declared so" in written.words
+    assert [row.cause for row in written.rows() if row.case == "padding/x[s=0]"] == [1]
+    alone = page(_assessment(unsupported))
+    assert "Red : 5 unsupported that are not declared, one cause: no symbols 5" in alone.words
+    declared = page(_assessment([*wrong, *waived], [_waiver()]))
+    assert "tconv gate RECORDS --propose-waivers" not in declared.words
+
+
 def test_a_cause_is_a_line_for_all_runs(page: Callable[..., _Page]) -> None:
     """What fails alike on two backends is counted for each in one line; what is waived or disputed has its line too."""
     records = [replace(_record(f"padding/x[s={n}]", EXACT), diagnosis=named("pads-exchanged")) for n in range(3)]

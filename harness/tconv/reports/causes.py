@@ -69,9 +69,14 @@ class Cause:
         """The number of records."""
         return len(self.members)
 
+    @property
+    def undeclared(self) -> bool:
+        """Whether its cases are unsupported, and failed because nobody declared it."""
+        return _undeclared(self.members)
+
 
 def causes(assessment: Assessment, status: Status) -> list[Cause]:
-    """Return the causes of the records of a status, the largest first."""
+    """Return the causes of the records of a status, the largest first; but the last are those of undeclared cases."""
     groups: dict[tuple[str, ...], list[Judged]] = defaultdict(list)
     members = [judged for judged in assessment.judged if judged.status is status]
     learnt = _learnt_of(assessment) if status is Status.FAILED else {}
@@ -80,10 +85,14 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     for judged in members:
         found = learnt.get(judged.record.case)
         groups[_key(found) if found else _group(judged, explained.get(judged.record.case))].append(judged)
-    largest_first = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    in_order = sorted(groups.items(), key=lambda item: (_undeclared(item[1]), -len(item[1]), item[0]))
     said = {group: _said(example(members, group), members) for group, members in groups.items()}
     cut = _cut(said.values())
-    return [_cause(group, members, assessment, learnt, cut[said[group]]) for group, members in largest_first]
+    return [_cause(group, members, assessment, learnt, cut[said[group]]) for group, members in in_order]
+
+
+def _undeclared(members: Iterable[Judged]) -> bool:
+    return all(member.undeclared for member in members)
 
 
 def _learnt_of(assessment: Assessment) -> dict[str, Lesson | Symptom]:

@@ -44,6 +44,7 @@ class CauseLine:
         shares: what its cases have in common, and others have not; may be empty.
         conditional: whether that is a condition under which nearly all answers are wrong.
         counts: for each run, its records by status.
+        undeclared: whether its failures are unsupported cases that nobody declared.
         members: the run and the id of each record: first its example, whose numbers are quoted, then the smallest.
     """
 
@@ -54,6 +55,7 @@ class CauseLine:
     shares: str
     conditional: bool
     counts: tuple[Counter[Status], ...]
+    undeclared: bool
     members: tuple[tuple[int, str], ...]
 
     @property
@@ -68,7 +70,7 @@ class CauseLine:
 
 
 def cause_lines(assessments: Sequence[Assessment]) -> list[CauseLine]:
-    """Return the causes of all runs: the most urgent status first, then the largest."""
+    """Return the causes of all runs: the most urgent status first, what is undeclared after it, then the largest."""
     groups: defaultdict[tuple[str, ...], list[tuple[int, Status, Cause]]] = defaultdict(list)
     for run, assessment in enumerate(assessments):
         for status in EXPLAINED:
@@ -77,7 +79,7 @@ def cause_lines(assessments: Sequence[Assessment]) -> list[CauseLine]:
                     groups[_key(cause, status)].append((run, status, cause))
     lines = [_line(found, len(assessments)) for found in groups.values()]
     order = list(STATUSES)
-    lines.sort(key=lambda line: (order.index(line.worst), -line.total[line.worst], line.words))
+    lines.sort(key=lambda line: (order.index(line.worst), line.undeclared, -line.total[line.worst], line.words))
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
 
 
@@ -112,7 +114,15 @@ def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
     words, evidence = _words(largest, status)
     shares, conditional = str(_shared(largest) or ""), largest.symptom is not None
     return CauseLine(
-        0, shortened(words, _LONGEST), evidence, _clause(largest), shares, conditional, counts, tuple(members)
+        0,
+        shortened(words, _LONGEST),
+        evidence,
+        _clause(largest),
+        shares,
+        conditional,
+        counts,
+        largest.undeclared,
+        tuple(members),
     )
 
 
