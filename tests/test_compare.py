@@ -101,6 +101,14 @@ def test_what_headers_say_differently_comes_first(capsys: pytest.CaptureFixture[
     assert out.splitlines()[-1] == "1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 0 as before)"
 
 
+def test_what_became_worse_is_told_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """Who reads from the top sees what to act on before what became better; the answer is the last line."""
+    old, new = run({CASES[0]: DIFFERED, CASES[3]: AGREED}), run({CASES[0]: AGREED, CASES[3]: DIFFERED})
+    show(compared(old, new))
+    out = capsys.readouterr().out
+    assert out.index("new: ") < out.index("fixed: ") < out.index("1 case became worse")
+
+
 def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """In every form: what was not asked before and does not fail is counted too; what fails is new."""
     old, new = run({CASES[0]: AGREED}), run({CASES[0]: AGREED, CASES[1]: AGREED, CASES[2]: AGREED, CASES[3]: DIFFERED})

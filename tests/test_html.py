@@ -23,17 +23,20 @@ from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
 from tconv.errors import FileError
 from tconv.gate.assessment import assess
+from tconv.gate.status import Status
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import BackendHeader, RunHeader
 from tconv.records.record import CallSummary, Record
 from tconv.records.record_file import Run
 from tconv.reports import html, job_summary
 from tconv.reports.between_runs import compared
+from tconv.reports.causes import causes
 from tconv.reports.page import arrays as page_arrays
 from tconv.reports.page.array_blocks import MOST
 from tconv.reports.page.blocks import table_block
 from tconv.reports.page.overview import overviews
 from tconv.reports.page.tables import Table
+from tconv.reports.proposed_waivers import proposed
 from tconv.reports.run_names import run_names
 from tconv.verdict import kinds as ver
 
@@ -251,12 +254,55 @@ def test_failures_stand_by_cause_without_scripts(page: Callable[..., _Page]) -> 
     written = page(_assessment(records))
     first, second = written.words.index("broke: no node #"), written.words.index("as if pads-exchanged: ")
     assert first < second
-    assert "smallest bias/all0 103 ✗ acme" in written.words
-    assert "smallest groups/plain 4 ✗ acme" in written.words
+    assert "example bias/all0 103 ✗ acme" in written.words
+    assert "example groups/plain 4 ✗ acme" in written.words
     assert any("&case=bias/all0&" in link for link in written.links())
     various = page(_assessment([_record(f"bias{n}/all", EXACT) for n in range(103)]))
     assert "91 more causes" in various.words
     assert "and 3 more" in various.words
+
+
+def _sized(case: str, side: int, verdict: ver.Verdict, *names: str) -> Record:
+    record = replace(_record(case, verdict), diagnosis=named(*names))
+    return replace(record, call=CallSummary({}, [("X", [1, 1, side, side], "f32")], "NCX", "IOX"))
+
+
+def test_a_cause_has_one_example_in_all_reports(page: Callable[..., _Page]) -> None:
+    """It is the smallest that is nothing but the cause, then the smallest of no invalid call, with its own numbers."""
+    other = ver.Differed("exact", 1, 9, (0, 0, 3), 3.0, 4.0)
+    shown = "padding/grow[a-long-name=yes]"
+    records = [
+        _sized("invalid/x", 1, other, "pads-exchanged"),
+        _sized("padding/both", 2, other, "pads-exchanged", "groups-reversed"),
+        _sized(shown, 3, ver.Differed("exact", 349, 528, (0, 0, 3), 3.0, 4.0), "pads-exchanged"),
+        _sized("padding/x", 4, other, "pads-exchanged"),
+    ]
+    assessment = _assessment(records)
+    written = page(assessment)
+    assert f"example {shown} 4 ✗ acme" in written.words
+    assert "differed as if pads-exchanged: 349 of 528 elements" in written.words
+    (cause,) = causes(assessment, Status.FAILED)
+    assert cause.example == shown
+    assert f"tconv diagnose '{shown}'" in job_summary.markdown([assessment])
+    assert f"example: {shown}" in proposed(assessment)
+    ambiguous = _assessment(records[:2])
+    assert causes(ambiguous, Status.FAILED)[0].example == "invalid/x"
+
+
+def test_wrong_answers_come_before_what_nobody_declared(page: Callable[..., _Page]) -> None:
+    """In the answer and among the causes, however few they are; the page says how to declare the rest."""
+    wrong = [_record(f"padding/x[s={n}]", EXACT) for n in range(2)]
+    unsupported = [_record(f"groups/x[n={n}]", ver.Unsupported("no symbols")) for n in range(5)]
+    waived = [_record("padding/grow[strides=3]", EXACT), _record("bias/all", ver.Agreed("exact"))]
+    written = page(_assessment([*unsupported, *wrong, *waived], [_waiver()]))
+    answer = "Red : 2 failures, one cause: all are s=0|1"
+    assert f"{answer}; and 5 unsupported that are not declared, one cause" in written.words
+    assert "Causes 3 (2 red) What is unsupported and not declared so" in written.words
+    assert [row.cause for row in written.rows() if row.case == "padding/x[s=0]"] == [1]
+    alone = page(_assessment(unsupported))
+    assert "Red : 5 unsupported that are not declared, one cause: no symbols 5" in alone.words
+    declared = page(_assessment([*wrong, *waived], [_waiver()]))
+    assert "tconv gate RECORDS --propose-waivers" not in declared.words
 
 
 def test_a_cause_is_a_line_for_all_runs(page: Callable[..., _Page]) -> None:

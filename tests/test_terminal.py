@@ -199,18 +199,30 @@ def test_what_does_not_fit_on_a_screen_is_counted(capsys: pytest.CaptureFixture[
 
 def test_what_is_known_has_room_beside_failures() -> None:
     """Failures get three lines of room where others get one, and a heading is left of what gets none."""
-    sections = [("waived", [[f"w{n}"] for n in range(9)]), ("failed", [[f"f{n}"] for n in range(9)])]
+    sections = [("failed", [[f"f{n}"] for n in range(9)]), ("waived", [[f"w{n}"] for n in range(9)])]
     lines = [line for line, _ in terminal.listed(sections, 14)]
     assert [line for line in lines if line[:1] in {"w", "f"}] == [
+        "failed",
+        *(f"f{n}" for n in range(6)),
         "waived",
         "w0",
         "w1",
-        "failed",
-        *(f"f{n}" for n in range(6)),
     ]
     short = [line for line, _ in terminal.listed(sections, 0)]
     assert "waived: 9 causes; --verbose lists them" in short
     assert "f0" in short
+
+
+def test_failures_come_before_what_is_not_red(capsys: pytest.CaptureFixture[str]) -> None:
+    """Who reads from the top sees first what to act on; the answer is at the end, whatever stands between."""
+    noted = ver.Agreed("exact", ("cropped",))
+    accepted = {f"a/invalid/{number}": ver.AcceptedInvalid(f"constraint-{number}", stated=True) for number in range(9)}
+    verdicts: dict[str, ver.Verdict] = {**accepted, CASES[3]: DIFFERED, CASES[1]: noted, CASES[0]: DIFFERED}
+    terminal.show(assess(run_of(verdicts), waiver_file(waiver()), facts), None)
+    lines = capsys.readouterr().out.splitlines()
+    headings = ["failed", "waived", "answered although invalid", "noted, and no failure"]
+    assert [line for line in lines if line in headings] == headings
+    assert lines[-2] == "red: 1 case failed without a waiver"
 
 
 def test_a_waiver_is_named_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:

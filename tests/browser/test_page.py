@@ -206,15 +206,15 @@ def test_a_cause_filters(opened: Callable[..., Page]) -> None:
     expect(page.locator("#found")).to_have_text("10,018")
 
 
-def test_the_smallest_case_of_a_cause_opens(opened: Callable[..., Page]) -> None:
-    """Each cause has a link to its smallest case."""
+def test_the_example_of_a_cause_opens(opened: Callable[..., Page]) -> None:
+    """Each cause has a link to its example."""
     page = opened()
-    page.locator(".cause", has_text="groups-swapped").locator(".smallest a").click()
+    page.locator(".cause", has_text="groups-swapped").locator(".example a").click()
     expect(page.locator("#detail-head")).to_contain_text("groups/plain")
 
 
 def test_causes_have_pictures(opened: Callable[..., Page]) -> None:
-    """A cause whose smallest case has arrays on the page shows its error; a death has none to show."""
+    """A cause whose example has arrays on the page shows its error; a death has none to show."""
     page = opened()
     picture = page.locator(".cause", has_text="groups-swapped").locator(".thumbnail")
     picture.scroll_into_view_if_needed()
@@ -561,6 +561,24 @@ def test_phone_needs_no_sideways_scrolling(opened: Callable[..., Page]) -> None:
             assert not wide, (fragment, element)
         expect(page.locator("#detail:modal")).to_have_count(int("case" in fragment))
         page.goto("about:blank")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_chip_of_many_words_is_cut(opened: Callable[..., Page], width: int) -> None:
+    """The page is no wider for the words of a cause, and the button that takes the filter away stays in view."""
+    page = opened()
+    page.set_viewport_size({"width": width, "height": 900})
+    words = page.locator(".cause .words").all_text_contents()
+    longest = max(range(len(words)), key=lambda at: len(words[at]))
+    page.goto("about:blank")
+    opened(f"#q=cause%3D{longest + 1}")
+    chip = page.locator("#chips li")
+    assert chip.locator("span").evaluate("span => span.scrollWidth > span.clientWidth"), "the words are too few"
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    chip.scroll_into_view_if_needed()
+    expect(chip.locator("button")).to_be_in_viewport(ratio=1)
+    page.set_viewport_size(WIDE)
+    page.goto("about:blank")
 
 
 def test_a_phone_has_the_backend_and_the_labels_of_a_record(opened: Callable[..., Page]) -> None:

@@ -134,8 +134,14 @@ class Assessment:
     @cached_property
     def red(self) -> list[str]:
         """Why the gate is red, in sentences; none where it is green."""
-        failed = self.counts[Status.FAILED]
+        undeclared = sum(member.undeclared for member in self.judged)
+        failed = self.counts[Status.FAILED] - undeclared
         failures = [f"{failed} {'case' if failed == 1 else 'cases'} failed without a waiver"] if failed else []
+        if undeclared:
+            failures.append(
+                f"{undeclared} {'case is' if undeclared == 1 else 'cases are'} unsupported, and not declared so; "
+                "declare them: tconv gate RECORDS --propose-waivers FILE"
+            )
         return [*failures, *self.faults]
 
     @cached_property

@@ -33,6 +33,8 @@ class Status(StrEnum):
 
 OF_CELLS = {"agreed": Status.PASSED, "inexpressible": Status.INEXPRESSIBLE}
 """The status of cases that are only counted, by the kind of their verdict."""
+UNDECLARED = "unsupported, and not declared so: "
+"""How the reason begins of what failed for no more than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,11 @@ class Judged:
     status: Status
     waiver: Waiver | None = None
     reason: str = ""
+
+    @property
+    def undeclared(self) -> bool:
+        """Whether it failed for no more than that nobody declared what the backend does not implement."""
+        return self.status is Status.FAILED and isinstance(self.record.verdict, ver.Unsupported)
 
 
 def judged(
@@ -78,7 +85,7 @@ def judged(
             entries = waivers.unsupported if waivers else ()
             declared = next((e for e in entries if e.covers(record.case, facts) and e.holds_on(backend)), None)
             if declared is None:
-                return Judged(record, Status.FAILED, reason=f"unsupported, and not declared so: {reason}")
+                return Judged(record, Status.FAILED, reason=f"{UNDECLARED}{reason}")
             return Judged(record, Status.UNSUPPORTED, reason=declared.because)
         case (
             ver.AcceptedInvalid()

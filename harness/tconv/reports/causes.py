@@ -14,6 +14,7 @@ from tconv.errors import beginning, without_beginning
 from tconv.gate.status import Status
 from tconv.learning import Lesson, Symptom, shared_facts
 from tconv.records.failure import group_of
+from tconv.reports.examples import example
 from tconv.reports.phrases import headline, phrase
 from tconv.verdict import kinds as ver
 
@@ -45,7 +46,7 @@ class Cause:
 
     Attributes:
         what: the waiver, the reading, the learnt rule, or the failure with the phrase of its example.
-        example: the shortest of the cases' ids.
+        example: the id of the case that stands for it.
         members: the records, judged.
         common: of failures that have neither a rule nor a name, the facts that their cases share.
         lesson: the rule that they follow, where one was learnt.
@@ -68,9 +69,14 @@ class Cause:
         """The number of records."""
         return len(self.members)
 
+    @property
+    def undeclared(self) -> bool:
+        """Whether its cases are unsupported, and failed because nobody declared it."""
+        return _undeclared(self.members)
+
 
 def causes(assessment: Assessment, status: Status) -> list[Cause]:
-    """Return the causes of the records of a status, the largest first."""
+    """Return the causes of the records of a status, the largest first; but the last are those of undeclared cases."""
     groups: dict[tuple[str, ...], list[Judged]] = defaultdict(list)
     members = [judged for judged in assessment.judged if judged.status is status]
     learnt = _learnt_of(assessment) if status is Status.FAILED else {}
@@ -79,10 +85,14 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     for judged in members:
         found = learnt.get(judged.record.case)
         groups[_key(found) if found else _group(judged, explained.get(judged.record.case))].append(judged)
-    largest_first = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    said = {group: _said(members) for group, members in groups.items()}
+    in_order = sorted(groups.items(), key=lambda item: (_undeclared(item[1]), -len(item[1]), item[0]))
+    said = {group: _said(example(members, group), members) for group, members in groups.items()}
     cut = _cut(said.values())
-    return [_cause(group, members, assessment, learnt, cut[said[group]]) for group, members in largest_first]
+    return [_cause(group, members, assessment, learnt, cut[said[group]]) for group, members in in_order]
+
+
+def _undeclared(members: Iterable[Judged]) -> bool:
+    return all(member.undeclared for member in members)
 
 
 def _learnt_of(assessment: Assessment) -> dict[str, Lesson | Symptom]:
@@ -98,15 +108,10 @@ def _key(found: Lesson | Symptom) -> tuple[str, ...]:
     return ("learnt" if isinstance(found, Lesson) else "symptom", str(found))
 
 
-def _example(members: list[Judged]) -> Judged:
-    return min(members, key=lambda member: len(member.record.case))
-
-
-def _said(members: list[Judged]) -> str:
+def _said(shown: Judged, members: list[Judged]) -> str:
     """Return the phrase of the example; of a message, with `#` for each number that another member has not."""
-    example = _example(members)
-    text = example.reason or phrase(example.record.verdict)
-    if not isinstance(example.record.verdict, _MESSAGES):
+    text = shown.reason or phrase(shown.record.verdict)
+    if not isinstance(shown.record.verdict, _MESSAGES):
         return text
     parts = _NUMBER.split(text)
     texts = {member.reason or phrase(member.record.verdict) for member in members}
@@ -133,10 +138,10 @@ def _cause(
     learnt: Mapping[str, Lesson | Symptom],
     said: str,
 ) -> Cause:
-    example = _example(members)
-    case = example.record.case
+    shown = example(members, group)
+    case = shown.record.case
     found = learnt.get(case)
-    match example.status:
+    match shown.status:
         case Status.FAILED if isinstance(found, Lesson):
             line = _learnt(found, members)
             return Cause(line, case, tuple(members), lesson=found, group=group, said=line)
@@ -145,13 +150,13 @@ def _cause(
             common = _common(members, assessment)
             return Cause(what, case, tuple(members), common, symptom=found, group=group, said=line)
         case Status.FAILED if group[0] == "explained":
-            line = _failed(group, members, example, said)
+            line = _failed(group, members, shown, said)
             return Cause(line + _doubt(group, assessment), case, tuple(members), group=group, said=line)
         case Status.FAILED:
             common = _common(members, assessment)
             agreeing = f"{common.others} that agree" if common and common.others else "none that agrees"
             shares = f"; all {len(members)} are {common}, and {agreeing}" if common else ""
-            line = _failed(group, members, example, said)
+            line = _failed(group, members, shown, said)
             return Cause(line + shares, case, tuple(members), common, group=group, said=line)
         case Status.DISPUTED:
             return Cause(said, case, tuple(members), group=group, said=said)
@@ -212,10 +217,10 @@ def _of_symptom(symptom: Symptom, members: list[Judged], assessment: Assessment,
     return f"{_kinds(members)} where {symptom.condition}: {symptom.evidence}; {words}", f"{_kinds(members)}: {words}"
 
 
-def _failed(group: tuple[str, ...], members: list[Judged], example: Judged, said: str) -> str:
+def _failed(group: tuple[str, ...], members: list[Judged], shown: Judged, said: str) -> str:
     """Return the line of a group of failures: their kinds, what they have in common, and the phrase of the example."""
     what = {"explained": f" as if {group[-1]}", "in": f" in {group[-1]}"}.get(group[-2], "")
-    record = example.record
+    record = shown.record
     # The phrase of a wrong shape already has both shapes.
     described = f"; {record.described}" if record.described and record.verdict.kind != "wrong-shape" else ""
     kinds = f"{_kinds(members)}{what}"

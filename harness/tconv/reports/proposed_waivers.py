@@ -18,6 +18,7 @@ from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.reports.causes import causes
+from tconv.reports.examples import example
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad
 
@@ -163,14 +164,10 @@ def _waiver(
         "versions": _versions(header.backend.version),
         "clause": cause.lesson.clause if cause.lesson and cause.lesson.clause else OPEN,
         "because": OPEN,
-        "example": _example(members),
+        "example": example(members, cause.group).record.case,
         "link": None,
         "date": datetime.now(UTC).date().isoformat(),
     }
-
-
-def _example(members: Iterable[Judged]) -> str:
-    return min((member.record.case for member in members), key=lambda case: (len(case), case))
 
 
 def _words(members: Iterable[Judged]) -> str:
@@ -205,7 +202,7 @@ def _declaration_comments(
     others = sum(member.record.case not in own for member in same)
     count = _counted(len(same) - others, others, cause, covered)
     yield f"  # {count}. {_words_of(cause.what)}"
-    yield f"  # For example: {_words_of(_example(members))}"
+    yield f"  # For example: {_words_of(example(members, cause.group).record.case)}"
 
 
 def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged]) -> str:

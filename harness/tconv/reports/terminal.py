@@ -23,7 +23,7 @@ Detail = Literal["quiet", "screen", "verbose"]
 _PIPED_LINES = 60
 """Lines of a screen where there is none."""
 _AROUND = 5
-_ORDER = (Status.REPORTED, Status.DISPUTED, Status.WAIVED, Status.MISTRUSTED, Status.FAILED)
+_ORDER = (Status.FAILED, Status.MISTRUSTED, Status.WAIVED, Status.DISPUTED, Status.REPORTED)
 _FAILED = STATUSES[Status.FAILED].heading
 Entry = list[str]
 """The lines of one cause."""
@@ -75,23 +75,23 @@ def listed(
     """Yield the lines of sections, each with its style; one that does not fit whole says how much it leaves out.
 
     Args:
-        sections: heading and entries of each, the largest entry first, the most urgent section last.
+        sections: heading and entries of each, the most urgent section first, and in each the largest entry.
         room: how many lines there are; None for as many as there have to be.
         urgent: the heading of the section that is given room for three entries where each other is given it for one.
     """
     parts = list(sections)
     fitting = [len(entries) if room is None else 0 for _, entries in parts]
     turns = sorted(
-        (number // (3 if heading == urgent else 1), -at, number)
+        (number // (3 if heading == urgent else 1), at, number)
         for at, (heading, entries) in enumerate(parts)
         for number in range(len(entries))
     )
     # A heading, the line before it, and the line that says what is left out.
     left = (room or 0) - 3 * len(parts)
-    for _, negative, number in turns if room is not None else ():
-        lines = len(parts[-negative][1][number])
-        if fitting[-negative] == number and (lines <= left or (number == 0 and parts[-negative][0] == urgent)):
-            fitting[-negative], left = number + 1, left - lines
+    for _, at, number in turns if room is not None else ():
+        lines = len(parts[at][1][number])
+        if fitting[at] == number and (lines <= left or (number == 0 and parts[at][0] == urgent)):
+            fitting[at], left = number + 1, left - lines
     for (heading, entries), count in zip(parts, fitting, strict=True):
         more = len(entries) - count
         rest = f"{more:,}{' more' if count else ''} {'cause' if more == 1 else 'causes'}; --verbose lists them"
@@ -120,7 +120,14 @@ def _totals(assessment: Assessment, width: int) -> Iterator[tuple[str, str]]:
 
 
 def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[Entry]]]:
-    """Yield heading and causes of what is noted, and of each status that has causes to tell; failures are the last."""
+    """Yield heading and causes of each status that has causes to tell, failures first, and of what is noted."""
+    for status in _ORDER:
+        if assessment.counts[status] and (heading := STATUSES[status].heading):
+            entries = [
+                entry(cause.count, cause.what, command(assessment, cause.example, status), width)
+                for cause in causes(assessment, status)
+            ]
+            yield heading, entries
     if assessment.notes:
         # A backend's own note stands for itself.
         texts = [": ".join(filter(None, (note.name, note.meaning))) for note in assessment.notes]
@@ -129,13 +136,6 @@ def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[En
             for note, text in zip(assessment.notes, texts, strict=True)
         ]
         yield "noted, and no failure", noted
-    for status in _ORDER:
-        if assessment.counts[status] and (heading := STATUSES[status].heading):
-            entries = [
-                entry(cause.count, cause.what, command(assessment, cause.example, status), width)
-                for cause in causes(assessment, status)
-            ]
-            yield heading, entries
 
 
 def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:

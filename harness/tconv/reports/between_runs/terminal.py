@@ -46,7 +46,7 @@ def _differing(comparison: Comparison) -> Iterator[str]:
 
 
 def _sections(comparison: Comparison, width: int, *, verbose: bool) -> Iterator[tuple[str, list[Entry]]]:
-    for transition in reversed(Transition):
+    for transition in Transition:
         groups = [group for group in comparison.groups if group.transition is transition]
         if groups:
             asked = comparison.old if transition is Transition.GONE else comparison.new

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tconv.errors import shortened
-from tconv.gate.status import Status
+from tconv.gate.status import UNDECLARED, Status
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -35,9 +35,8 @@ def answer(
         lines: their causes, those of failures first.
         comparisons: what became of their cases since a baseline.
     """
-    failed = sum(assessment.counts[Status.FAILED] for assessment in assessments)
-    if failed:
-        return _failures(failed, assessments, [line for line in lines if line.total[Status.FAILED]])
+    if red := [line for line in lines if line.total[Status.FAILED]]:
+        return _failures(red, len(assessments))
     faults = [fault for assessment in assessments for fault in assessment.faults]
     if faults:
         return f"no case failed, but {shortened(faults[0], 2 * _LONGEST)}"
@@ -56,21 +55,37 @@ def _deviations(assessment: Assessment) -> int:
     return assessment.counts[Status.WAIVED] + assessment.counts[Status.REPORTED]
 
 
-def _failures(failed: int, assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> str:
-    red = sum(bool(assessment.counts[Status.FAILED]) for assessment in assessments)
-    where = f" in {red} of {len(assessments)} runs" if len(assessments) > 1 else ""
-    begin = f"{failed:,} {'failure' if failed == 1 else 'failures'}{where}"
-    if not lines:
-        return begin
+def _failures(lines: Sequence[CauseLine], runs: int) -> str:
+    """Return what failed: wrong answers first, and what is only undeclared in few words beside them."""
+    wrong = [line for line in lines if not line.undeclared]
+    undeclared = [line for line in lines if line.undeclared]
+    if not wrong or not undeclared:
+        return _counted(lines, runs) + _largest(lines)
+    return f"{_counted(wrong, runs)}{_largest(wrong)}; and {_counted(undeclared, runs)}"
+
+
+def _counted(lines: Sequence[CauseLine], runs: int) -> str:
+    """Return how many cases failed, in how many runs, of how many causes; all of them undeclared, or none."""
+    failed = sum(line.total[Status.FAILED] for line in lines)
+    red = sum(any(line.counts[run][Status.FAILED] for line in lines) for run in range(runs))
+    what = "failure" if failed == 1 else "failures"
+    if lines[0].undeclared:
+        what = f"unsupported that {'is' if failed == 1 else 'are'} not declared"
+    where = f" in {red} of {runs} runs" if runs > 1 else ""
+    return f"{failed:,} {what}{where}, {'one cause' if len(lines) == 1 else f'{len(lines)} causes'}"
+
+
+def _largest(lines: Sequence[CauseLine]) -> str:
+    """Return the end of a sentence about failures: the cause of most of them; empty where each has its own."""
     largest = max(lines, key=lambda line: line.total[Status.FAILED])
-    if len(lines) == 1:
-        return f"{begin}, one cause: {_named(largest)}"
     most = largest.total[Status.FAILED]
-    return f"{begin}, {len(lines)} causes" + (f"; the largest, {most:,}: {_named(largest)}" if most > 1 else "")
+    if len(lines) == 1:
+        return f": {_named(largest)}"
+    return f"; the largest, {most:,}: {_named(largest)}" if most > 1 else ""
 
 
 def _named(line: CauseLine) -> str:
     """Return a cause in few words: what its cases share says most to a reader who comes for the first time."""
     if not line.shares:
-        return shortened(line.words, _LONGEST)
+        return shortened(line.words.removeprefix(UNDECLARED), _LONGEST)
     return f"where {line.shares}" if line.conditional else f"all are {line.shares}"

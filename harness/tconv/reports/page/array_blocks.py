@@ -1,11 +1,12 @@
-"""Which records have their arrays on the page: the smallest of each cause, as far as there is room."""
+"""Which records have their arrays on the page: the example and the smallest of each cause, as far as there is room."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tconv.reports.examples import size
 from tconv.reports.page.arrays import OPERANDS, VALUES, array_block
-from tconv.reports.page.cause_lines import size
+from tconv.reports.page.cause_lines import cause_numbers
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ _TAG = len('<script type="text/plain" id="arrays-"></script>\n') + 8
 def array_blocks(assessments: Sequence[Assessment], lines: Sequence[CauseLine], room: int) -> list[tuple[int, str]]:
     """Return a block of arrays, in base64, for records with an artifact, under the record's number.
 
-    As long as there is room, first the records get the outputs, then the operands too: the smallest case of each cause
-    first, then the second of each, and so on.
+    As long as there is room, first the records get the outputs, then the operands too: the example of each cause first,
+    then the smallest case of each, and so on.
 
     Args:
         assessments: the runs.
@@ -45,10 +46,15 @@ def array_blocks(assessments: Sequence[Assessment], lines: Sequence[CauseLine], 
 
 def _in_order(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> list[tuple[int, Assessment, str]]:
     """Return number, run and artifact of the records that get their arrays as long as there is room."""
-    causes = {member: line.number for line in lines for member in line.members}
+    causes = cause_numbers(lines)
+    examples = {line.members[0] for line in lines}
+    found = sorted(
+        _with_artifacts(assessments),
+        key=lambda item: ((item[1], item[2].record.case) not in examples, size(item[2].record)),
+    )
     ranked = []
     sizes: dict[tuple[int, int], int] = {}
-    for number, run, judged in sorted(_with_artifacts(assessments), key=lambda item: size(item[2].record)):
+    for number, run, judged in found:
         cause = causes.get((run, judged.record.case), 0)
         place = sizes.get((run, cause), 0)
         sizes[run, cause] = place + 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import cache
-from math import prod
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import misreadings_of
@@ -15,6 +14,7 @@ from tconv.errors import shortened
 from tconv.gate.status import Status
 from tconv.learning.situations import named
 from tconv.reports.causes import causes
+from tconv.reports.examples import size
 from tconv.reports.statuses import STATUSES
 from tconv.verdict.kinds import Disputed
 
@@ -45,7 +45,8 @@ class CauseLine:
         conditional: whether that is a condition under which nearly all answers are wrong.
         learnt: whether the words are a rule that was learnt from all answers of the run.
         counts: for each run, its records by status.
-        members: the run and the id of each record, the smallest case first.
+        undeclared: whether its failures are unsupported cases that nobody declared.
+        members: the run and the id of each record: first its example, whose numbers are quoted, then the smallest.
     """
 
     number: int
@@ -56,6 +57,7 @@ class CauseLine:
     conditional: bool
     learnt: bool
     counts: tuple[Counter[Status], ...]
+    undeclared: bool
     members: tuple[tuple[int, str], ...]
 
     @property
@@ -70,7 +72,7 @@ class CauseLine:
 
 
 def cause_lines(assessments: Sequence[Assessment]) -> list[CauseLine]:
-    """Return the causes of all runs: the most urgent status first, then the largest."""
+    """Return the causes of all runs: the most urgent status first, what is undeclared after it, then the largest."""
     groups: defaultdict[tuple[str, ...], list[tuple[int, Status, Cause]]] = defaultdict(list)
     for run, assessment in enumerate(assessments):
         for status in EXPLAINED:
@@ -79,14 +81,8 @@ def cause_lines(assessments: Sequence[Assessment]) -> list[CauseLine]:
                     groups[_key(cause, status)].append((run, status, cause))
     lines = [_line(found, len(assessments)) for found in groups.values()]
     order = list(STATUSES)
-    lines.sort(key=lambda line: (order.index(line.worst), -line.total[line.worst], line.words))
+    lines.sort(key=lambda line: (order.index(line.worst), line.undeclared, -line.total[line.worst], line.words))
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
-
-
-def size(record: Record) -> tuple[int, int, str]:
-    """Return how large a record's case is: elements of its inputs, then the length of its id."""
-    elements = sum(prod(shape) for _, shape, _ in record.call.inputs) if record.call else 0
-    return elements, len(record.case), record.case
 
 
 def _numbered(line: CauseLine, number: int) -> CauseLine:
@@ -110,12 +106,13 @@ def _readings(record: Record) -> str:
 
 
 def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
-    _, status, largest = max(found, key=lambda item: item[2].count)
+    run, status, largest = max(found, key=lambda item: item[2].count)
+    example = run, largest.example
     counts: tuple[Counter[Status], ...] = tuple(Counter() for _ in range(runs))
     for run, its_status, cause in found:
         counts[run][its_status] += cause.count
     sizes = {(run, member.record.case): size(member.record) for run, _, cause in found for member in cause.members}
-    smallest = sorted(sizes, key=lambda member: (sizes[member], member[0]))
+    members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
     words, evidence = _words(largest, status)
     shares, conditional = str(_shared(largest) or ""), largest.symptom is not None
     return CauseLine(
@@ -127,7 +124,8 @@ def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
         conditional,
         largest.lesson is not None,
         counts,
-        tuple(smallest),
+        largest.undeclared,
+        tuple(members),
     )
 
 

@@ -9,7 +9,7 @@ import { shadesOf } from "./shades.js";
 import { drawTile } from "./tile_canvas.js";
 
 /*
- * The error of each cause's smallest case as a small picture, made when the cause comes into view.
+ * The error of each cause's example as a small picture, made when the cause comes into view.
  */
 
 /** @import { Fields } from "./fields.js" */
@@ -38,7 +38,7 @@ export function followThumbnails(data) {
   /** @param {Element} cause */
   async function make(cause) {
     const canvas = cause.querySelector("canvas");
-    const record = smallestOf(cause, data);
+    const record = exampleOf(cause, data);
     if (!(canvas && record)) return;
     const fields = outputFields(caseView(await openCase(data, record), data));
     if (!fields) return;
@@ -48,7 +48,7 @@ export function followThumbnails(data) {
   }
 
   for (const cause of document.querySelectorAll(".cause")) {
-    const record = smallestOf(cause, data);
+    const record = exampleOf(cause, data);
     if (record && document.getElementById(`arrays-${record.number}`)) observer.observe(cause);
   }
   return () => {
@@ -57,13 +57,13 @@ export function followThumbnails(data) {
 }
 
 /**
- * The record that a cause's line calls the smallest.
+ * The record that a cause's line has as its example.
  *
  * @param {Element} cause
  * @param {PageData} data
  */
-function smallestOf(cause, data) {
-  const link = cause.querySelector(".smallest a");
+function exampleOf(cause, data) {
+  const link = cause.querySelector(".example a");
   const state = parseFragment(link?.getAttribute("href") ?? "");
   return state.case ? data.find(state.case, state.run ?? "") : null;
 }

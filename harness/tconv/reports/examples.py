@@ -1,0 +1,39 @@
+"""Which case stands for a cause, the same in all reports."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tconv.gate.status import Judged
+    from tconv.records.record import Record
+
+_INVALID = "invalid/"
+"""How the ids of the topic begin whose cases break a constraint in some dialect."""
+
+
+def example(members: Iterable[Judged], group: tuple[str, ...]) -> Judged:
+    """Return the smallest member of a cause, if there is one among those that no reader takes for something else.
+
+    Such a member has no other explanation than the cause; else, as the next best, it is not under the topic of invalid
+    calls: there a wrong value reads as if the call were invalid in this dialect too.
+
+    Args:
+        members: the records of the cause; not empty.
+        group: what makes records those of the cause; it has the name of its explanation, if any.
+    """
+    return min(members, key=lambda member: _rank(member.record, group))
+
+
+def _rank(record: Record, group: tuple[str, ...]) -> tuple[bool, bool, tuple[int, int, str]]:
+    otherwise = not set(group).issuperset(map(str, record.diagnosis))
+    return otherwise, record.case.startswith(_INVALID), size(record)
+
+
+def size(record: Record) -> tuple[int, int, str]:
+    """Return how large a record's case is: elements of its inputs, then the length of its id."""
+    elements = sum(prod(shape) for _, shape, _ in record.call.inputs) if record.call else 0
+    return elements, len(record.case), record.case
