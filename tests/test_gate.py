@@ -361,6 +361,18 @@ def test_a_waiver_of_another_machine_is_neither_used_nor_stale_nor_void(capsys: 
     assert note in capsys.readouterr().out
 
 
+def test_waivers_of_other_versions_are_told_where_they_would_cover_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    """A run of an older version fails with what is known of the newer one alone; a pass is no reason to speak of it."""
+    file = waiver_file(waiver(versions=">=1.3"), waiver(name="gone", versions=">=1.3", where={"s": 2}))
+    old = judged({FIRST: DIFFERED, OTHER: AGREED}, file)
+    assert [each.name for each in old.of_other_versions] == ["known"]
+    assert judged({FIRST: AGREED, OTHER: AGREED}, file).of_other_versions == ()
+    assert judged({FIRST: DIFFERED, OTHER: AGREED}, file, "1.3.0").of_other_versions == ()
+    terminal.show(old, None)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "note: waivers that would cover failures are not for version 1.2.0: known (>=1.3)" in shown
+
+
 def test_a_waiver_of_another_version_and_machine_is_not_told() -> None:
     """Of the machines that it is for nothing is missed in this version."""
     file = waiver_file(waiver(machine={"with": ["amx_bf16"]}, versions="<1"))

@@ -12,7 +12,7 @@ from tconv.gate.completeness import incomplete
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.trust import untrusted
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
-from tconv.gate.waivers import active_waivers, waivers_elsewhere
+from tconv.gate.waivers import active_waivers, waivers_elsewhere, waivers_of_other_versions
 from tconv.learning import denials, lessons, symptoms
 from tconv.verdict import kinds as ver
 
@@ -58,6 +58,7 @@ class Assessment:
         incomplete: why the records are not all that there should be.
         mixed: questions to which the backend gives no single answer, where they were looked for.
         elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
+        of_other_versions: waivers of this dialect for other versions of the backend that would waive a failure.
         learnt: the rules that the failures follow, learnt from all answers.
         symptoms: what the failures that follow none of these rules have in common.
         denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
@@ -73,6 +74,7 @@ class Assessment:
     incomplete: tuple[str, ...] = ()
     mixed: tuple[Answers, ...] = ()
     elsewhere: tuple[Waiver, ...] = ()
+    of_other_versions: tuple[Waiver, ...] = ()
     learnt: tuple[Lesson, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
     denied: Mapping[Together, int] = field(default_factory=dict)
@@ -220,6 +222,7 @@ def assess(
         tuple(incomplete(run, digest)),
         mixed,
         tuple(waivers_elsewhere(waivers, dialect, backend)),
+        tuple(waivers_of_other_versions(waivers, dialect, backend, [(each, facts[each.case]) for each in failed])),
         *explained,
         relative,
         waivers.digest if waivers else "",

@@ -26,7 +26,7 @@ from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 from tconv.verdict.kinds import Unsupported as Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
@@ -219,6 +219,30 @@ def waivers_elsewhere(file: WaiverFile | None, dialect_name: str, backend: Backe
         and waiver.for_options(backend.options)
         and not waiver.on_machine(backend.machine)
     ]
+
+
+def waivers_of_other_versions(
+    file: WaiverFile | None,
+    dialect_name: str,
+    backend: BackendHeader,
+    failed: Sequence[tuple[Record, Mapping[str, str]]],
+) -> list[Waiver]:
+    """Return the waivers for other versions of the backend that would waive a failure of this one.
+
+    Args:
+        file: the backend's waivers; None for none.
+        dialect_name: the dialect of the run.
+        backend: the backend.
+        failed: each record that failed, with the facts of its case.
+    """
+    others = [
+        waiver
+        for waiver in (file.waivers if file else ())
+        if dialect_name in waiver.dialects
+        and not waiver.of_version(dialect_name, backend.version)
+        and waiver.holds_on(backend)
+    ]
+    return [waiver for waiver in others if any(waiver.waives(record, facts) for record, facts in failed)]
 
 
 def load(path: Path) -> WaiverFile:

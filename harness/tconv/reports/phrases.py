@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 
+_NAMED = 3
+"""Waivers that a note names."""
+
+
 def phrase(verdict: ver.Verdict) -> str:
     """Return what a verdict says beyond its kind, in one line."""
     match verdict:
@@ -113,6 +117,16 @@ def other_waivers(assessment: Assessment) -> str:
     before = assessment.waived_before_by
     other = f"the run was judged with the waivers {before}; here they are {assessment.waivers or 'none'}"
     return other if before else ""
+
+
+def waivers_of_other_versions(assessment: Assessment) -> str:
+    """Return which waivers would cover failures if they were for this version of the backend; empty for none."""
+    waivers, version = assessment.of_other_versions, assessment.run.header.backend.version
+    if not waivers:
+        return ""
+    named = [f"{waiver.name} ({waiver.versions})" for waiver in waivers[:_NAMED]]
+    more = f" and {len(waivers) - _NAMED} more" if waivers[_NAMED:] else ""
+    return f"waivers that would cover failures are not for version {version}: {', '.join(named)}{more}"
 
 
 def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> str:

@@ -9,7 +9,7 @@ from tconv.backends.machine import VARIABLES
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, say
-from tconv.reports.phrases import inconsistency, other_waivers
+from tconv.reports.phrases import inconsistency, other_waivers, waivers_of_other_versions
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -151,6 +151,10 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
     environment = assessment.run.header.backend.environment
     if chosen := [f"{name}={environment[name]}" for name in VARIABLES if name in environment]:
         yield f"the environment chooses kernels: {', '.join(chosen)}"
+    yield from _of_waivers(assessment, verbose=verbose)
+
+
+def _of_waivers(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
     if assessment.relative:
         yield (
             f"the waivers are those of {assessment.relative!r}, for whatever version: "
@@ -158,6 +162,8 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
         )
     if other := other_waivers(assessment):
         yield other
+    if others := waivers_of_other_versions(assessment):
+        yield others
     for waiver in assessment.elsewhere:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     wide = assessment.wide

@@ -185,6 +185,8 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
         yield "Machine", _pairs(header.backend.machine, " ")
     if header.waivers:
         yield "Waivers", phrases.other_waivers(assessment) or str(header.waivers)
+    if others := phrases.waivers_of_other_versions(assessment):
+        yield "Waivers of other versions", others
     if header.platform:
         yield "Platform", _pairs(header.platform, " ")
 
