@@ -56,12 +56,12 @@ def matrix(page: Page) -> None:
 
 
 def case(page: Page) -> None:
-    """Show the case of the address; where it has none, the smallest of the first cause whose error has a picture."""
+    """Show the case of the address; where it has none, the example of the first cause whose error has a picture."""
     if "#" not in page.url:
         # The pictures are made as causes come into view.
         for cause in page.locator(".cause:visible").all():
             cause.scroll_into_view_if_needed()
-        page.locator(".cause:has(.thumbnail:not([hidden])) .smallest a").first.click()
+        page.locator(".cause:has(.thumbnail:not([hidden])) .example a").first.click()
     drawing = page.locator("#detail .drawing > *").first
     drawing.locator("svg").first.wait_for()
     drawing.evaluate("element => element.scrollIntoView({block: 'end'})")
@@ -77,7 +77,7 @@ def pictures(browser: Browser, address: str, folder: Path, opened: str) -> None:
         browser: the browser.
         address: the page.
         folder: where they go.
-        opened: the fragment of the case to show; empty for the smallest of a cause.
+        opened: the fragment of the case to show; empty for the example of a cause.
 
     Raises:
         ValueError: a picture is too large for the README.
