@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from strategies import axes, examples
@@ -394,11 +394,13 @@ def test_no_value_is_larger_than_what_was_checked(settings: dict[str, Any]) -> N
     """Where sizes are refused from a limit on, no reading of any dialect owes an output beyond the limit."""
     limit = 200
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tconv.corpus.building.LARGEST_TENSOR", limit)
+        patch.setattr("tconv.corpus.building.LARGEST_OUTPUT", limit)
         try:
             case = built(**settings)
         except ImpossibleCase:
             return
+    # Such a case is asked of those who have no bound for output_padding only where its output is small enough, see `owed`.
+    assume(case.breaks != "output-padding-below-stride-or-dilation")
     for row in DIALECTS.values():
         expected = expectation(case, row)
         if isinstance(expected, Values):
