@@ -399,7 +399,7 @@ def test_no_value_is_larger_than_what_was_checked(settings: dict[str, Any]) -> N
             case = built(**settings)
         except ImpossibleCase:
             return
-    # Such a case is asked of those who have no bound for output_padding only where its output is small enough, see `owed`.
+    # `owed` bounds such an output, for those who are asked at all.
     assume(case.breaks != "output-padding-below-stride-or-dilation")
     for row in DIALECTS.values():
         expected = expectation(case, row)

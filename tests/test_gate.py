@@ -26,7 +26,8 @@ from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Status
 from tconv.records.headers import header_line
 from tconv.records.record import Record, record_line
-from tconv.reports import terminal
+from tconv.reports import job_summary, plain, terminal
+from tconv.reports.page import overview
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
 
@@ -386,6 +387,42 @@ def test_what_is_unsupported_may_depend_on_the_machine() -> None:
     for simd, red in (("avx2", []), ("avx2 avx512_fp16", [UNDECLARED])):
         run = run_of(verdicts, machine={"simd": simd})
         assert assess(run, waiver_file(unsupported=(entry,)), facts).red == red
+
+
+def test_a_declaration_says_where_the_runtime_implements_it_by_now(capsys: pytest.CaptureFixture[str]) -> None:
+    """Else a kernel that a later release loses again would be declared before anybody has seen that it is lost."""
+    entry = {"where": {"s": [1, 2]}, "because": "no such kernel"}
+    for verdicts, note in (
+        (
+            {FIRST: AGREED, SECOND: AGREED},
+            f"covers 2 cases that agree, such as {FIRST}, and none that is unsupported: remove the entry",
+        ),
+        (
+            {FIRST: AGREED, SECOND: ver.Unsupported("x")},
+            f"covers 1 case that agrees, such as {FIRST}, beside 1 that is unsupported: narrow it",
+        ),
+    ):
+        assessment = judged(verdicts, waiver_file(unsupported=(entry,)))
+        terminal.show(assessment, None)
+        sentence = f"s=1|2 is declared unsupported, and {note}"
+        assert f"note: {sentence}" in " ".join(capsys.readouterr().out.split())
+        assert "1|2 is declared unsupported" in job_summary.markdown([assessment]).replace("\\", "")
+        assert plain.result(assessment)["declared_unsupported_that_agree"] == [sentence]
+        assert ("Declared unsupported", sentence) in overview.overviews([assessment])[0].facts
+
+
+def test_a_declaration_that_fits_is_not_told() -> None:
+    """Of an invalid call that is refused nobody learns whether a valid one is implemented; nor of none at all."""
+    entry = {"where": {"s": [1, 2]}, "because": "no such kernel"}
+    file = waiver_file(unsupported=(entry,))
+    assert judged({FIRST: ver.Unsupported("x"), SECOND: ver.Inexpressible("no word")}, file).implemented == []
+
+    def invalid(case: str) -> dict[str, str]:
+        return dict(facts(case) or {}, breaks="groups-positive")
+
+    assert assess(run_of({FIRST: AGREED}), file, invalid).implemented == []
+    relative = file.model_copy(update={"backend": "another"})
+    assert judged({FIRST: AGREED}, relative).implemented == []
 
 
 @pytest.mark.parametrize(

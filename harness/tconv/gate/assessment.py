@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tconv.comparison.siblings import settled
 from tconv.gate.completeness import incomplete
+from tconv.gate.declarations import declaration_uses
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.trust import untrusted
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tconv.comparison.answers import Answers
     from tconv.corpus import Corpus
     from tconv.dialects.readings import Together
+    from tconv.gate.declarations import DeclarationUse
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.learning import Lesson, Symptom
@@ -54,6 +56,7 @@ class Assessment:
         judged: every record with its status, in the order of ids.
         facts: the facts of the cases, by id; empty for a case that the corpus does not have.
         uses: what the waivers of this dialect and version did.
+        declarations: what the declarations of what is unsupported did, those that hold for this backend and machine.
         harmed: cases in which a process died that an earlier case had harmed, where no waiver covers the earlier case.
         incomplete: why the records are not all that there should be.
         mixed: questions to which the backend gives no single answer, where they were looked for.
@@ -70,6 +73,7 @@ class Assessment:
     judged: tuple[Judged, ...]
     facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     uses: tuple[WaiverUse, ...] = ()
+    declarations: tuple[DeclarationUse, ...] = ()
     harmed: tuple[Record, ...] = ()
     incomplete: tuple[str, ...] = ()
     mixed: tuple[Answers, ...] = ()
@@ -106,6 +110,14 @@ class Assessment:
     def wide(self) -> list[WaiverUse]:
         """The waivers that also cover cases that agree."""
         return [use for use in self.uses if use.state == "wide"]
+
+    @property
+    def implemented(self) -> list[DeclarationUse]:
+        """The declarations of what is unsupported that cover valid cases that agree, and so do not fit.
+
+        Those of another backend are not asked: this one may implement more.
+        """
+        return [use for use in self.declarations if use.agreeing and not self.relative]
 
     @property
     def waived(self) -> frozenset[str]:
@@ -213,11 +225,13 @@ def assess(
     explained = _explained(run, failed, find) if find is not None and learns else ((), (), {})
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, members, active, facts, facts_of, own=own)
+    declared = [entry for entry in (waivers.unsupported if waivers else ()) if entry.holds_on(backend)]
     return Assessment(
         run,
         members,
         facts,
         tuple(replace(use, state="unneeded") if relative and use.state == "stale" else use for use in uses),
+        tuple(declaration_uses(members, declared, facts)),
         tuple(harmed(run, active, facts)),
         tuple(incomplete(run, digest)),
         mixed,

@@ -57,6 +57,15 @@ class Scope(Part):
             raise ValueError("must say which cases, with cases or where (got neither)")
         return self
 
+    @property
+    def words(self) -> str:
+        """The cases in words, such as `padding/** dtype=f64|bf16`."""
+        where = [
+            f"{key}={'|'.join(map(label, value if isinstance(value, list) else [value]))}"
+            for key, value in self.where.items()
+        ]
+        return " ".join(([] if self.cases == "**" else [self.cases]) + where)
+
     def is_for(self, path: str) -> bool:
         """Return whether cases may be covered whose ids have this before their labels."""
         return bool(parse(self.cases).path.fullmatch(path))

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from tconv.cases.columns import columns, parts_of
 from tconv.cases.patterns import parse
+from tconv.gate.covering import covering
 from tconv.gate.status import Status
 from tconv.verdict import kinds as ver
 
@@ -64,7 +62,7 @@ def waiver_uses(
     """
     cells, whole = _whole_cells(run), _whole(run)
     by_case = {member.record.case: member for member in members}
-    covered_by = _covered(members, active, facts)
+    covered_by = covering(members, active, facts)
     for waiver in active:
         example_facts = facts_of(waiver.example)
         if own if example_facts is None else not waiver.covers(waiver.example, example_facts):
@@ -85,22 +83,6 @@ def waiver_uses(
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
             yield WaiverUse(waiver, "wide" if agreeing and not waiver.intermittent else "fitting", waived, agreeing)
-
-
-def _covered(
-    members: Sequence[Judged], active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]
-) -> Callable[[Waiver], list[Judged]]:
-    """Return what says which records a waiver covers: each asks all of them, so they are looked at column by column."""
-    names = {name for waiver in active for name in waiver.fact_names}
-    of_cases = columns([parts_of(facts[member.record.case]) for member in members], names)
-    paths: dict[str, int] = {}
-    of_path = [paths.setdefault(member.record.case.partition("[")[0], len(paths)) for member in members]
-
-    def covered(waiver: Waiver) -> list[Judged]:
-        named = np.array([waiver.is_for(path) for path in paths], dtype=bool)[of_path]
-        return [members[index] for index in np.flatnonzero(named & waiver.holding(of_cases, len(members))).tolist()]
-
-    return covered
 
 
 def harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:

@@ -9,7 +9,7 @@ from tconv.gate.status import Status
 from tconv.reports.between_runs import markdown as comparison_in_markdown
 from tconv.reports.causes import causes
 from tconv.reports.markdown import code, escaped
-from tconv.reports.phrases import other_waivers, waivers_of_other_versions
+from tconv.reports.phrases import on_waivers
 from tconv.reports.run_names import run_names
 from tconv.reports.statuses import STATUSES
 from tconv.reports.terminal import command
@@ -33,7 +33,7 @@ def markdown(assessments: Sequence[Assessment], comparisons: Sequence[Comparison
     names = run_names(assessments)
     lines = [f"## tconv: {'red' if red or worse else 'green'}{because}", "", *_table(assessments, names), ""]
     for name, assessment in zip(names, assessments, strict=True):
-        for note in filter(None, (other_waivers(assessment), waivers_of_other_versions(assessment))):
+        for note in on_waivers(assessment):
             lines += [f"- {escaped(f'{name}: {note}')}", ""]
     for name, assessment in zip(names, assessments, strict=True):
         lines += _why(name, assessment)

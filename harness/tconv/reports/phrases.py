@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tconv.comparison.answers import Answers
     from tconv.gate.assessment import Assessment
+    from tconv.gate.declarations import DeclarationUse
     from tconv.records.record import Record
 
 
@@ -127,6 +128,25 @@ def waivers_of_other_versions(assessment: Assessment) -> str:
     named = [f"{waiver.name} ({waiver.versions})" for waiver in waivers[:_NAMED]]
     more = f" and {len(waivers) - _NAMED} more" if waivers[_NAMED:] else ""
     return f"waivers that would cover failures are not for version {version}: {', '.join(named)}{more}"
+
+
+def implemented(use: DeclarationUse) -> str:
+    """Return that a declaration of what is unsupported covers cases that agree, and what to do about it."""
+    cases = f"{len(use.agreeing)} {'case that agrees' if len(use.agreeing) == 1 else 'cases that agree'}"
+    covers = f"{use.entry.words} is declared unsupported, and covers {cases}, such as {use.agreeing[0]}"
+    if not use.unsupported:
+        return f"{covers}, and none that is unsupported: remove the entry"
+    return f"{covers}, beside {use.unsupported} that {'is' if use.unsupported == 1 else 'are'} unsupported: narrow it"
+
+
+def on_waivers(assessment: Assessment) -> list[str]:
+    """Return the notes on a run's waiver file that each report has, in sentences."""
+    notes = [
+        other_waivers(assessment),
+        waivers_of_other_versions(assessment),
+        *map(implemented, assessment.implemented),
+    ]
+    return [note for note in notes if note]
 
 
 def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
-from tconv.reports.phrases import other_waivers, waivers_of_other_versions
+from tconv.reports.phrases import implemented, other_waivers, waivers_of_other_versions
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         "red": red,
         "other_waivers": other_waivers(assessment),
         "waivers_of_other_versions": waivers_of_other_versions(assessment),
+        "declared_unsupported_that_agree": [implemented(use) for use in assessment.implemented],
         "cases": assessment.run.cases,
         "counts": {str(status): assessment.counts[status] for status in Status},
         "causes": [

@@ -9,7 +9,7 @@ from tconv.backends.machine import VARIABLES
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, say
-from tconv.reports.phrases import inconsistency, other_waivers, waivers_of_other_versions
+from tconv.reports.phrases import inconsistency, on_waivers
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -160,10 +160,7 @@ def _of_waivers(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
             f"the waivers are those of {assessment.relative!r}, for whatever version: "
             f"{len(assessment.waived)} cases are waived, and {len(assessment.unneeded)} waivers are not needed here"
         )
-    if other := other_waivers(assessment):
-        yield other
-    if others := waivers_of_other_versions(assessment):
-        yield others
+    yield from on_waivers(assessment)
     for waiver in assessment.elsewhere:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     wide = assessment.wide

@@ -183,12 +183,18 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
         yield "Environment", _pairs(header.backend.environment, " ")
     if header.backend.machine:
         yield "Machine", _pairs(header.backend.machine, " ")
-    if header.waivers:
-        yield "Waivers", phrases.other_waivers(assessment) or str(header.waivers)
-    if others := phrases.waivers_of_other_versions(assessment):
-        yield "Waivers of other versions", others
+    yield from _waiver_facts(assessment)
     if header.platform:
         yield "Platform", _pairs(header.platform, " ")
+
+
+def _waiver_facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
+    if waivers := assessment.run.header.waivers:
+        yield "Waivers", phrases.other_waivers(assessment) or str(waivers)
+    if others := phrases.waivers_of_other_versions(assessment):
+        yield "Waivers of other versions", others
+    for use in assessment.implemented:
+        yield "Declared unsupported", phrases.implemented(use)
 
 
 def _recorded(records: int, cases: int) -> str:
