@@ -137,6 +137,73 @@ def test_input_channels_are_dealt_by_hand() -> None:
     assert found.operands["x"].ravel().tolist() == [1, 3, 5, 2, 4, 6]
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("input-channels-beyond-four-dropped", [1, 2, 3, 4, 0, 0, 7, 8, 9, 10, 0, 0]),
+        ("input-channels-beyond-four-unweighted", [1, 2, 3, 4, 1, 1, 7, 8, 9, 10, 1, 1]),
+    ],
+)
+def test_the_input_channels_that_fill_no_block_by_hand(name: str, expected: list[int]) -> None:
+    """Of each group of six the last two: they have no weight, or 1 in its place; three, or eight, are left alone."""
+    found = made(name, Attributes(groups=2), (1, 12, 1), (12, 1, 1))
+    assert found is not None
+    assert found.operands["w"].ravel().tolist() == expected
+    for channels in (3, 8):
+        assert made(name, Attributes(), (1, channels, 1), (channels, 1, 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("last-position-dropped", [1, 2, 0, 4, 5, 0]),
+        ("last-position-of-the-first-axis-dropped", [1, 2, 3, 0, 0, 0]),
+        ("data-bounded-by-the-kernel", [1, 2, 0, 0, 0, 0]),
+    ],
+)
+def test_the_positions_of_the_data_that_are_left_out_by_hand(name: str, expected: list[int]) -> None:
+    """Two lines of three, under a filter of one line of two taps."""
+    found = made(name, Attributes(), (1, 1, 2, 3), (1, 1, 1, 2))
+    assert found is not None
+    assert found.operands["x"].ravel().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in BY_NAME if name.startswith(("last-position", "last-column", "positions-", "data-bounded"))],
+)
+def test_without_spatial_axes_no_channel_is_taken_for_a_position(name: str) -> None:
+    """The last axis of such data is its channels."""
+    found = made(name, Attributes(), (1, 6), (6, 6))
+    if found is not None:
+        assert found.finish is not None
+        assert found.finish(np.ones((1, 6))).all()
+
+
+def test_what_the_kernel_bounds_is_nothing_where_it_is_the_larger() -> None:
+    """A point under two taps is used."""
+    assert made("data-bounded-by-the-kernel", Attributes(), (1, 1, 1), (1, 1, 2)) is None
+
+
+def test_a_line_has_no_first_axis_beside_its_last() -> None:
+    """Else one bug would have two names there."""
+    assert made("last-position-of-the-first-axis-dropped", Attributes(), (1, 1, 3), (1, 1, 2)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "axis", "zero"),
+    [("channels-beyond-four-are-zero", 1, [4, 5]), ("positions-beyond-eight-are-zero", 3, [8])],
+)
+def test_what_fills_no_block_of_the_output_by_hand(name: str, axis: int, zero: list[int]) -> None:
+    """Six channels of two lines of nine: the last two channels, or the last position."""
+    found = made(name, Attributes(), (1, 1, 2, 9), (1, 6, 1, 1))
+    assert found is not None
+    assert found.finish is not None
+    parts = np.moveaxis(found.finish(np.ones((1, 6, 2, 9))), axis, 0)
+    assert [index for index, part in enumerate(parts) if not part.any()] == zero
+    assert np.count_nonzero(parts) * len(parts) == parts.size * (len(parts) - len(zero))
+
+
 def test_rounding_keeps_so_many_bits() -> None:
     """TF32 has 11 bits of significand, bfloat16 has 8; ties go to even."""
     for name, bits in (("operands-rounded-to-tf32", 11), ("operands-rounded-to-bf16", 8)):
@@ -169,7 +236,7 @@ def test_a_misreading_is_the_reference_of_something_else(smoke_cases: tuple[Case
     most = len(smoke_cases) if every(1) == 1 else 40
     for case in smoke_cases:
         expected = expectation(case, ONNX)
-        if not isinstance(expected, Values) or np.prod(case.x.shape) * np.prod(case.w.shape) > 4096:
+        if not isinstance(expected, Values) or np.prod(case.x.shape) * np.prod(case.w.shape) > 2**18:
             continue
         operands = {role: array.astype(np.float64) for role, array in make_operands(case.x, case.w, case.b).items()}
         for one in misreadings_of(ONNX):

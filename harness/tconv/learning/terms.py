@@ -23,6 +23,8 @@ _MULTIPLES = (2, 4, 8, 16)
 """What vectors of a kernel hold, and what is left over beside them."""
 _COUNTED = ("channels", "out_channels", "channels / groups", "out_channels / groups")
 """Sizes of which kernels make vectors."""
+_ALONG_AXES = ("spatial", "output")
+"""Sizes of an axis of which kernels make vectors, along the last one."""
 _PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides"), ("output_padding", "strides"))
 """Attributes of an axis that are compared."""
 
@@ -73,6 +75,9 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
             if of not in {min, max}:
                 yield from _equal(f"{name} of {words}", numbers)
             yield from _compared(f"{name} of {words}", numbers)
+        if name in _ALONG_AXES:
+            last = np.array([column[-1] for column in columns])
+            yield from ((f"{name} of the last axis is no multiple of {of}", last % of > 0) for of in _MULTIPLES[1:])
         odd = np.array([max(number % 2 for number in column) for column in columns])
         even = np.array([max(1 - number % 2 for number in column) for column in columns])
         yield f"{name} of an axis is even", even > 0

@@ -44,14 +44,15 @@ def _later_items_are_zero(y: Array, _geometry: Geometry, _signature: Signature) 
     return cut
 
 
-def _tail_of_channels(width: int) -> Callable[[Array, Geometry, Signature], Array]:
-    """Return the change that leaves the channels after the last full block at zero, where there is a full one."""
+def _tail(axis: int, width: int) -> Callable[[Array, Geometry, Signature], Array]:
+    """Return the change that leaves zero what lies after the last full block of an axis, where there is a full one."""
 
-    def change(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
-        if y.shape[1] < width or y.shape[1] % width == 0:
+    def change(y: Array, geometry: Geometry, _signature: Signature) -> Array:
+        size = y.shape[axis]
+        if not geometry.output or size < width or size % width == 0:
             return y
         cut = y.copy()
-        cut[:, y.shape[1] - y.shape[1] % width :] = 0
+        np.moveaxis(cut, axis, 0)[size - size % width :] = 0
         return cut
 
     return change
@@ -92,17 +93,15 @@ MISREADINGS = tuple(
             "",
         ),
         ("batch-repeats-the-first", "every item of the batch is the first one's", _first_item_repeated, ""),
-        (
-            "channels-beyond-eight-are-zero",
-            "channels beyond the last full block of 8 stay zero",
-            _tail_of_channels(8),
-            "",
-        ),
-        (
-            "channels-beyond-sixteen-are-zero",
-            "channels beyond the last full block of 16 stay zero",
-            _tail_of_channels(16),
-            "",
+        *(
+            (
+                f"{what}-beyond-{words}-are-zero",
+                f"{where} beyond the last full block of {width} stay zero",
+                _tail(axis, width),
+                "",
+            )
+            for what, where, axis in (("channels", "channels", 1), ("positions", "positions of the last axis", -1))
+            for words, width in (("four", 4), ("eight", 8), ("sixteen", 16))
         ),
         (
             "long-axis-ends-at-2048",
