@@ -163,10 +163,10 @@ def test_seven_terms_are_found() -> None:
 def test_a_formula_is_read_as_it_is_computed() -> None:
     """What is printed gives the numbers: a sum that is subtracted stands in parentheses."""
     full = "(X-1)*s + (K-1)*d + 1"
-    numbers = {"X": 5, "s": 2, "K": 3, "d": 4, "size": 20, full: 17}
+    numbers = {"X": 5, "s": 2, "K": 3, "d": 4, "size": 20, "(K-1)*d": 8, full: 17}
     for form in HALVES:
         formula = Formula(((1, "size"), (-1, full)), form)
-        words = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "max": max, "sign": 1}
+        words = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "max": max, "min": min, "sign": 1}
         text = re.sub(r"\|(.*)\|", r"(\1)", str(formula))
         assert eval(text, words, numbers) == formula.value(numbers)  # noqa: S307 - our own formula
 

@@ -82,6 +82,7 @@ def test_what_a_text_allows_is_no_misreading() -> None:
         ("strides-axes-reversed", {"strides": (2, 3)}, (0, 0), (9, 9)),
         ("strides-for-dilations", {"strides": (2, 1), "dilations": (1, 3)}, (0, 0), (7, 12)),
         ("one-too-late", {}, (1, 1), (5, 6)),
+        ("pads-begin-within-the-kernel", {"pads_begin": (3, 1), "dilations": (1, 2)}, (2, 1), (2, 7)),
     ],
 )
 def test_what_a_misreading_makes_of_the_geometry(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 _MOST_TERMS = 3
-_HARDLY = 0.1
+_HARDLY = 0.25
 """The right answers that a condition may hold for, as a part of the wrong ones: an error may be zero by chance."""
 _PART = 0.2
 """A condition explains at least this part of the wrong answers."""

@@ -47,6 +47,19 @@ class Form(Enum):
     HALF_FROM_0 = "sign * ceil(|{}| / 2)", 4, lambda sums, _: np.sign(sums) * -(-np.abs(sums) // 2)
     HALF_DOWN_AT_LEAST_0 = "max(0, floor(({}) / 2))", 5, lambda sums, _: np.maximum(sums // 2, 0)
     HALF_UP_AT_LEAST_0 = "max(0, ceil(({}) / 2))", 5, lambda sums, _: np.maximum(-(-sums // 2), 0)
+    AT_MOST_TAPS = "min((K-1)*d, {})", 3, np.minimum, "(K-1)*d"
+    HALF_DOWN_AT_MOST_TAPS = (
+        "min((K-1)*d, floor(({}) / 2))",
+        5,
+        lambda sums, taps: np.minimum(sums // 2, taps),
+        "(K-1)*d",
+    )
+    HALF_UP_AT_MOST_TAPS = (
+        "min((K-1)*d, ceil(({}) / 2))",
+        5,
+        lambda sums, taps: np.minimum(-(-sums // 2), taps),
+        "(K-1)*d",
+    )
 
     def __init__(self, pattern: str, length: int, compute: Callable[[Array, Array], Array], beside: str = "") -> None:
         self.pattern = pattern
@@ -59,10 +72,10 @@ class Form(Enum):
         return self._compute(sums, columns[self.beside] if self.beside else sums)
 
 
-SUMS = tuple(form for form in Form if "/" not in form.pattern)
+SUMS = tuple(form for form in Form if "/" not in form.pattern and form.beside != "(K-1)*d")
 """What a size may be: a half is for pads."""
-HALVES = tuple(form for form in Form if not form.beside)
-"""What a pad may be."""
+HALVES = tuple(form for form in Form if form.beside in {"", "(K-1)*d"})
+"""What a pad may be: a convolution that is padded by (K-1)*d less the pad cannot be padded by less than nothing."""
 
 
 @dataclass(frozen=True, slots=True)

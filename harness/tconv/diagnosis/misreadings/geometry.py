@@ -37,6 +37,11 @@ def _shifted(by: int) -> Callable[[Geometry, Signature], Geometry]:
     return lambda geometry, _: replace(geometry, pads_begin=tuple(p + by for p in geometry.pads_begin))
 
 
+def _begin_within_the_kernel(geometry: Geometry, _: Signature) -> Geometry:
+    most = ((k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
+    return replace(geometry, pads_begin=tuple(map(min, geometry.pads_begin, most)))
+
+
 def _output_padding_times_stride(geometry: Geometry, signature: Signature) -> Geometry:
     extras = (op * (s - 1) for op, s in zip(signature.per_axis("output_padding"), geometry.strides, strict=True))
     return replace(geometry, output=_plus(geometry.output, extras))
@@ -72,6 +77,12 @@ MISREADINGS = tuple(
         ),
         ("one-too-early", "the output begins one element too early", _shifted(-1), ""),
         ("one-too-late", "the output begins one element too late", _shifted(1), "keras-team/keras#22876"),
+        (
+            "pads-begin-within-the-kernel",
+            "the output begins (kernel - 1) * dilation points in where pads_begin is more than that",
+            _begin_within_the_kernel,
+            "",
+        ),
         (
             "output-padding-times-stride",
             "output_padding is multiplied by the stride",
