@@ -12,6 +12,8 @@ from strategies import every
 from tconv.backends import outcome as out
 from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
+from tconv.corpus.building import build
+from tconv.corpus.case_file import Settings
 from tconv.diagnosis import Diagnosis, described, diagnose, shared
 from tconv.diagnosis.misreadings import apply, misreadings_of, names_of
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
@@ -23,6 +25,7 @@ from tconv.expectation.truth import Truth
 from tconv.investigation.mutants import mutated
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
@@ -43,6 +46,42 @@ def asked(case: Case, array: np.ndarray) -> Diagnosis:
     """Return the diagnosis of an output."""
     problem = Problem(case, ONNX)
     return diagnose(problem, to_ncx(array, problem.call.data_format), {}, budget=5)
+
+
+def small_products() -> Case:
+    """Return a case of sums of which some are subnormal and the others hardly are not."""
+    random = np.random.default_rng(5)
+    values = {role: random.standard_normal(size).astype(np.float32) for role, size in (("x", 80), ("w", 24))}
+    written = {role: {"values": (2.0**-62 * array).tolist()} for role, array in values.items()}
+    settings = {"spatial": [20], "kernel": [3], "channels": 4, "out_channels": 2, "bias": False, **written}
+    return build("topic/file/name", Settings.model_validate(settings).written(), {})
+
+
+def test_subnormal_results_are_named_where_the_others_are_rounded() -> None:
+    """The bound of a sum does not become zero with the sum: a sum in another order is still as near."""
+    problem = Problem(small_products(), ONNX)
+    assert problem.values is not None
+    owed = problem.truth.values(problem.values.primary.geometry)
+    rounded = owed.astype(np.float32)
+    # The last bit of every other sum, as another order of the terms may leave it.
+    rounded[..., ::2] = np.nextafter(rounded[..., ::2], np.float32(1))
+    flushed = np.where(np.abs(rounded) < np.finfo(np.float32).tiny, np.float32(0), rounded)
+    assert 0 < (flushed == 0).sum() < flushed.size / 2
+    assert asked(problem.case, flushed).explained == (Together(("subnormal-results-are-zero",)),)
+
+
+@pytest.mark.parametrize(("kept", "other"), [("bf16", "f16"), ("f16", "bf16")])
+def test_sums_are_kept_in_the_type_whose_bits_they_have(kept: str, other: str) -> None:
+    """Half precision has the bits of bfloat16 too, so an output of these says nothing of half precision."""
+    random = np.random.default_rng(3)
+    operands = {"x": random.standard_normal((1, 40, 8)), "w": random.standard_normal((40, 2, 3))}
+    geometry = Geometry((8,), (3,), (1,), (1,), (0,), (10,), 1)
+    terms = Truth(operands, DType.F32).terms(geometry)
+    actual = terms.y.astype(NUMPY_TYPES[DType(kept)]).astype(np.float32)
+    for narrow, accounts in ((kept, True), (other, False)):
+        change = names_of(ONNX)[f"sums-kept-in-{narrow}"].change
+        assert isinstance(change, PrecisionOtherwise)
+        assert change.accounts(actual, terms, DType.F32) is accounts
 
 
 @pytest.mark.thorough

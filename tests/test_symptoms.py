@@ -194,6 +194,35 @@ def test_calls_that_do_not_differ_have_no_condition(gate_cases: tuple[Case, ...]
     assert found_for(answer, same, corpus) == ()
 
 
+def test_a_bug_of_nearly_all_answers_is_everywhere(valid: list[Case], corpus: Corpus) -> None:
+    """What parts its right answers from the wrong ones is which errors happen to be zero."""
+
+    def answer(problem: Problem) -> Array:
+        w = problem.truth.operands["w"]
+        return canonical(problem, w=np.rint(w * 2.7) / 2.7)
+
+    (symptom,) = found_for(answer, valid, corpus)
+    assert symptom.condition is not None
+    assert (str(symptom.condition), symptom.evidence.endswith(" answers are wrong")) == ("", True)
+    assert "such" not in symptom.evidence
+    assert len(symptom.cases) > len(valid) / 2
+
+
+def test_a_condition_that_holds_for_all_wrong_answers_says_more_than_everywhere(
+    valid: list[Case], corpus: Corpus
+) -> None:
+    """Of calls that are nearly all wrong, those without a bias are right."""
+
+    def answer(problem: Problem) -> Array:
+        y = canonical(problem)
+        # Not a multiple, which a relation would name.
+        return y if problem.case.b is None else np.where(np.arange(y.size).reshape(y.shape) % 2, 2 * y + 7, 3 * y - 5)
+
+    mostly = [case for case in valid if case.b is not None] + [case for case in valid if case.b is None][:12]
+    (symptom,) = found_for(answer, mostly, corpus)
+    assert str(symptom.condition) == "bias=true"
+
+
 def test_the_evidence_counts_all_answers(valid: list[Case], corpus: Corpus) -> None:
     """Also those that another symptom explains: a second bug does not make the first one's numbers smaller."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 _MOST_TERMS = 3
-_HARDLY = 0.25
+HARDLY = 0.25
 """The right answers that a condition may hold for, as a part of the wrong ones: an error may be zero by chance."""
 _PART = 0.2
 """A condition explains at least this part of the wrong answers."""
@@ -65,7 +65,7 @@ def condition_of(holds: Mask, wrong: Numbers, right: Numbers) -> tuple[int, ...]
     for size in range(1, _MOST_TERMS + 1):
         of_wrong, of_right = joined.wrong @ single.wrong.T, joined.right @ single.right.T
         saved = _bits_saved(of_wrong, of_right, *counts) - size * log2(len(holds))
-        saved[(of_right > _HARDLY * of_wrong) | (of_wrong < max(_PART * counts[0], 2))] = 0
+        saved[(of_right > HARDLY * of_wrong) | (of_wrong < max(_PART * counts[0], 2))] = 0
         at, number = np.unravel_index(saved.argmax(), saved.shape)
         if saved[at, number] > best[0] * _BETTER:
             best = float(saved[at, number]), tuple(sorted((*joined.terms[at], int(number))))

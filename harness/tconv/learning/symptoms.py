@@ -15,7 +15,7 @@ import numpy as np
 
 from tconv.diagnosis import shared
 from tconv.expectation.problem import remembered
-from tconv.learning.conditions import condition_of
+from tconv.learning.conditions import HARDLY, condition_of
 from tconv.learning.features import features_of
 from tconv.learning.terms import terms_of
 from tconv.records.failure import without_numbers
@@ -37,6 +37,10 @@ _PLAIN = ("are 0", "are NaN")
 """Relations that many bugs have."""
 _MOST = 0.9
 """The part of answers that a statement about nearly all of them is true of."""
+_OF_ALL = 0.98
+"""The part of the wrong answers that a condition holds for which says more than that nearly all answers are wrong."""
+_FEW_SWEEPS = 5
+"""Sweeps that are not everywhere."""
 _UNNAMED = 1 / 3
 """The part of a symptom's answers that no misreading gives, so that the symptom says more than their names."""
 _MOST_SYMPTOMS = 6
@@ -46,7 +50,7 @@ class Condition(NamedTuple):
     """Where wrong answers are.
 
     Attributes:
-        terms: what holds for a call, all of them together.
+        terms: what holds for a call, all of them together; empty where nearly all answers are wrong.
         wrong: for how many wrong answers of the run it holds, whatever explains them.
         right: for how many right answers of the run it holds.
     """
@@ -78,8 +82,8 @@ class Symptom:
         """How many of the answers under the condition are wrong, in words; empty without a condition."""
         if self.condition is None:
             return ""
-        wrong, right = self.condition[1:]
-        return f"{wrong:,} of {wrong + right:,} such answers are wrong"
+        terms, wrong, right = self.condition
+        return f"{wrong:,} of {wrong + right:,} {'such ' if terms else ''}answers are wrong"
 
     def __str__(self) -> str:
         return "; ".join(filter(None, (str(self.condition or ""), self.relation)))
@@ -107,9 +111,12 @@ def symptoms(
     if len(left) - len(named) < 2:  # noqa: PLR2004 - what they have in common
         return ()
     answers = _Answers(records, find, dialect)
+    # Where misreadings give a part of the answers, that part is no sign of one bug everywhere.
+    one_bug = len(left) - len(named) >= _MOST * len(left) and _sweeps([*left]) > _FEW_SWEEPS
+    everywhere = answers.everywhere if one_bug else None
     found: list[Symptom] = []
     for _ in range(_MOST_SYMPTOMS):
-        symptom = _largest(left, answers)
+        symptom = _largest(left, answers, None if found else everywhere)
         if symptom is None:
             break
         cases = tuple(_explained(symptom.cases, named))
@@ -146,6 +153,13 @@ class _Answers:
     def _rightly(self) -> np.ndarray:
         return np.flatnonzero(self.right)
 
+    @cached_property
+    def everywhere(self) -> Condition | None:
+        """That nearly all answers are wrong; None where they are not."""
+        right = int(self.right.sum())
+        wrong = len(self.right) - right
+        return Condition((), wrong, right) if right <= HARDLY * wrong else None
+
     def condition(self, cases: Sequence[str]) -> tuple[Condition, tuple[str, ...]] | None:
         """Return the condition that explains most of some wrong answers, and which these are; None where none does."""
         numbers = np.array([self.numbers[case] for case in cases if case in self.numbers], dtype=np.int64)
@@ -158,14 +172,19 @@ class _Answers:
         return condition, tuple(case for case in cases if case in self.numbers and met[self.numbers[case]])
 
 
-def _largest(left: Mapping[str, Record], answers: _Answers) -> Symptom | None:
+def _largest(left: Mapping[str, Record], answers: _Answers, everywhere: Condition | None) -> Symptom | None:
     """Return the symptom that explains most failures; None where none explains several."""
+    if not left:
+        return None
     by_relation: defaultdict[str, list[str]] = defaultdict(list)
     for case, record in left.items():
         if record.relation and record.relation not in _PLAIN:
             by_relation[without_numbers(record.relation)].append(case)
     related = max(by_relation.values(), key=len, default=[])
     met = answers.condition([*left])
+    if everywhere and (met is None or len(met[1]) < _OF_ALL * sum(case in answers.numbers for case in left)):
+        # What holds for a part of them tells which errors happen to be zero, and not where the bug is.
+        return Symptom("", everywhere, tuple(left))
     if met is not None and len(met[1]) >= len(related):
         return Symptom("", *met)
     if _sweeps(related) < 2:  # noqa: PLR2004 - else the sweep is what they have in common

@@ -214,7 +214,8 @@ def _of_symptom(symptom: Symptom, members: list[Judged], assessment: Assessment,
     words += "".join(f"; {count} of them as if {name}" for name, count in usual if count >= _NAMED * len(members))
     if symptom.condition is None:
         return f"{_kinds(members)}: {words}", f"{_kinds(members)}: {words}"
-    return f"{_kinds(members)} where {symptom.condition}: {symptom.evidence}; {words}", f"{_kinds(members)}: {words}"
+    where = f"where {symptom.condition}" if symptom.condition.terms else "nearly everywhere"
+    return f"{_kinds(members)} {where}: {symptom.evidence}; {words}", f"{_kinds(members)}: {words}"
 
 
 def _failed(group: tuple[str, ...], members: list[Judged], shown: Judged, said: str) -> str:

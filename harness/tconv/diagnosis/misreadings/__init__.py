@@ -48,6 +48,8 @@ _SEEN_TOGETHER = (
     ("groups-share-the-first-filter", "bias-of-the-first-group"),
     # robertknight/rten#1399 and #1408, in one version
     ("pads-interleaved", "bias-of-the-first-group"),
+    # nntrainer/nntrainer#4347, both in one helper
+    ("data-bounded-by-the-kernel", "kernel-of-the-first-axis"),
 )
 
 

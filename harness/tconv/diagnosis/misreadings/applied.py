@@ -32,13 +32,15 @@ class Misread:
     Attributes:
         geometry: the geometry that is computed.
         operands: the operands that are used.
-        finish: the change of the output, and likewise of the bound of its elements; None for no change.
+        finish: the change of the output; None for no change.
+        by_value: whether that change leaves the bound of the elements as it is; else it changes the bound alike.
         precision: how numbers lose bits, more than the bound allows; None where they do not.
     """
 
     geometry: Geometry
     operands: Operands
     finish: Callable[[Array], Array] | None = None
+    by_value: bool = False
     precision: PrecisionOtherwise | None = None
 
 
@@ -55,12 +57,13 @@ def apply(
     for change in changes:
         if isinstance(change, OperandsOtherwise):
             changed = change.change(changed, geometry, signature)
-    finish = next((change.change for change in changes if isinstance(change, OutputOtherwise)), None)
+    output = next((change for change in changes if isinstance(change, OutputOtherwise)), None)
     precision = next((change for change in changes if isinstance(change, PrecisionOtherwise)), None)
-    if geometry == owed and changed is operands and finish is None and precision is None:
+    if geometry == owed and changed is operands and output is None and precision is None:
         return None
-    bound_finish = None if finish is None else lambda y: finish(y, geometry, signature)
-    return Misread(geometry, changed, bound_finish, precision)
+    if output is None:
+        return Misread(geometry, changed, precision=precision)
+    return Misread(geometry, changed, lambda y: output.change(y, geometry, signature), output.by_value, precision)
 
 
 def _geometry(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | Violation:

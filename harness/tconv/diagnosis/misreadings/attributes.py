@@ -26,7 +26,7 @@ def _first(name: str) -> Callable[[Attributes], Attributes]:
 
 
 def _reversed(*names: str) -> Callable[[Attributes], Attributes]:
-    """Return the change that reads the axes in the other order."""
+    """Return the change that reads the axes in reverse order."""
 
     def change(attributes: Attributes) -> Attributes:
         values: dict[str, Any] = {
@@ -85,14 +85,14 @@ MISREADINGS = tuple(
         ("pads-exchanged", "pads of begin and end are exchanged", _exchanged("pads_begin", "pads_end"), ""),
         (
             "pads-interleaved",
-            "the list of pads is read as begin and end of each axis in turn",
+            "pads_begin followed by pads_end is read as begin and end of each axis in turn",
             _interleaved,
             "PaddlePaddle/X2Paddle#792, robertknight/rten#1399",
         ),
         ("pads-symmetric", "the pads of the beginning are used on both sides", _symmetric, ""),
         (
             "pads-axes-reversed",
-            "pads are taken for the axes in the other order",
+            "pads are taken for the axes in reverse order",
             _reversed("pads_begin", "pads_end"),
             "tensorflow/tensorflow#24151",
         ),
@@ -104,7 +104,7 @@ MISREADINGS = tuple(
         ),
         (
             "output-padding-axes-reversed",
-            "output_padding is taken for the axes in the other order",
+            "output_padding is taken for the axes in reverse order",
             _reversed("output_padding"),
             "ARM-software/ComputeLibrary#482",
         ),
@@ -115,7 +115,7 @@ MISREADINGS = tuple(
             _first("strides"),
             "PaddlePaddle/Paddle#20997, deepjavalibrary/djl#384",
         ),
-        ("strides-axes-reversed", "strides are taken for the axes in the other order", _reversed("strides"), ""),
+        ("strides-axes-reversed", "strides are taken for the axes in reverse order", _reversed("strides"), ""),
         (
             "dilations-ignored",
             "every dilation is 1",
@@ -123,7 +123,7 @@ MISREADINGS = tuple(
             "keras-team/keras#8159, tensorflow/tensorflow#21598",
         ),
         ("dilations-of-the-first-axis", "the first dilation is used on every axis", _first("dilations"), ""),
-        ("dilations-axes-reversed", "dilations are taken for the axes in the other order", _reversed("dilations"), ""),
+        ("dilations-axes-reversed", "dilations are taken for the axes in reverse order", _reversed("dilations"), ""),
         (
             "strides-for-dilations",
             "strides and dilations are exchanged",
@@ -132,7 +132,7 @@ MISREADINGS = tuple(
         ),
         (
             "auto-pad-ignored",
-            "the padding mode is overlooked",
+            "auto_pad is overlooked, as if it were not given",
             _without("auto_pad"),
             "microsoft/onnxruntime#4086, apache/tvm#19450, openvinotoolkit/openvino#32608",
         ),

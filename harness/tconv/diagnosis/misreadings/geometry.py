@@ -25,12 +25,38 @@ def _output_padding_at_the_beginning(geometry: Geometry, signature: Signature) -
     )
 
 
+def _is_cropped_by_pads(signature: Signature) -> bool:
+    return signature.auto_pad == AutoPad.EXPLICIT and signature.attributes.output_shape is None
+
+
+def _is_summed(signature: Signature) -> bool:
+    """Return whether the size is the sum of what taps reach, pads and output_padding."""
+    return signature.attributes.output_shape is None and signature.auto_pad in {AutoPad.EXPLICIT, AutoPad.VALID}
+
+
 def _pads_added(geometry: Geometry, signature: Signature) -> Geometry:
     begin, end = signature.per_axis("pads_begin"), signature.per_axis("pads_end")
-    if signature.auto_pad != AutoPad.EXPLICIT or signature.attributes.output_shape is not None:
+    if not _is_cropped_by_pads(signature):
         return geometry
     output = _plus(geometry.output, (2 * (p + q) for p, q in zip(begin, end, strict=True)))
     return replace(geometry, pads_begin=tuple(-p for p in begin), output=output)
+
+
+def _pads_on_the_data(geometry: Geometry, signature: Signature) -> Geometry:
+    begin, end = signature.per_axis("pads_begin"), signature.per_axis("pads_end")
+    if not _is_cropped_by_pads(signature):
+        return geometry
+    # A point of the data is a stride of the output.
+    extras = ((p + q) * (1 + s) for p, q, s in zip(begin, end, geometry.strides, strict=True))
+    first = tuple(-p * s for p, s in zip(begin, geometry.strides, strict=True))
+    return replace(geometry, pads_begin=first, output=_plus(geometry.output, extras))
+
+
+def _crop_in_halves(geometry: Geometry, signature: Signature) -> Geometry:
+    if not _is_cropped_by_pads(signature):
+        return geometry
+    lists = (signature.per_axis(name) for name in ("pads_begin", "pads_end", "output_padding"))
+    return replace(geometry, pads_begin=tuple((p + q - op) // 2 for p, q, op in zip(*lists, strict=True)))
 
 
 def _shifted(by: int) -> Callable[[Geometry, Signature], Geometry]:
@@ -43,15 +69,24 @@ def _begin_within_the_kernel(geometry: Geometry, _: Signature) -> Geometry:
 
 
 def _output_padding_times_stride(geometry: Geometry, signature: Signature) -> Geometry:
+    if not _is_summed(signature):
+        return geometry
     extras = (op * (s - 1) for op, s in zip(signature.per_axis("output_padding"), geometry.strides, strict=True))
     return replace(geometry, output=_plus(geometry.output, extras))
 
 
 def _kernel_plus_dilation(geometry: Geometry, signature: Signature) -> Geometry:
-    if signature.attributes.output_shape is not None or signature.auto_pad not in {AutoPad.EXPLICIT, AutoPad.VALID}:
+    if not _is_summed(signature):
         return geometry
     extras = ((2 - k) * (d - 1) for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
     return replace(geometry, output=_plus(geometry.output, extras))
+
+
+def _kernel_of_the_first_axis(geometry: Geometry, signature: Signature) -> Geometry:
+    if not _is_summed(signature) or not geometry.kernel:
+        return geometry
+    reaches = [(k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True)]
+    return replace(geometry, output=_plus(geometry.output, (reaches[0] - own for own in reaches)))
 
 
 def _output_shape_without_pads(geometry: Geometry, signature: Signature) -> Geometry:
@@ -65,18 +100,40 @@ MISREADINGS = tuple(
     for name, says, change, seen in (
         (
             "pads-added",
-            "pads enlarge the output, as those of a convolution do",
+            "pads_begin and pads_end add empty points to the output, in place of cropping it",
             _pads_added,
-            "apache/mxnet#20639, Samsung/TICO#420",
+            "apache/mxnet#20639",
+        ),
+        (
+            "pads-on-the-data",
+            "the data is padded by pads_begin and pads_end, and the output is not cropped",
+            _pads_on_the_data,
+            "Samsung/TICO#420",
+        ),
+        (
+            "crop-split-in-halves",
+            "what is cropped, pads_begin + pads_end - output_padding, is split in halves between begin and end",
+            _crop_in_halves,
+            "llvm/torch-mlir#4650",
         ),
         (
             "output-padding-at-the-beginning",
             "output_padding is added at the beginning",
             _output_padding_at_the_beginning,
-            "llvm/torch-mlir#4650",
+            "",
         ),
-        ("one-too-early", "the output begins one element too early", _shifted(-1), ""),
-        ("one-too-late", "the output begins one element too late", _shifted(1), "keras-team/keras#22876"),
+        (
+            "one-too-early",
+            "on every axis the output begins one point too early, so that values lie one point too far to the end",
+            _shifted(-1),
+            "",
+        ),
+        (
+            "one-too-late",
+            "on every axis the output begins one point too late, so that values lie one point too far to the beginning",
+            _shifted(1),
+            "keras-team/keras#22876",
+        ),
         (
             "pads-begin-within-the-kernel",
             "the output begins (kernel - 1) * dilation points in where pads_begin is more than that",
@@ -85,15 +142,21 @@ MISREADINGS = tuple(
         ),
         (
             "output-padding-times-stride",
-            "output_padding is multiplied by the stride",
+            "the output is longer at its end by output_padding * stride, and not by output_padding",
             _output_padding_times_stride,
             "apple/coreai-torch#57",
         ),
         (
             "kernel-plus-dilation",
-            "the size of a dilated kernel is taken for kernel + dilation - 1",
+            "where the size is neither given nor SAME, it counts a dilated kernel as kernel + dilation - 1",
             _kernel_plus_dilation,
             "microsoft/onnxruntime#2518, microsoft/onnxruntime#2688",
+        ),
+        (
+            "kernel-of-the-first-axis",
+            "where the size is neither given nor SAME, that of every axis counts the kernel of the first axis",
+            _kernel_of_the_first_axis,
+            "nntrainer/nntrainer#4347",
         ),
         (
             "output-shape-pads-nothing",

@@ -42,9 +42,16 @@ class OperandsOtherwise:
 
 @dataclass(frozen=True, slots=True)
 class OutputOtherwise:
-    """The output is replaced by another of the same shape: elements are moved, repeated or left out."""
+    """The output is replaced by another of the same shape: elements are moved, repeated or left out.
+
+    Attributes:
+        change: returns the other output.
+        by_value: whether the value of an element decides what becomes of it, so that its bound stays as it is; else
+            the bound of an element goes where the element goes.
+    """
 
     change: Callable[[Array, Geometry, Signature], Array]
+    by_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,24 @@ def _read_as_nxc(x: Array, geometry: Geometry) -> Array | None:
     return np.moveaxis(np.ascontiguousarray(x).reshape(x.shape[0], *x.shape[2:], x.shape[1]), -1, 1)
 
 
+def _xoi_read_as_iox(w: Array, geometry: Geometry) -> Array | None:
+    if prod(geometry.kernel) < _SEVERAL or prod(w.shape[:2]) < _SEVERAL:
+        return None
+    return np.ascontiguousarray(np.moveaxis(w, (0, 1), (-1, -2))).reshape(w.shape)
+
+
+def _read_as_oix(w: Array, _: Geometry) -> Array | None:
+    if min(w.shape[:2]) < _SEVERAL:
+        return None
+    return np.ascontiguousarray(w).reshape(w.shape[1], w.shape[0], *w.shape[2:]).swapaxes(0, 1)
+
+
+def _nxc_read_as_ncx(x: Array, geometry: Geometry) -> Array | None:
+    if x.shape[1] < _SEVERAL or prod(geometry.spatial) < _SEVERAL:
+        return None
+    return np.ascontiguousarray(np.moveaxis(x, 1, -1)).reshape(x.shape)
+
+
 def _of_groups(order: Callable[[int], list[int]]) -> Callable[[Array, Geometry], Array | None]:
     """Return the change that uses the filters of groups in another order."""
 
@@ -217,13 +235,13 @@ def _subnormals_zeroed(operands: Operands, _: Geometry, signature: Signature) ->
 MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "filter-flipped",
-        "the filter's taps are taken in the other order, as a correlation takes them",
+        "the filter's taps are taken in reverse order, as a correlation takes them",
         _filter(_flipped),
         "llvm/torch-mlir#4437",
     ),
     Misreading(
         "filter-axes-exchanged",
-        "the filter's spatial axes are taken in the other order",
+        "the filter's spatial axes are taken in reverse order",
         _filter(lambda w, _: axes_reversed(w)),
     ),
     Misreading(
@@ -233,15 +251,18 @@ MISREADINGS: tuple[Misreading, ...] = (
         "Tencent/TNN#205, apache/tvm#9336",
     ),
     Misreading("filter-read-as-xoi", "the memory of an IOX filter is read as XOI", _filter(_read_as_xoi)),
+    Misreading("filter-read-as-iox", "the memory of an XOI filter is read as IOX", _filter(_xoi_read_as_iox)),
+    Misreading("filter-read-as-oix", "the memory of an IOX filter is read as OIX", _filter(_read_as_oix)),
     Misreading("data-read-as-nxc", "the memory of NCX data is read as NXC", _data(_read_as_nxc)),
+    Misreading("data-read-as-ncx", "the memory of NXC data is read as NCX", _data(_nxc_read_as_ncx)),
     Misreading(
         "groups-reversed",
-        "the filters of groups are taken in the other order",
+        "the filters of groups are taken in reverse order, data and bias are not",
         _filter(_of_groups(lambda n: list(range(n))[::-1])),
     ),
     Misreading(
         "group-outputs-reversed",
-        "the outputs of groups are in the other order, the bias is not",
+        "the outputs of groups are in reverse order, the bias is not",
         OperandsOtherwise(_groups_reversed),
     ),
     Misreading(
@@ -252,7 +273,7 @@ MISREADINGS: tuple[Misreading, ...] = (
     ),
     Misreading(
         "input-channels-dealt",
-        "input channels are dealt to the groups one by one",
+        "of G groups, group g has the input channels g, g + G, g + 2*G and so on",
         _data(lambda x, g: channels_collected(x, g, 1)),
     ),
     Misreading(
@@ -268,7 +289,9 @@ MISREADINGS: tuple[Misreading, ...] = (
         _bias(lambda b, _: np.broadcast_to(b[:1], b.shape)),
     ),
     Misreading(
-        "bias-of-the-next-channel", "every channel has its neighbour's bias", _bias(lambda b, _: np.roll(b, -1))
+        "bias-of-the-next-channel",
+        "every channel has the bias of the next one, and the last has that of the first",
+        _bias(lambda b, _: np.roll(b, -1)),
     ),
     Misreading(
         "bias-of-the-first-group",
@@ -308,23 +331,25 @@ MISREADINGS: tuple[Misreading, ...] = (
     ),
     Misreading(
         "data-bounded-by-the-kernel",
-        "positions of the data that lie beyond the kernel's size are left out",
+        "positions of the data from the kernel's size on are left out, on any axis",
         _data(_bounded_by_the_kernel),
         "nntrainer/nntrainer#4347",
     ),
     Misreading(
         "operands-rounded-to-tf32",
-        "data and filter are rounded to the 11 bits of TF32",
+        "data and filter are rounded to the 11 significant bits of TF32",
         _significand(11, np.rint),
         "microsoft/onnxruntime#21752, pytorch/functorch#1050",
     ),
     Misreading("operands-rounded-to-f16", "data and filter are rounded to half precision", OperandsOtherwise(_in_half)),
     Misreading(
-        "operands-rounded-to-bf16", "data and filter are rounded to the 8 bits of bfloat16", _significand(8, np.rint)
+        "operands-rounded-to-bf16",
+        "data and filter are rounded to the 8 significant bits of bfloat16",
+        _significand(8, np.rint),
     ),
     Misreading(
         "operands-truncated-to-bf16",
-        "data and filter lose their bits beyond the 8 of bfloat16, and are not rounded",
+        "data and filter lose their bits beyond the 8 significant ones of bfloat16, and are not rounded",
         _significand(8, np.trunc),
     ),
     Misreading(

@@ -77,56 +77,63 @@ def _subnormals_zeroed(y: Array, _: Geometry, signature: Signature) -> Array:
     return zeroed
 
 
-MISREADINGS = tuple(
-    Misreading(name, says, OutputOtherwise(change), seen)
-    for name, says, change, seen in (
-        (
-            "output-channels-dealt",
-            "output channels of groups are dealt one by one",
-            _channels(channels_dealt),
-            "uxlfoundation/oneDNN#352",
-        ),
-        (
-            "output-channels-collected",
-            "output channels are collected for each group as if they had been dealt one by one",
-            _channels(channels_collected),
-            "",
-        ),
-        ("batch-repeats-the-first", "every item of the batch is the first one's", _first_item_repeated, ""),
-        *(
+MISREADINGS: tuple[Misreading, ...] = (
+    *(
+        Misreading(name, says, OutputOtherwise(change), seen)
+        for name, says, change, seen in (
             (
-                f"{what}-beyond-{words}-are-zero",
-                f"{where} beyond the last full block of {width} stay zero",
-                _tail(axis, width),
+                "output-channels-dealt",
+                "output channels come out as the first one of each group, then the second one of each group, and so on",
+                _channels(channels_dealt),
+                "uxlfoundation/oneDNN#352",
+            ),
+            (
+                "output-channels-collected",
+                "of G groups, group g has the right output's channels g, g + G, g + 2*G and so on",
+                _channels(channels_collected),
                 "",
-            )
-            for what, where, axis in (("channels", "channels", 1), ("positions", "positions of the last axis", -1))
-            for words, width in (("four", 4), ("eight", 8), ("sixteen", 16))
-        ),
-        (
-            "long-axis-ends-at-2048",
-            "elements beyond 2048 of the last axis stay zero",
-            _tail_of_a_long_axis,
-            "microsoft/onnxruntime#28976, where elements beyond 2048 are wrong, not zero",
-        ),
-        ("output-axes-exchanged", "the output's spatial axes are in the other order", _axes_reversed, ""),
-        (
-            "subnormal-results-are-zero",
-            "a sum that is subnormal comes out as 0",
-            _subnormals_zeroed,
-            "jax 0.10 on the CPU",
-        ),
-        (
-            "output-padding-is-zero",
-            "the points that output_padding adds are 0, and not computed",
-            _added_points_are_zero,
-            "llvm/torch-mlir#2026, apache/tvm#5758, Tencent/ncnn#1122",
-        ),
-        (
-            "batch-after-the-first-is-zero",
-            "items of the batch after the first stay zero",
-            _later_items_are_zero,
-            "ggml-org/ggml#1448",
-        ),
-    )
+            ),
+            (
+                "batch-repeats-the-first",
+                "every item of the output's batch is that of the first",
+                _first_item_repeated,
+                "",
+            ),
+            *(
+                (
+                    f"{what}-beyond-{words}-are-zero",
+                    f"{where} beyond the last full block of {width} stay zero",
+                    _tail(axis, width),
+                    "",
+                )
+                for what, where, axis in (("channels", "channels", 1), ("positions", "positions of the last axis", -1))
+                for words, width in (("four", 4), ("eight", 8), ("sixteen", 16))
+            ),
+            (
+                "long-axis-ends-at-2048",
+                "elements beyond 2048 of the last axis stay zero",
+                _tail_of_a_long_axis,
+                "microsoft/onnxruntime#28976, where elements beyond 2048 are wrong, not zero",
+            ),
+            ("output-axes-exchanged", "the output's spatial axes are in reverse order", _axes_reversed, ""),
+            (
+                "output-padding-is-zero",
+                "the points that output_padding adds are 0, and not computed",
+                _added_points_are_zero,
+                "llvm/torch-mlir#2026, apache/tvm#5758, Tencent/ncnn#1122",
+            ),
+            (
+                "batch-after-the-first-is-zero",
+                "items of the batch after the first stay zero",
+                _later_items_are_zero,
+                "ggml-org/ggml#1448",
+            ),
+        )
+    ),
+    Misreading(
+        "subnormal-results-are-zero",
+        "a sum that is subnormal comes out as 0",
+        OutputOtherwise(_subnormals_zeroed, by_value=True),
+        "jax 0.10 on the CPU",
+    ),
 )

@@ -39,9 +39,10 @@ def _sums_in(narrow: DType) -> PrecisionOtherwise:
 
     def accounts(actual: Array, terms: Terms, dtype: DType) -> bool:
         got = actual.astype(np.float64)
-        if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] or not np.array_equal(
-            _nearest(got, narrow), got, equal_nan=True
-        ):
+        if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] or not _fits(got, narrow):
+            return False
+        # Half precision has the bits of bfloat16 too.
+        if narrow is DType.F16 and _fits(got, DType.BF16):
             return False
         # Where what is owed has few bits, as small integers have, an output of few bits is no evidence.
         wrong = (got != terms.y) & np.isfinite(terms.y)
@@ -73,6 +74,11 @@ def _steps_account(actual: Array, terms: Terms, dtype: DType) -> bool:
         wrong, several = error > unit / 2 + of_f32, error > unit + of_f32
         near = error <= _rounding(terms, UNIT_ROUNDOFF[dtype]) + unit / 2
     return bool(wrong.sum() >= _EVIDENCE and several.any() and near.all())
+
+
+def _fits(values: Array, narrow: DType) -> bool:
+    """Return whether a narrower type has all of these numbers, but for its smallest exponents."""
+    return np.array_equal(_nearest(values, narrow), values, equal_nan=True)
 
 
 def _nearest(values: Array, narrow: DType) -> Array:
@@ -130,8 +136,8 @@ def _up_from_odd(magnitude: Array) -> Array:
 
 
 MISREADINGS: tuple[Misreading, ...] = (
-    Misreading("sums-kept-in-f16", "sums are kept in half precision", _sums_in(DType.F16)),
-    Misreading("sums-kept-in-bf16", "sums are kept in bfloat16", _sums_in(DType.BF16)),
+    Misreading("sums-kept-in-f16", "sums, or their results alone, are kept in half precision", _sums_in(DType.F16)),
+    Misreading("sums-kept-in-bf16", "sums, or their results alone, are kept in bfloat16", _sums_in(DType.BF16)),
     Misreading(
         "steps-rounded-to-16-bits",
         "a sum is rounded to the output's 16-bit type at several steps, and not once at its end",
@@ -145,7 +151,7 @@ MISREADINGS: tuple[Misreading, ...] = (
     ),
     Misreading(
         "results-rounded-up-from-odd-alone",
-        "a sum is rounded away from zero only where its last bit in the output's 16-bit type is 1",
+        "a sum is rounded to the nearest number of its 16-bit type only where its last bit there is 1, else cut off",
         _rounded(_up_from_odd),
         "OpenVINO 2026.4 on a CPU without 512-bit vectors, bfloat16::round_to_nearest_even",
     ),
