@@ -226,6 +226,15 @@ def test_what_the_memory_of_one_layout_is_in_another(name: str, role: str, expec
     assert found.operands[role].reshape(2, -1).tolist() == expected
 
 
+def test_the_points_that_no_tap_reaches_by_hand() -> None:
+    """Three points a stride of 3 apart, under two taps, from the second point on: 1 . 3 4 . 6 7."""
+    attributes = Attributes(strides=(3,), pads_begin=(1,), output_padding=(0,))
+    found = made("unreached-points-are-zero", attributes, (1, 1, 3), (1, 1, 2), bias=True)
+    assert found is not None
+    assert found.finish is not None
+    assert found.finish(np.ones((1, 1, 7))).ravel().tolist() == [1, 0, 1, 1, 0, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("name", "axis", "zero"),
     [("channels-beyond-four-are-zero", 1, [4, 5]), ("positions-beyond-eight-are-zero", 3, [8])],
@@ -297,7 +306,7 @@ def test_the_smoke_tier_notices_every_misreading(name: str, smoke_cases: tuple[C
     # In OpenVINO's texts formula and prose part on the odd unit of either mode: exchanged, both are disputed readings.
     assert survivors == unaffected | (set() if "onnx" in name else {"upper-for-lower"})
     # OpenVINO's have no bias, and pad nothing under SAME, so that no unit is odd there and no total negative.
-    never = ("bias-", "odd_upper", "odd_lower", "negative_same")
+    never = ("bias-", "unreached-points", "odd_upper", "odd_lower", "negative_same")
     assert unaffected == (set() if "onnx" in name else {one for one in unaffected if one.startswith(never)})
     assert 0 < len(measured.needed) < 20
     for power in measured.powers:

@@ -38,6 +38,19 @@ def _added_points_are_zero(y: Array, _: Geometry, signature: Signature) -> Array
     return cut
 
 
+def _unreached_points_are_zero(y: Array, geometry: Geometry, _: Signature) -> Array:
+    """Return the output without the bias where no tap of some axis reaches a point."""
+    cut = y.copy()
+    axes = zip(*(getattr(geometry, name) for name in _OF_AN_AXIS), strict=True)
+    for axis, (x, k, s, d, begin, size) in enumerate(axes, start=2):
+        reached = (np.arange(x)[:, None] * s + np.arange(k) * d - begin).ravel()
+        np.moveaxis(cut, axis, 0)[np.setdiff1d(np.arange(size), reached)] = 0
+    return cut
+
+
+_OF_AN_AXIS = ("spatial", "kernel", "strides", "dilations", "pads_begin", "output")
+
+
 def _later_items_are_zero(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
     cut = y.copy()
     cut[1:] = 0
@@ -121,6 +134,12 @@ MISREADINGS: tuple[Misreading, ...] = (
                 "the points that output_padding adds are 0, and not computed",
                 _added_points_are_zero,
                 "llvm/torch-mlir#2026, apache/tvm#5758, Tencent/ncnn#1122",
+            ),
+            (
+                "unreached-points-are-zero",
+                "points of the output that no tap reaches are 0, and not the bias",
+                _unreached_points_are_zero,
+                "OpenVINO 2026.4 in bfloat16 on AMX",
             ),
             (
                 "batch-after-the-first-is-zero",
