@@ -314,6 +314,37 @@ def test_the_smoke_tier_notices_every_misreading(name: str, smoke_cases: tuple[C
         assert not power.killed or set(power.killed) & set(measured.needed)
 
 
+INTERACTIONS = {
+    ("strides-axes-reversed", "dilations-axes-reversed", "pads-axes-reversed", "pads-exchanged"): (
+        "split=two", "split=depthwise", "dtype=f16", "dtype=bf16", "layouts=channels-last", "batch=2", "bias=true",
+        "interactions/volumes",
+    ),
+    (
+        "input-channels-beyond-four-dropped", "input-channels-beyond-eight-dropped",
+        "input-channels-beyond-sixteen-dropped", "input-channels-beyond-four-unweighted",
+        "channels-beyond-four-are-zero", "channels-beyond-eight-are-zero", "channels-beyond-sixteen-are-zero",
+    ): (
+        "shape=line,", "shape=line-point", "shape=plane-point", "shape=volume", "spacing=strided", "spacing=dilated",
+        "spacing=added", "padding=pads", "padding=same-lower", "dtype=f16", "layouts=channels-last",
+    ),
+}  # fmt: skip
+"""What a kernel of its own may get wrong, and the calls that kernels of their own are written for."""
+
+
+def test_the_gate_notices_a_misreading_of_one_kernel_alone(corpus: Corpus) -> None:
+    """A runtime may be right but in groups, in a type or in one rank: each has cases that notice it there."""
+    cases = list(corpus.cases("gate", ["interactions/**"]))
+    killed = {power.misreading.name: power.killed for power in measure(cases, ONNX).powers}
+    unnoticed = [
+        (name, label)
+        for names, labels in INTERACTIONS.items()
+        for name in names
+        for label in labels
+        if not any(label in case for case in killed[name])
+    ]
+    assert unnoticed == []
+
+
 def test_what_no_process_can_hold_is_no_mutant(corpus: Corpus) -> None:
     """A stride of 2^63 - 1 that is taken for a dilation asks for an output of that size."""
     dialect = DIALECTS["onnx/ConvTranspose-22"]

@@ -122,6 +122,16 @@ def _presented(shapes: str, source: str) -> Callable[[Case], bool]:
 
 _APART = ("initializer", "input")
 
+
+def _unlike(values: tuple[int, ...] | None) -> bool:
+    return len(set(values or ())) > 1
+
+
+def _remainder(label: str) -> Callable[[Case], bool]:
+    """Return whether a case with this label has channels in a group that fill no vector of 4."""
+    return lambda case: label in case.id and _shares(case)[1] > 4 and _shares(case)[1] % 4 > 0
+
+
 ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
     "padding": {
         **{f"{mode} alone": _modes(mode, sized=False) for mode in AutoPad},
@@ -186,6 +196,23 @@ ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
         f"{count} {kind}": _counts(at, count)
         for at, kind in enumerate(("in", "out"))
         for count in (7, 8, 9, 16, 17, 33)
+    },
+    "interactions": {
+        "other dilations on each axis of groups": lambda c: (
+            c.facts["grouped"] == "true" and _unlike(c.attributes.dilations)
+        ),
+        "the same in 16 bits beside pads": lambda c: (
+            c.x.dtype == "bf16" and _unlike(c.attributes.dilations) and _unlike(c.attributes.pads_begin)
+        ),
+        "the same in the layout NXC": lambda c: c.attributes.data_format == "NXC" and _unlike(c.attributes.dilations),
+        **{
+            f"a remainder of channels in {shape}": _remainder(f"shape={shape}")
+            for shape in ("line", "line-point", "volume")
+        },
+        **{
+            f"a remainder of channels, {word}": _remainder(f"spacing={word}")
+            for word in ("strided", "dilated", "added")
+        },
     },
     "long": {f"{dtype} beyond 2048": _long(dtype) for dtype in ("f32", "f16")},
     "empty": {
