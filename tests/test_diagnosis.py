@@ -122,7 +122,8 @@ def test_what_no_misreading_gives_has_no_name(small: list[Case]) -> None:
     described = 0
     for case in small[::40]:
         array = Problem(case, ONNX).output
-        if array is None or array.size < 8 or not np.isfinite(array.astype(np.float64)).all():
+        # Beside large real numbers 64 may be no more than rounding.
+        if case.x.data != "integers" or array is None or array.size < 8:
             continue
         array = array.copy()
         array.flat[array.size // 2] += 64
