@@ -259,6 +259,17 @@ def test_rounding_keeps_so_many_bits() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "largest"), [("filter-rounded-to-8-bits", [4, 4]), ("output-channels-rounded-to-8-bits", [2, 4])]
+)
+def test_a_filter_of_8_bits_by_hand(name: str, largest: list[int]) -> None:
+    """Two output channels of two taps, 1 2 and 3 4: each is a multiple of the largest magnitude over 127."""
+    found = made(name, Attributes(), (1, 1, 3), (1, 2, 2))
+    assert found is not None
+    steps = found.operands["w"].reshape(2, 2) / (np.array(largest)[:, None] / 127)
+    assert np.allclose(steps, [[32, 64], [95, 127]] if largest == [4, 4] else [[64, 127], [95, 127]])
+
+
+@pytest.mark.parametrize(
     ("name", "attributes"),
     [
         ("pads-exchanged", {"pads_begin": (1,), "pads_end": (1,)}),

@@ -212,10 +212,12 @@ def _of_symptom(symptom: Symptom, members: list[Judged], assessment: Assessment,
     usual = [(name, count) for name, count in names.most_common(1) if name not in assessment.denied]
     words = f"wrong elements {symptom.relation}" if symptom.relation else f"for example {said}"
     words += "".join(f"; {count} of them as if {name}" for name, count in usual if count >= _NAMED * len(members))
+    kinds = _kinds(members)
     if symptom.condition is None:
-        return f"{_kinds(members)}: {words}", f"{_kinds(members)}: {words}"
-    where = f"where {symptom.condition}" if symptom.condition.terms else "nearly everywhere"
-    return f"{_kinds(members)} {where}: {symptom.evidence}; {words}", f"{_kinds(members)}: {words}"
+        return f"{kinds}: {words}", f"{kinds}: {words}"
+    if not symptom.condition.terms:
+        return f"{kinds} nearly everywhere: {symptom.evidence}; {words}", f"{kinds} nearly everywhere: {words}"
+    return f"{kinds} where {symptom.condition}: {symptom.evidence}; {words}", f"{kinds}: {words}"
 
 
 def _failed(group: tuple[str, ...], members: list[Judged], shown: Judged, said: str) -> str:

@@ -218,6 +218,25 @@ def with_bits(array: Array, bits: int, towards: Callable[[Array], Array]) -> Arr
     return rounded
 
 
+def _in_8_bits(w: Array, largest: Array) -> Array:
+    """Return a filter rounded to 255 steps between the largest magnitude and its opposite; as it is where that is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rounded: Array = np.rint(w / largest * 127) * largest / 127
+    return np.where(np.isfinite(rounded), rounded, w)
+
+
+def _filter_in_8_bits(w: Array, _: Geometry) -> Array | None:
+    return _in_8_bits(w, np.abs(w).max()) if w.size else None
+
+
+def _output_channels_in_8_bits(w: Array, geometry: Geometry) -> Array | None:
+    if not w.size:
+        return None
+    parts = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
+    largest = np.abs(parts).max(axis=(1, *range(3, parts.ndim)), keepdims=True)
+    return _in_8_bits(parts, largest).reshape(w.shape)
+
+
 def _in_half(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
     """Return data and filter rounded to half precision, infinite where they are too large for it."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -351,6 +370,16 @@ MISREADINGS: tuple[Misreading, ...] = (
         "operands-truncated-to-bf16",
         "data and filter lose their bits beyond the 8 significant ones of bfloat16, and are not rounded",
         _significand(8, np.trunc),
+    ),
+    Misreading(
+        "filter-rounded-to-8-bits",
+        "the filter is rounded to 255 steps between its largest magnitude and the opposite, as in 8-bit integers",
+        _filter(_filter_in_8_bits),
+    ),
+    Misreading(
+        "output-channels-rounded-to-8-bits",
+        "the filter of each output channel is rounded to 255 steps between its largest magnitude and the opposite",
+        _filter(_output_channels_in_8_bits),
     ),
     Misreading(
         "subnormal-operands-are-zero",
