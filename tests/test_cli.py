@@ -420,6 +420,38 @@ def test_records_of_other_cases_are_beside_those_of_tconvs_own(command: Command,
     assert len(list((tmp_path / "out").glob("*.html"))) == 3
 
 
+@pytest.mark.parametrize(
+    "judging", ["gate", "report --format json", "learn", "compare out", "atlas", "history --records"]
+)
+def test_records_of_one_s_own_cases_alone_are_judged_by_these_cases(
+    judging: str, command: Command, tmp_path: Path
+) -> None:
+    """Without --cases they are read from where the run had them, which is told; the other commands do as the gate."""
+    command("run", "--cases", str(written(tmp_path)), *RIGHT, "--output", "out", "-j", "1", "-q")
+    done = command(*judging.split(), "out")
+    assert done.returncode == 0
+    assert "must be of this corpus" not in done.stdout + done.stderr
+    assert f"note: judged by the cases of {tmp_path / 'small.yaml'}, as the run was" in done.stderr
+
+
+def test_records_of_one_s_own_cases_are_red_where_a_case_is_missing_or_changed(
+    command: Command, tmp_path: Path
+) -> None:
+    """That the cases need not be named must let no gap through."""
+    command("run", "--cases", str(written(tmp_path)), *RIGHT, "--output", "out", "-j", "1", "-q")
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    whole = path.read_text(encoding="utf-8")
+    path.write_text("".join(whole.splitlines(keepends=True)[:-1]), encoding="utf-8")
+    done = command("gate", "out")
+    assert (done.returncode, "red: 6 cases must have a record (got 5)" in done.stdout) == (1, True)
+    path.write_text(whole, encoding="utf-8")
+    written(tmp_path, CASES.replace("strides: 3", "strides: 4"))
+    done = command("gate", "out")
+    assert (done.returncode, "red: the records must be of this corpus" in done.stdout) == (1, True)
+    assert f"name its cases with --cases {tmp_path / 'small.yaml'}" in " ".join(done.stdout.split())
+    assert "note: judged by" not in done.stderr
+
+
 def test_waivers_of_a_backend_of_one_s_own_turn_red_green(command: Command, tmp_path: Path) -> None:
     """A vendor's file, given by its path, waives what it says and nothing more."""
     known = waiver(cases="small/padded", verdict={"kind": "differed"}, example="small/padded")

@@ -16,6 +16,8 @@ MOST_EXHAUSTIVE_ROWS = 20_000_000
 MOST_TUPLES = 50_000_000
 """Quadruples of labels in the combinations of all sweeps: choosing the rows of a tier takes a second for a million."""
 MOST_SWEEPS = 2_000
+MOST_PATHS = 10_000
+"""Files and folders of a corpus that a record file names, and not the command line."""
 MOST_SPATIAL_AXES = 16
 """A case has two axes more, and an array of numpy at most 64: the reference splits each axis in up to three."""
 MOST_PRODUCTS = 2**36
