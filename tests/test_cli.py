@@ -221,6 +221,15 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
             "tconv: Invalid value for '--spatial': must be integers such as",
         ),
         (
+            ("resolve", "--spatial", "28", "28", "--kernel", "3"),
+            "tconv: Got unexpected extra argument (28); the sizes of all axes must be one word, --spatial 28,28; see",
+        ),
+        (
+            ("port", "--to", "geometry/1", "--spatial", "8", "8", "7", "--kernel", "3"),
+            "tconv: Got unexpected extra arguments (8 7); the sizes of all axes must be one word, --spatial 8,8,7",
+        ),
+        (("resolve", "--spatial", "3", "x", "--kernel", "3"), "tconv: Got unexpected extra argument (x); see"),
+        (
             ("resolve", "--spatial", "3,3", "--kernel", "3,3,3"),
             "tconv: --kernel must have 2 sizes, as --spatial (got 3)",
         ),
