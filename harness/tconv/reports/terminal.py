@@ -139,7 +139,8 @@ def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[En
 
 
 def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
-    for answers in assessment.mixed:
+    # Of the others, a cause or a waiver says why.
+    for answers in assessment.mixed if verbose else assessment.mixed_unexplained:
         yield inconsistency(answers)
     if harmed := [judged.record for judged in assessment.judged if judged.record.harmed]:
         yield (
