@@ -92,11 +92,11 @@ BAD_CASES = {
     ),
     "too large": (
         f"{HEAD}cases: [{{name: a, with: {{spatial: [70000, 70000]}}}}]\n",
-        "5:9: x must have at most 33554432 elements (got shape [1, 4, 70000, 70000])",
+        "5:9: x must have at most 16777216 elements, as operands and output together (got shape [1, 4, 70000, 70000])",
     ),
     "too large an output": (
         f"{HEAD}cases: [{{name: a, with: {{strides: 9999999}}}}]\n",
-        "5:9: the output must have at most 33554432 elements",
+        "5:9: operands and output together must have at most 16777216 elements (got up to",
     ),
     "too few values": (
         f"{HEAD}cases: [{{name: a, with: {{w: {{values: [1]}}}}}}]\n",
