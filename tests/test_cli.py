@@ -175,7 +175,7 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("run", "--tier", "gat"), "'exhaustive'; did you mean 'gate'?; see 'tconv run --help'"),
         (
             ("port", "--from", "onednn", "--to", "onnx/ConvTranspose-1"),
-            "did you mean 'onednn/ConvTranspose-1' and 'onednn/ConvolutionBackpropData-1'?; see 'tconv port --help'",
+            "did you mean 'onednn/ConvTranspose-1' or 'onednn/ConvolutionBackpropData-1'?; see 'tconv port --help'",
         ),
         (("port", "--to", "geometry/1", "--spatial", "5"), "(got no --from and --kernel)"),
         (("run", "--tier"), "tconv: Option '--tier' requires an argument"),
