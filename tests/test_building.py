@@ -13,7 +13,8 @@ from strategies import axes, examples
 from tconv.backends import onnx_model
 from tconv.cases.call import express, in_layouts, signature
 from tconv.cases.operands import make_operands
-from tconv.corpus.building import LARGEST_TENSOR, ImpossibleCase, build, merged
+from tconv.corpus.budget import MOST_ELEMENTS
+from tconv.corpus.building import ImpossibleCase, build, merged
 from tconv.corpus.case_file import OperandSettings, Settings
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
@@ -316,29 +317,33 @@ def test_what_no_dialect_gives_a_value_to_is_refused(settings: dict[str, Any], m
         ({"bias": True, "b": {"shape": [2**26]}}, "b"),
         ({"x": {"shape": [2**31, 2**31]}, "breaks": "filter-rank-matches"}, "x"),
         ({"batch": 0, "spatial": [2**31], "x": {"batch": 1}}, "x"),
-        ({"strides": 2**30}, "the output"),
-        ({"dilations": 2**30}, "the output"),
-        ({"spatial": [1], "strides": 2**30, "auto_pad": "same_upper"}, "the output"),
-        ({"output_padding": 2**30}, "the output"),
-        ({"output_shape": 2**30}, "the output"),
-        ({"output_shape": "full+999999", "batch": 64}, "the output"),
-        ({"strides": 2**30, "breaks": "strides-given"}, "the output"),
-        ({"pads_begin": -(2**30), "breaks": "pads-non-negative"}, "the output"),
-        ({"pads_end": -(2**30), "breaks": "pads-non-negative"}, "the output"),
-        ({"batch": 0, "output_shape": 2**30, "data": "normal"}, "the output"),
+        ({"strides": 2**30}, "operands and output together"),
+        ({"dilations": 2**30}, "operands and output together"),
+        ({"spatial": [1], "strides": 2**30, "auto_pad": "same_upper"}, "operands and output together"),
+        ({"output_padding": 2**30}, "operands and output together"),
+        ({"output_shape": 2**30}, "operands and output together"),
+        ({"output_shape": "full+999999", "batch": 64}, "operands and output together"),
+        ({"strides": 2**30, "breaks": "strides-given"}, "operands and output together"),
+        ({"pads_begin": -(2**30), "breaks": "pads-non-negative"}, "operands and output together"),
+        ({"pads_end": -(2**30), "breaks": "pads-non-negative"}, "operands and output together"),
+        ({"batch": 0, "output_shape": 2**30, "data": "normal"}, "operands and output together"),
     ],
 )
 def test_too_large_is_refused_before_anything_is_made(settings: dict[str, Any], what: str) -> None:
-    """A tensor or an output of more than 2^25 elements is refused by its sizes alone, on purpose broken or not."""
-    assert refused(**settings).startswith(f"{what} must have at most {LARGEST_TENSOR} elements (got ")
+    """All messages name the one limit; it holds by the sizes alone, on purpose broken or not."""
+    message = refused(**settings)
+    assert message.startswith(f"{what} must have at most {MOST_ELEMENTS} elements")
+    assert "operands and output together" in message
 
 
 def test_the_largest_is_not_too_large() -> None:
-    """2^24 elements pass for operands and output together; an output has a limit of its own."""
+    """2^24 elements pass for operands and output together; of what is more, the output's part is told."""
     assert built(spatial=[2**23 - 1], kernel=[1]).x.shape[-1] == 2**23 - 1
-    together = f"operands and output must have at most {2**24} elements together (got {2**24 + 1})"
-    assert refused(spatial=[2**23], kernel=[1]).startswith(together)
-    assert refused(spatial=[2**25], kernel=[1], strides=2).startswith("the output")
+    together = f"operands and output together must have at most {2**24} elements"
+    assert refused(spatial=[2**23], kernel=[1]) == (
+        f"{together} (got up to {2**24 + 1}, of which the output has {2**23})"
+    )
+    assert refused(spatial=[2**24], kernel=[1], strides=2).startswith(together)
 
 
 LISTS = st.integers(-1, 3) | st.lists(st.integers(-1, 3), max_size=3)
@@ -394,7 +399,7 @@ def test_no_value_is_larger_than_what_was_checked(settings: dict[str, Any]) -> N
     """Where sizes are refused from a limit on, no reading of any dialect owes an output beyond the limit."""
     limit = 200
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tconv.corpus.building.LARGEST_OUTPUT", limit)
+        patch.setattr("tconv.corpus.building.MOST_ELEMENTS", limit)
         try:
             case = built(**settings)
         except ImpossibleCase:

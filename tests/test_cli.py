@@ -92,11 +92,11 @@ BAD_CASES = {
     ),
     "too large": (
         f"{HEAD}cases: [{{name: a, with: {{spatial: [70000, 70000]}}}}]\n",
-        "5:9: x must have at most 33554432 elements (got shape [1, 4, 70000, 70000])",
+        "5:9: x must have at most 16777216 elements, as operands and output together (got shape [1, 4, 70000, 70000])",
     ),
     "too large an output": (
         f"{HEAD}cases: [{{name: a, with: {{strides: 9999999}}}}]\n",
-        "5:9: the output must have at most 33554432 elements",
+        "5:9: operands and output together must have at most 16777216 elements (got up to",
     ),
     "too few values": (
         f"{HEAD}cases: [{{name: a, with: {{w: {{values: [1]}}}}}}]\n",
@@ -175,7 +175,7 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("run", "--tier", "gat"), "'exhaustive'; did you mean 'gate'?; see 'tconv run --help'"),
         (
             ("port", "--from", "onednn", "--to", "onnx/ConvTranspose-1"),
-            "did you mean 'onednn/ConvTranspose-1' and 'onednn/ConvolutionBackpropData-1'?; see 'tconv port --help'",
+            "did you mean 'onednn/ConvTranspose-1' or 'onednn/ConvolutionBackpropData-1'?; see 'tconv port --help'",
         ),
         (("port", "--to", "geometry/1", "--spatial", "5"), "(got no --from and --kernel)"),
         (("run", "--tier"), "tconv: Option '--tier' requires an argument"),
@@ -220,6 +220,15 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
             ("resolve", "--spatial", "a", "--kernel", "3"),
             "tconv: Invalid value for '--spatial': must be integers such as",
         ),
+        (
+            ("resolve", "--spatial", "28", "28", "--kernel", "3"),
+            "tconv: Got unexpected extra argument (28); the sizes of all axes must be one word, --spatial 28,28; see",
+        ),
+        (
+            ("port", "--to", "geometry/1", "--spatial", "8", "8", "7", "--kernel", "3"),
+            "tconv: Got unexpected extra arguments (8 7); the sizes of all axes must be one word, --spatial 8,8,7",
+        ),
+        (("resolve", "--spatial", "3", "x", "--kernel", "3"), "tconv: Got unexpected extra argument (x); see"),
         (
             ("resolve", "--spatial", "3,3", "--kernel", "3,3,3"),
             "tconv: --kernel must have 2 sizes, as --spatial (got 3)",
@@ -418,6 +427,38 @@ def test_records_of_other_cases_are_beside_those_of_tconvs_own(command: Command,
         ["", str(tmp_path / "small.yaml"), str(tmp_path / "other" / "small.yaml")]
     )
     assert len(list((tmp_path / "out").glob("*.html"))) == 3
+
+
+@pytest.mark.parametrize(
+    "judging", ["gate", "report --format json", "learn", "compare out", "atlas", "history --records"]
+)
+def test_records_of_one_s_own_cases_alone_are_judged_by_these_cases(
+    judging: str, command: Command, tmp_path: Path
+) -> None:
+    """Without --cases they are read from where the run had them, which is told; the other commands do as the gate."""
+    command("run", "--cases", str(written(tmp_path)), *RIGHT, "--output", "out", "-j", "1", "-q")
+    done = command(*judging.split(), "out")
+    assert done.returncode == 0
+    assert "must be of this corpus" not in done.stdout + done.stderr
+    assert f"note: judged by the cases of {tmp_path / 'small.yaml'}, as the run was" in done.stderr
+
+
+def test_records_of_one_s_own_cases_are_red_where_a_case_is_missing_or_changed(
+    command: Command, tmp_path: Path
+) -> None:
+    """That the cases need not be named must let no gap through."""
+    command("run", "--cases", str(written(tmp_path)), *RIGHT, "--output", "out", "-j", "1", "-q")
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    whole = path.read_text(encoding="utf-8")
+    path.write_text("".join(whole.splitlines(keepends=True)[:-1]), encoding="utf-8")
+    done = command("gate", "out")
+    assert (done.returncode, "red: 6 cases must have a record (got 5)" in done.stdout) == (1, True)
+    path.write_text(whole, encoding="utf-8")
+    written(tmp_path, CASES.replace("strides: 3", "strides: 4"))
+    done = command("gate", "out")
+    assert (done.returncode, "red: the records must be of this corpus" in done.stdout) == (1, True)
+    assert f"name its cases with --cases {tmp_path / 'small.yaml'}" in " ".join(done.stdout.split())
+    assert "note: judged by" not in done.stderr
 
 
 def test_waivers_of_a_backend_of_one_s_own_turn_red_green(command: Command, tmp_path: Path) -> None:

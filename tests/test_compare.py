@@ -18,7 +18,7 @@ from tconv.errors import UsageError
 from tconv.gate.assessment import assess
 from tconv.records.cells import Cell
 from tconv.records.headers import BackendHeader, header_line
-from tconv.records.record import Record, record_line
+from tconv.records.record import CallSummary, Record, record_line
 from tconv.records.record_file import Run
 from tconv.reports import html
 from tconv.reports.between_runs import FORMS, compared, paired, refuse_ambiguous, show
@@ -77,8 +77,38 @@ def test_a_waiver_lowers_no_answer() -> None:
     )
 
 
+def test_of_a_cause_that_changed_only_the_change_is_told_twice() -> None:
+    """The old words that stand in the new line too are left out; where most are others, all of them stand there."""
+    case, long = CASES[3], "the second axis of the filter must have two entries or more in every group"
+
+    def what(was: str, now: str) -> str:
+        (group,) = compared(run({case: ver.RefusedValid(was)}), run({case: ver.RefusedValid(now)})).groups
+        return group.what
+
+    now = long.replace("two", "three")
+    assert what(long, now) == f"failed -> failed: refused-valid: {now}; was: ... have two entries ..."
+    assert what(long, "out of memory").endswith(f"; was: refused-valid: {long}")
+    assert what(f"{long}, not one", long).endswith("; was: ... every group, not one")
+
+
+def test_the_example_of_a_comparison_is_that_of_the_run() -> None:
+    """The smallest case rather than the shortest id, and rather no invalid one; of what is gone the old record's."""
+
+    def of(sizes: Mapping[str, int], verdict: ver.Verdict) -> Assessment:
+        made = run_of(dict.fromkeys(sizes, verdict))
+        calls = (CallSummary({}, [("X", [1, sizes[record.case]], "f32")], "NCX", "IOX") for record in made.records)
+        made.records = [replace(record, call=call) for record, call in zip(made.records, calls, strict=True)]
+        return assess(made, None, facts)
+
+    sizes = {"a/short": 50, "a/of-a-long-name": 5, "invalid/x": 1}
+    passed, failed = of(sizes, AGREED), of(sizes, REFUSED)
+    for old, new in ((passed, failed), (failed, passed), (failed, of({}, AGREED))):
+        (group,) = compared(old, new).groups
+        assert group.cases == ("a/of-a-long-name", "a/short", "invalid/x")
+
+
 def test_cases_of_one_cause_are_one_group_the_largest_first() -> None:
-    """With the shortest id as the example; what became worse comes before what was mended."""
+    """With an example each; what became worse comes before what was mended."""
     ids = [f"a/b/long[s={number}]" for number in range(10)]
     old = dict.fromkeys(ids, AGREED) | {"a/x": DIFFERED, "a/y": AGREED}
     new = dict.fromkeys(ids, REFUSED) | {"a/x": AGREED, "a/y": ver.Died("SIGSEGV", "")}

@@ -84,6 +84,7 @@ def test_what_nothing_explains_is_described() -> None:
     lines = complaint(y, x, w)
     assert "differed: 1 of 21 elements; [0,1,2] must be " in lines[0]
     assert any(line.startswith("  tolerance  bound: gamma_n(2^-24)*A") for line in lines)
+    assert any(line.startswith("  where      n: how many products reach the element") for line in lines)
     assert any(line.startswith("  described  ") for line in lines)
 
 

@@ -366,7 +366,10 @@ def test_spaces_and_letters_of_any_alphabet_are_fine(tmp_path: Path) -> None:
         (
             "cases:\n  - {name: a, with: {spatial: [99999, 99999]}}",
             ":5:5",
-            "x must have at most 33554432 elements (got shape [1, 1, 99999, 99999]); correct it",
+            (
+                "x must have at most 16777216 elements, as operands and output together "
+                "(got shape [1, 1, 99999, 99999]); correct it"
+            ),
         ),
         (
             "cases:\n  - {name: a, with: {breaks: strides-positiv}}",

@@ -11,7 +11,7 @@ from strategies import BACKPROP, ONEDNN, ONNX
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Stated, dialect_named
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
-from tconv.errors import UsageError
+from tconv.errors import UsageError, nearest
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, FilterFormat
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
@@ -339,3 +339,21 @@ def test_an_unknown_dialect_gets_the_list_and_the_nearest() -> None:
     with pytest.raises(UsageError) as caught:
         dialect_named("zzz")
     assert "did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("onnx/ConvTranspose-12", "'onnx/ConvTranspose-11'"),
+        ("ONNX/ConvTranspose-21", "'onnx/ConvTranspose-11'"),
+        ("onnx/ConvTranspose-10", "'onnx/ConvTranspose-1'"),
+        ("onnx/ConvTranspose-23", "'onnx/ConvTranspose-22'"),
+        ("onnx/ConvTranspose-2", "'onnx/ConvTranspose-22'"),
+        ("ConvTranspose-13", "'onnx/ConvTranspose-11'"),
+        ("onnx/ConvTranspose", "'onnx/ConvTranspose-1', 'onnx/ConvTranspose-11' or 'onnx/ConvTranspose-22'"),
+        ("openvino/ConvolutionBackpropData-8", "'openvino/ConvolutionBackpropData-1'"),
+    ],
+)
+def test_a_version_that_a_text_does_not_have_means_the_one_before_it(given: str, meant: str) -> None:
+    """Operator set 12 has version 11, though '-1' looks nearer; a number may be cut off; without one all are told."""
+    assert nearest(given, DIALECTS) == f"; did you mean {meant}?"

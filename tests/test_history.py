@@ -45,7 +45,7 @@ from tconv.investigation.history.strips import Mark, Span, spans, strips
 from tconv.learning.formulas import Formula
 from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.situations import Situation
-from tconv.records.record import Record
+from tconv.records.record import CallSummary, Record
 from tconv.records.record_file import read
 from tconv.reports.history import histories, markdown
 from tconv.reports.history.wording import evidence, what
@@ -375,6 +375,19 @@ def test_each_cause_has_a_strip_by_its_smallest_case() -> None:
         {FIRST: AGREED}, refused, {FIRST: ver.Unsupported("later")}, {SECOND: AGREED}, {FIRST: ver.RefusedValid("no 9")}
     )
     assert rows[0] == (Status.FAILED, ".xu x", FIRST)
+
+
+def test_the_example_of_a_cause_is_that_of_a_run() -> None:
+    """Of the cases that tell the most releases, the smallest one, whose id may be longer."""
+
+    def of(sizes: Mapping[str, int]) -> Assessment:
+        (release,) = releases(dict.fromkeys(sizes, ver.RefusedValid("no")))
+        calls = {case: CallSummary({}, [("X", [size], "f32")], "NCX", "IOX") for case, size in sizes.items()}
+        judged = [replace(each, record=replace(each.record, call=calls[each.record.case])) for each in release.judged]
+        return replace(release, judged=tuple(judged))
+
+    (strip,) = strips([of({"a/b": 50, "a/long": 5, "a/c": 1}), of({"a/b": 50, "a/long": 5, "invalid/c": 1})])
+    assert strip.example.record.case == "a/long"
 
 
 def test_one_explanation_is_one_cause() -> None:

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from made_records import EVERY_VERDICT
+from tconv.expectation.bound import SYMBOLS
 from tconv.records.record import Record
-from tconv.reports.phrases import headline, phrase, reproduce, summary
+from tconv.reports.phrases import headline, phrase, reproduce, summary, tolerance
 from tconv.verdict import kinds as ver
 
 MESSAGE = "first\n\tsecond \x1b[31mred\x1b[0m\x07\n"
@@ -94,3 +95,19 @@ def test_the_command_that_asks_again_is_quoted_for_the_shell() -> None:
     assert shlex.split(reproduce(record)) == words
     words[4] = "exec:run me"
     assert shlex.split(reproduce(record, ("--backend", "exec:run me"), "my cases")) == [*words, "--cases", "my cases"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "derived", "told"),
+    [
+        (ver.Differed("bound", 1, 8, (0,), 0.1, 0.2, 12.5), "gamma_n(2^-24)*A", f"gamma_n(2^-24)*A; {SYMBOLS}"),
+        (ver.Differed("exact", 1, 8, (0,), 1.0, 2.0), "exact: integers", "exact: integers"),
+        (ver.Broke("oh"), None, ""),
+    ],
+    ids=["bound", "exact", "none"],
+)
+def test_the_letters_of_a_tolerance_are_explained(verdict: ver.Verdict, derived: str | None, told: str) -> None:
+    """Where a formula is shown, it is said what n and A are, and where more of it stands; integers have no formula."""
+    record = Record("a/b", "acme", "onnx/ConvTranspose-22", verdict, 0.1, tolerance=derived)
+    assert tolerance(record) == told
+    assert not told.endswith(SYMBOLS) or ("n: " in told and "A: " in told and "docs/numerics.md" in told)

@@ -196,6 +196,23 @@ def test_sizes_that_are_not_known(tmp_path: Path) -> None:
         calls_of(path, {"heigth": 5})
 
 
+def test_sizes_that_inference_makes_up(tmp_path: Path) -> None:
+    """What --size would refuse is not advised: the sizes of the inputs are, and with these the call is known."""
+    weights = [
+        helper.make_tensor(name, TensorProto.FLOAT, shape, np.ones(shape, np.float32).tobytes(), raw=True)
+        for name, shape in (("c", (8, 3, 3, 3)), ("w", (8, 2, 4, 4)))
+    ]
+    nodes = [helper.make_node("Conv", ["x", "c"], ["middle"], strides=[2, 2]), node("middle", "w", "y")]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, "height", "the width"])]
+    graph = helper.make_graph(nodes, "g", inputs, [], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), tmp_path / "a.onnx")
+    advice = "; they may follow from the model's inputs: give --size height=N --size 'the width'=N"
+    assert calls_of(tmp_path / "a.onnx", {})[0].unknown.endswith(advice)
+    case = calls_of(tmp_path / "a.onnx", {"height": 9, "the width": 7})[0].case
+    assert case is not None
+    assert case.x.shape == (1, 8, 4, 3)
+
+
 @pytest.mark.parametrize(
     ("nodes", "unknown"),
     [

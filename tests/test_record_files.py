@@ -11,8 +11,10 @@ import pytest
 
 from made_records import header
 from small_corpus import written
-from tconv.cli.record_files import record_files
+from tconv.cli.record_files import cases_of, record_files
 from tconv.corpus import Corpus
+from tconv.corpus.budget import MOST_PATHS
+from tconv.corpus.digest import digest_at
 from tconv.errors import FileError
 from tconv.records.headers import header_line
 from tconv.records.record_file import read
@@ -55,6 +57,41 @@ def test_a_folder_with_nothing_else_is_read_as_it_is(tmp_path: Path) -> None:
     assert record_files([tmp_path], None) == [tmp_path / "b.jsonl"]
     with pytest.raises(FileError, match="must be a folder with record files"):
         record_files([written(tmp_path).parent / "b.jsonl", _empty(tmp_path)], None)
+
+
+def test_the_cases_of_records_are_those_that_all_of_them_name(tmp_path: Path) -> None:
+    """What --cases says is stronger; a path that has other cases now, or none, says nothing."""
+    mine = written(tmp_path)
+    one = recorded(tmp_path / "a.jsonl", Corpus.load(mine).digest, str(mine))
+    same_place = recorded(tmp_path / "b.jsonl", "sha256:0", str(mine))
+    elsewhere = recorded(tmp_path / "c.jsonl", "sha256:1", str(tmp_path / "gone.yaml"))
+    own = recorded(tmp_path / "d.jsonl", Corpus.load(None).digest)
+    nothing = tmp_path / "e.jsonl"
+    nothing.write_text("nothing", encoding="utf-8")
+    assert cases_of([one], None) == mine
+    # The second is red then, as it is with --cases.
+    assert cases_of([one, same_place], None) == mine
+    assert cases_of([one], tmp_path / "given.yaml") == tmp_path / "given.yaml"
+    for files in ([same_place], [elsewhere], [one, elsewhere], [own], [one, own], [one, nothing], []):
+        assert cases_of(files, None) is None
+
+
+def test_a_path_that_a_record_file_names_costs_little(tmp_path: Path) -> None:
+    """It may be any: a folder of the whole machine, a device, a file that is too long to be one of cases."""
+    mine = written(tmp_path)
+    assert digest_at(mine) == Corpus.load(mine).digest
+    assert digest_at(tmp_path) == Corpus.load(tmp_path).digest
+    for path in (Path("/"), Path("/dev/zero"), tmp_path / ("x" * 5000)):
+        assert digest_at(path) is None
+    os.truncate(mine, 2**32)
+    assert digest_at(mine) is None
+    many = tmp_path / "many"
+    many.mkdir()
+    written(many)
+    assert digest_at(many)
+    for number in range(MOST_PATHS):
+        (many / str(number)).symlink_to("nothing")
+    assert digest_at(many) is None
 
 
 def _empty(folder: Path) -> Path:

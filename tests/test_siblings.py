@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,8 @@ from tconv.dialects.geometry import resolution
 from tconv.expectation.problem import Problem
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
+from tconv.learning import Symptom
+from tconv.reports import terminal
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.dialects.readings import Reading
+    from tconv.gate.assessment import Assessment
     from tconv.records.record_file import Run
 
 ONNX = "onnx/ConvTranspose-22"
@@ -144,6 +148,25 @@ def test_a_value_that_siblings_contradict_is_inconsistent(corpus: Corpus, tellin
     assessment = assess(run, None, corpus.facts, find=corpus.find)
     failed = [member.record.verdict for member in assessment.judged if member.status is Status.FAILED]
     assert {verdict.kind for verdict in failed} == {"inconsistent"}
+
+
+def test_answers_that_a_cause_explains_have_no_note_of_their_own(
+    corpus: Corpus, telling: list[Case], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The note stands where nothing else says why; with --verbose it always does."""
+
+    def notes(assessment: Assessment, detail: terminal.Detail = "screen") -> int:
+        terminal.show(assessment, None, detail)
+        return capsys.readouterr().out.count("note: inconsistent: the question negative_same is answered by")
+
+    run = run_of(telling, ONNX, lambda case: [reading("negative-same-shrunk")] if case.id == NEGATIVE else [])
+    failed = assess(run, None, corpus.facts, find=corpus.find)
+    assert notes(failed) == 1
+    learnt = replace(failed, symptoms=(Symptom("are 0", None, (NEGATIVE,)),))
+    assert (notes(learnt), notes(learnt, "verbose")) == (0, 1)
+    file = waiver_file(waiver(cases=NEGATIVE, verdict={"kind": "inconsistent"}, example=NEGATIVE))
+    waived = assess(run, file, corpus.facts, find=corpus.find)
+    assert (notes(waived), notes(waived, "verbose")) == (0, 1)
 
 
 def test_an_inconsistent_answer_can_be_waived(corpus: Corpus, telling: list[Case]) -> None:

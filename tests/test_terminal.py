@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,25 @@ def test_what_goes_into_a_pipe_has_no_escape_codes(capsys: pytest.CaptureFixture
     assert "broke: " in out
     assert ESCAPE not in out
     assert all(line.isprintable() for line in out.split("\n"))
+
+
+def test_a_variable_that_chooses_kernels_is_told_with_whose(capsys: pytest.CaptureFixture[str]) -> None:
+    """One of OpenBLAS says nothing of a runtime that has none, and who reads the note must know that."""
+    run = run_of({CASES[0]: AGREED})
+    environment = {
+        "OPENBLAS_CORETYPE": "Haswell",
+        "DNNL_MAX_CPU_ISA": "AVX2",
+        "ONEDNN_CPU_ISA_HINTS": "A",
+        "threads": "1",
+    }
+    backend = run.header.backend.model_copy(update={"environment": environment})
+    terminal.show(assess(replace(run, header=run.header.model_copy(update={"backend": backend})), None, facts), None)
+    notes = " ".join(capsys.readouterr().out.split())
+    assert (
+        "note: the environment chooses kernels of OpenBLAS, which numpy has for matrix products: OPENBLAS_CO" in notes
+    )
+    assert "inside OpenVINO and torch: DNNL_MAX_CPU_ISA=AVX2, ONEDNN_CPU_ISA_HINTS=A" in notes
+    assert notes.count("environment") == 2
 
 
 def lines_without_ids(text: str) -> list[str]:

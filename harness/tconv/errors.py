@@ -5,13 +5,14 @@ Every error that a user can cause is a `TconvError`; it carries the exit code th
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeVar
 from unicodedata import category
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 T = TypeVar("T")
@@ -203,12 +204,33 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
     words = {text.lower(): text for text in map(str, known)}
     meant = [text for text in _ELSEWHERE.get(word.lower(), ()) if text.lower() in words]
-    match = meant or [words[text] for text in get_close_matches(word.lower(), words, n=1, cutoff=0.6)]
+    versions = _versions(word.lower(), words)
+    match = meant or versions or [words[text] for text in get_close_matches(word.lower(), words, n=1, cutoff=0.6)]
     if not match and word:
         # The beginning of a long name, such as 'openvino' of its dialects; of many it says nothing.
         match = [words[text] for text in words if text.startswith(word.lower())]
-        match = match if len(match) <= _FEW else []
-    return f"; did you mean {' and '.join(map(repr, match))}?" if match else ""
+    if not match or len(match) > _FEW:
+        return ""
+    *others, last = map(repr, match)
+    joint = " and " if meant else " or "
+    return f"; did you mean {joint.join(filter(None, (', '.join(others), last)))}?"
+
+
+def _versions(word: str, words: Mapping[str, str]) -> list[str]:
+    """Return what a word with another version number may mean, such as `name-11` for `name-12`.
+
+    A number that is the beginning of a known one may be cut off. Another means the last version before it, which holds
+    until the next. Without a number all versions may be meant.
+    """
+    given = _VERSIONED.fullmatch(word)
+    name, number = (given[1], given[2]) if given else (word, "")
+    split = ((_VERSIONED.fullmatch(text), names) for text, names in words.items())
+    found = sorted((int(form[2]), text) for form, text in split if form and f"/{form[1]}".endswith(f"/{name}"))
+    begun = [text for version, text in found if str(version).startswith(number)]
+    return begun or [text for version, text in found if version <= int(number)][-1:]
+
+
+_VERSIONED = re.compile(r"(.+)-([0-9]{1,9})")
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,7 @@ from tconv.diagnosis import diagnose
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid, UsageError, nearest
-from tconv.expectation.bound import bound, derivation
+from tconv.expectation.bound import SYMBOLS, bound, derivation
 from tconv.expectation.owed import Candidate, Values
 from tconv.reports.phrases import headline, written
 from tconv.verdict import kinds as ver
@@ -210,6 +210,8 @@ def _account(
     if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound):
         rule = derivation(truth.dtype, sums) if verdict.rule == "bound" else _EXACT
         yield "tolerance", f"{verdict.rule}: {rule}"
+        if verdict.rule == "bound":
+            yield "where", SYMBOLS
     wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
     if wrong and actual.ndim == len(case.x.shape):
         yield from _diagnosis(problem, to_ncx(actual, layout), sums)

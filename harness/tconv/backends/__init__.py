@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tconv.backends.extras import installing
-from tconv.backends.meant_modules import instead_of_file, with_class
+from tconv.backends.meant_modules import can_be_imported, instead_of_file, with_class
 from tconv.backends.options import Option, checked
 from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
 from tconv.errors import BackendMissing, OptionError, nearest
@@ -39,6 +39,7 @@ __all__ = [
     "Unsupported",
     "create",
     "names",
+    "refuse_unknown",
 ]
 
 GROUP = "tconv.backends"
@@ -142,9 +143,7 @@ def create(
         raise
     except ImportError as error:
         if isinstance(error, ModuleNotFoundError) and _is_named(spec, error):
-            must = f"must be of a module that can be imported from here, {Path.cwd()}"
-            remedy = "correct its name, or run tconv in the module's folder"
-            raise BackendMissing(f"backend {spec!r} {must} (got: {error}); {remedy}") from error
+            raise _not_importable(spec, error) from error
         raise BackendMissing(
             f"backend {spec!r} must have its runtime installed (got: {error}){_remedy(spec)}"
         ) from error
@@ -173,20 +172,41 @@ def _remedy(spec: str) -> str:
     return ""
 
 
-def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that returns a Backend
+def refuse_unknown(spec: str) -> None:
+    """Refuse what names no backend. It is found without loading one, so a backend may be missing that is not refused.
+
+    Args:
+        spec: how the user names it.
+
+    Raises:
+        BackendMissing: the message says what is meant.
+    """
+    if spec.startswith("exec:"):
+        return
     if instead := instead_of_file(spec):
         raise BackendMissing(instead)
+    known = names()
+    if ":" not in spec and spec not in known:
+        raise BackendMissing(
+            f"backend must be one of {', '.join(known)}, exec:COMMAND or package.module:attribute "
+            f"(got {spec!r}){with_class(spec) or nearest(spec, known)}"
+        )
+    if ":" in spec and not can_be_imported(spec):
+        raise _not_importable(spec, f"No module named {spec.partition(':')[0].partition('.')[0]!r}")
+
+
+def _not_importable(spec: str, got: object) -> BackendMissing:
+    must = f"must be of a module that can be imported from here, {Path.cwd()}"
+    remedy = "correct its name, or run tconv in the module's folder"
+    return BackendMissing(f"backend {spec!r} {must} (got: {got}); {remedy}")
+
+
+def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that returns a Backend
+    refuse_unknown(spec)
     if ":" in spec:
         module, _, attribute = spec.partition(":")
         if "" not in sys.path:
             # As with `python -m`, modules in the current folder can be imported.
             sys.path.insert(0, "")
         return getattr(import_module(module), attribute)
-    entries = [entry for entry in entry_points(group=GROUP) if entry.name == spec]
-    if not entries:
-        known = names()
-        raise BackendMissing(
-            f"backend must be one of {', '.join(known)}, exec:COMMAND or package.module:attribute "
-            f"(got {spec!r}){with_class(spec) or nearest(spec, known)}"
-        )
-    return entries[0].load()
+    return next(entry for entry in entry_points(group=GROUP) if entry.name == spec).load()

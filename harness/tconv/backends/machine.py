@@ -19,14 +19,23 @@ SIMD: Final = (
 )
 """The vector extensions that runtimes choose kernels by, as Linux names them: of x86-64, then of 64-bit Arm."""
 
-VARIABLES: Final = (
-    # oneDNN, also the one inside OpenVINO. The first of a pair wins.
-    *("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "DNNL_CPU_ISA_HINTS"),
-    *("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE"),
-    *("ATEN_CPU_CAPABILITY", "XLA_FLAGS", "NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES"),
-    *("OPENBLAS_CORETYPE", "MKL_ENABLE_INSTRUCTIONS"),
-)
-"""Environment variables by which runtimes choose other kernels or another precision. onnxruntime has none."""
+_OF_ONEDNN = "oneDNN, also of the one inside OpenVINO and torch"
+VARIABLES: Final = {
+    # The first of a pair wins.
+    "ONEDNN_MAX_CPU_ISA": _OF_ONEDNN,
+    "DNNL_MAX_CPU_ISA": _OF_ONEDNN,
+    "ONEDNN_CPU_ISA_HINTS": _OF_ONEDNN,
+    "DNNL_CPU_ISA_HINTS": _OF_ONEDNN,
+    "ONEDNN_DEFAULT_FPMATH_MODE": _OF_ONEDNN,
+    "DNNL_DEFAULT_FPMATH_MODE": _OF_ONEDNN,
+    "ATEN_CPU_CAPABILITY": "torch",
+    "XLA_FLAGS": "XLA, which jax has",
+    "NPY_DISABLE_CPU_FEATURES": "numpy",
+    "NPY_ENABLE_CPU_FEATURES": "numpy",
+    "OPENBLAS_CORETYPE": "OpenBLAS, which numpy has for matrix products",
+    "MKL_ENABLE_INSTRUCTIONS": "MKL",
+}
+"""Environment variables that choose kernels or a precision, and whose. onnxruntime has none."""
 
 _CPUINFO = Path("/proc/cpuinfo")
 _GIB = 2**30
@@ -58,6 +67,15 @@ def facts(simd: Iterable[str] | None = None) -> dict[str, str]:
 def variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return those of `VARIABLES` that are set."""
     return {name: environ[name] for name in VARIABLES if name in environ}
+
+
+def chosen_kernels(environment: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return those of `VARIABLES` that an environment has, as `name=value`, by whose kernels they choose."""
+    chosen: dict[str, list[str]] = {}
+    for name, of in VARIABLES.items():
+        if name in environment:
+            chosen.setdefault(of, []).append(f"{name}={environment[name]}")
+    return chosen
 
 
 def _cpuinfo() -> dict[str, str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 
 _ANY = "CLASS"
@@ -37,3 +39,14 @@ def with_class(spec: str) -> str:
     found = PathFinder.find_spec(spec, [str(Path.cwd())]) if spec.isidentifier() else None
     # A folder without Python's files in it could be imported too, and has no origin.
     return f"; did you mean {spec}:{_ANY}, a class of {found.origin}?" if found is not None and found.origin else ""
+
+
+def can_be_imported(spec: str) -> bool:
+    """Return whether there is the module of `package.module:attribute`, or the package above it; neither is imported.
+
+    Args:
+        spec: how the user names the backend.
+    """
+    top = spec.partition(":")[0].partition(".")[0]
+    # As with `python -m`, modules in the current folder can be imported.
+    return top in sys.modules or bool(top and (find_spec(top) or PathFinder.find_spec(top, [str(Path.cwd())])))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tconv.cli import options
-from tconv.cli.record_files import argument, record_files
+from tconv.cli.record_files import argument, cases_of, record_files
 from tconv.errors import writing
 from tconv.gate.record_files import assessed_files
 from tconv.reports import atlas, atomic_write
@@ -34,7 +34,8 @@ from tconv.reports import atlas, atomic_write
 )
 def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, markdown: Path, page: Path) -> None:
     """Write the atlas of RECORDS: which answer each backend gives where the texts differ, and how to port a call."""
-    assessments, corpus = assessed_files(record_files(records, cases), cases, waivers)
+    files = record_files(records, cases)
+    assessments, corpus = assessed_files(files, cases_of(files, cases), waivers)
     contents = atlas.atlas(assessments, corpus)
     for source in contents.red:
         click.echo(f"note: {source.name}, {source.dialect} is red: {'; '.join(source.assessment.red)}", err=True)

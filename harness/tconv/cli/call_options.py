@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,7 +12,7 @@ from tconv.errors import UsageError
 from tconv.vocabulary import NEUTRAL, AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 _LIST = re.compile(r"-?[0-9]{1,9}(?:[,x]-?[0-9]{1,9})*")
@@ -34,6 +35,30 @@ class _Sizes(click.ParamType[list[int]]):
         if not _LIST.fullmatch(str(value)):
             self.fail(f"must be integers such as 2 or 2,3 (got {value!r})", param, ctx)
         return [int(part) for part in re.split("[,x]", str(value))]
+
+
+class OfSizes(click.Command):
+    """A command with options of sizes: one that is given them as several words is told the right form."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return what is left of the arguments."""
+        # click takes the arguments out of the list.
+        given = tuple(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if not (form := _as_one_word(given)):
+                raise
+            raise click.UsageError(error.format_message().rstrip(".") + form, ctx) from None
+
+
+def _as_one_word(arguments: Sequence[str]) -> str:
+    """Return how sizes are written that are several words, as in `--spatial 28 28`; an empty text where none are."""
+    for at, option in enumerate(arguments):
+        words = list(takewhile(_LIST.fullmatch, arguments[at + 1 :]))
+        if option.startswith("--") and len(words) > 1:
+            return f"; the sizes of all axes must be one word, {option} {','.join(words)}"
+    return ""
 
 
 def sizes(name: str, text: str, *, required: bool = False) -> Callable[[_Command], _Command]:

@@ -9,7 +9,7 @@ import click
 
 from tconv.cli import options
 from tconv.cli.output import printing, published
-from tconv.cli.record_files import record_files
+from tconv.cli.record_files import cases_of, record_files
 from tconv.errors import UsageError
 from tconv.gate.record_files import assessed_files
 from tconv.reports import between_runs
@@ -58,9 +58,9 @@ def command(
     """
     if form == "text" and output is not None:
         raise UsageError("--output must be beside --format markdown, html or json (got it with text)")
-    before, after = (
-        assessed_files(record_files([path], cases), cases, waivers, strict=strict)[0] for path in (old, new)
-    )
+    sides = [record_files([path], cases) for path in (old, new)]
+    cases = cases_of([file for files in sides for file in files], cases)
+    before, after = (assessed_files(files, cases, waivers, strict=strict)[0] for files in sides)
     comparisons = between_runs.paired(before, after)
     if form == "text":
         with printing():

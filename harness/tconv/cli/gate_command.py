@@ -11,7 +11,7 @@ import click
 from tconv.backends import names
 from tconv.cli import options
 from tconv.cli.output import printing
-from tconv.cli.record_files import record_files
+from tconv.cli.record_files import cases_of, record_files
 from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus
 from tconv.errors import BackendLost, BackendMissing, OptionError, UsageError, writing
@@ -88,10 +88,12 @@ def command(
             "RECORDS must be given, and no --backend or --option; or --prove-waivers, which runs the examples"
         )
     report = Reporting.of(**reports)
-    assessments, _ = assessed_files(record_files(records, cases), cases, waivers, strict=strict)
+    files = record_files(records, cases)
+    cases = cases_of(files, cases)
+    assessments, _ = assessed_files(files, cases, waivers, strict=strict)
     if proposal is not None and len(assessments) != 1:
-        files = ", ".join(str(assessment.run.path) for assessment in assessments)
-        raise UsageError(f"--propose-waivers must have the records of one run (got {files}); name its file")
+        paths = ", ".join(str(assessment.run.path) for assessment in assessments)
+        raise UsageError(f"--propose-waivers must have the records of one run (got {paths}); name its file")
     report.report(assessments, cases, waivers)
     if proposal is not None:
         _propose(assessments[0], proposal)

@@ -13,7 +13,7 @@ from packaging.version import InvalidVersion, Version
 from tconv.cli import options
 from tconv.cli.option_fields import by, taking
 from tconv.cli.progress import showing
-from tconv.cli.record_files import record_files
+from tconv.cli.record_files import cases_of, record_files
 from tconv.cli.stopping import Resumable
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
@@ -96,9 +96,10 @@ def command(asked: Asked) -> int:
 
     --bisect asks one case alone, of as few releases as can be; exit with 1 where it does not change.
     """
-    corpus = Corpus.load(asked.cases)
     if asked.records is not None:
-        return _print(asked, record_files([asked.records], asked.cases), corpus)
+        files = record_files([asked.records], asked.cases)
+        return _print(asked, files, Corpus.load(cases_of(files, asked.cases)))
+    corpus = Corpus.load(asked.cases)
     if asked.backend is None:
         raise UsageError("BACKEND must be given, or --records with records to read")
     versions, patterns = _parsed(asked.arguments)

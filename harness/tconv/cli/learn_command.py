@@ -11,7 +11,7 @@ import click
 from tconv.cli import options
 from tconv.cli.output import say
 from tconv.cli.progress import showing
-from tconv.cli.record_files import record_files
+from tconv.cli.record_files import cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.errors import UsageError
 from tconv.execution.run import RunSettings, run
@@ -59,9 +59,10 @@ def command(
         raise UsageError("RECORDS must be given, or --backend, and not both")
     if records and (option or dialect_name or jobs):
         raise UsageError("--option, --dialect and --jobs must be beside --backend: records have theirs")
-    corpus = Corpus.load(cases)
+    files = record_files(records, cases) if records else []
+    corpus = Corpus.load(cases_of(files, cases))
     runs = (
-        merged([read_of(path, corpus) for path in record_files(records, cases)])
+        merged([read_of(path, corpus) for path in files])
         if records
         else _asked(backends, option, options.dialect(dialect_name), Selection(corpus, tier), jobs)
     )

@@ -36,7 +36,7 @@ def _symbols(_context: click.Context, _parameter: click.Parameter, texts: tuple[
     return sizes
 
 
-@click.command(name="port")
+@click.command(name="port", cls=call_options.OfSizes)
 @click.option("--from", "source", type=_DIALECT, default=None, help="The dialect of the call; a model says its own.")
 @click.option("--to", "target", type=_DIALECT, required=True, help="The dialect to which it goes.")
 @click.option("--model", type=click.Path(path_type=Path), default=None, help="Every ConvTranspose of an ONNX model.")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.corpus import Corpus
+from tconv.corpus.digest import digest_at
 from tconv.errors import FileError
 from tconv.records.record_file import header_in
 
@@ -42,6 +43,31 @@ def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
     """
     found = [file for path in paths for file in _files(path, cases)]
     return list({os.path.realpath(file): file for file in found}.values())
+
+
+def cases_of(files: Sequence[Path], cases: Path | None) -> Path | None:
+    """Return the cases that records are judged by: those of --cases; without it those that the records themselves name.
+
+    That is where all of them name one path, and what is there now is what was run. Else they are judged by tconv's own
+    cases, which makes those of others red, and says which --cases they are of.
+
+    Args:
+        files: the record files, as `record_files` returns them.
+        cases: the value of --cases, None where it is not given.
+    """
+    if cases is not None:
+        return cases
+    try:
+        headers = [header_in(file) for file in files]
+    except FileError:
+        # Whoever reads the whole file says what is wrong with it.
+        return None
+    named = {header.path for header in headers}
+    path = named.pop() if len(named) == 1 else ""
+    if not path or digest_at(Path(path)) not in {header.corpus for header in headers}:
+        return None
+    click.echo(f"note: judged by the cases of {path}, as the run was; --cases names others", err=True)
+    return Path(path)
 
 
 def _files(path: Path, cases: Path | None) -> Iterator[Path]:

@@ -9,7 +9,7 @@ import click
 
 from tconv.cli import options
 from tconv.cli.output import json_text, published
-from tconv.cli.record_files import STANDARD_INPUT, argument, record_files
+from tconv.cli.record_files import STANDARD_INPUT, argument, cases_of, record_files
 from tconv.cli.reporting import Reporting, reporting, result
 from tconv.errors import UsageError
 from tconv.gate.record_files import assessed_files
@@ -62,6 +62,7 @@ def command(
         raise UsageError("--output must say where the page goes, as standard input has no folder")
     report = Reporting.of(**reports)
     files = record_files(records, cases)
+    cases = cases_of(files, cases)
     assessments, corpus = assessed_files(files, cases, waivers, strict=strict)
     before = assessed_files(record_files(baseline, cases), cases, waivers, strict=strict)[0] if baseline else []
     comparisons = between_runs.paired(before, assessments) if before else []

@@ -20,7 +20,7 @@ _COLUMNS = ("dialect", "reading", "pads_begin", "pads_end", "output", "refusal")
 _Row = tuple[str | list[int], ...]
 
 
-@click.command(name="resolve")
+@click.command(name="resolve", cls=call_options.OfSizes)
 @call_options.sizes("spatial", "The data's spatial sizes.", required=True)
 @call_options.sizes("kernel", "The filter's spatial sizes.", required=True)
 @call_options.attributes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +16,7 @@ from tconv.errors import FileError, UsageError, nearest
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tconv.dialects import Dialect
@@ -72,7 +73,7 @@ def calls_of(path: Path, sizes: Mapping[str, int]) -> list[ModelCall]:
     # Without inference there is what the model itself declares.
     with suppress(onnx.shape_inference.InferenceError):
         model = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    calls = list(_calls(model.graph, {}, _VERSIONS[since]))
+    calls = list(_calls(model.graph, {}, _VERSIONS[since], _symbols(model)))
     if not calls:
         raise FileError(path, f"must have a node {_OPERATOR} (got none); name a model that has one")
     return calls
@@ -94,32 +95,42 @@ def _loaded(path: Path) -> onnx.ModelProto:
     return model
 
 
+def _symbols(model: onnx.ModelProto) -> list[str]:
+    """Return the symbols of the model's inputs that have no size, in their order."""
+    return list(dict.fromkeys(dim.dim_param for dim in _dimensions(model) if dim.dim_param))
+
+
+def _dimensions(model: onnx.ModelProto) -> list[onnx.TensorShapeProto.Dimension]:
+    return [dim for value in model.graph.input for dim in value.type.tensor_type.shape.dim]
+
+
 def _set_sizes(model: onnx.ModelProto, sizes: Mapping[str, int]) -> None:
-    dimensions = [dim for value in model.graph.input for dim in value.type.tensor_type.shape.dim]
-    symbols = {dim.dim_param for dim in dimensions if dim.dim_param}
+    symbols = _symbols(model)
     for name in sizes:
         if name not in symbols:
             known = ", ".join(sorted(symbols)) or "there is none"
             raise UsageError(
                 f"--size must name a symbol of the model's inputs: {known} (got {name!r}){nearest(name, symbols)}"
             )
-    for dim in dimensions:
+    for dim in _dimensions(model):
         if dim.dim_param in sizes:
             dim.dim_value = sizes[dim.dim_param]
 
 
-def _calls(graph: onnx.GraphProto, outer: Mapping[str, _Tensor], dialect: Dialect) -> Iterator[ModelCall]:
+def _calls(
+    graph: onnx.GraphProto, outer: Mapping[str, _Tensor], dialect: Dialect, symbols: Sequence[str]
+) -> Iterator[ModelCall]:
     tensors = {**outer, **_tensors(graph)}
     for node in graph.node:
         if node.op_type == _OPERATOR and node.domain in {"", "ai.onnx"}:
             name = node.name or node.output[0]
             try:
-                yield ModelCall(name, dialect, _case(name, node, tensors, dialect))
+                yield ModelCall(name, dialect, _case(name, node, tensors, dialect, symbols))
             except _Unknown as error:
                 yield ModelCall(name, dialect, None, str(error))
         for attribute in node.attribute:
             for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else ())):
-                yield from _calls(inner, tensors, dialect)
+                yield from _calls(inner, tensors, dialect, symbols)
 
 
 _Tensor = tuple[int, Dimensions | None]
@@ -147,12 +158,14 @@ def _tensors(graph: onnx.GraphProto) -> dict[str, _Tensor]:
     return tensors
 
 
-def _case(name: str, node: onnx.NodeProto, tensors: Mapping[str, _Tensor], dialect: Dialect) -> Case:
+def _case(
+    name: str, node: onnx.NodeProto, tensors: Mapping[str, _Tensor], dialect: Dialect, symbols: Sequence[str]
+) -> Case:
     if len(node.input) < 2:  # noqa: PLR2004 - X and W
         raise _Unknown("a ConvTranspose must have the inputs X and W (got fewer)")
     x, w = (_tensor(node.input[number], tensors) for number in (0, 1))
-    kernel = _known("W", w[1], range(len(w[1])))
-    data = _known("X", x[1], range(_FIRST_AXIS, len(x[1])))
+    kernel = _known("W", w[1], range(len(w[1])), symbols)
+    data = _known("X", x[1], range(_FIRST_AXIS, len(x[1])), symbols)
     batch = 1 if isinstance(x[1][0], str) else x[1][0]
     attributes = _attributes(node, dialect)
     dtype, outputs = _dtype(x[0]), kernel[_CHANNELS] * (attributes.groups or 1)
@@ -175,14 +188,27 @@ def _tensor(name: str, tensors: Mapping[str, _Tensor]) -> tuple[int, Dimensions]
     return dtype, sizes
 
 
-def _known(what: str, sizes: Dimensions, axes: range) -> Ints:
+def _known(what: str, sizes: Dimensions, axes: range, symbols: Sequence[str]) -> Ints:
     wanted = [sizes[axis] for axis in axes]
     missing = [size for size in wanted if isinstance(size, str)]
     if missing:
         printed = ", ".join(str(size) or "?" for size in sizes)
-        advice = f"give --size {missing[0]}=N" if missing[0] else "declare sizes in the model"
-        raise _Unknown(f"{what} must have sizes that are known (got [{printed}]); {advice}")
+        raise _Unknown(f"{what} must have sizes that are known (got [{printed}]); {_advice(missing, symbols)}")
     return tuple(size for size in wanted if isinstance(size, int))
+
+
+def _advice(missing: Sequence[str], symbols: Sequence[str]) -> str:
+    """Return what to do where sizes are not known.
+
+    Args:
+        missing: their symbols; shape inference makes up some, which --size cannot name.
+        symbols: those of the model's inputs that have no size.
+    """
+    own = set(missing) <= set(symbols)
+    given = " ".join(f"--size {shlex.quote(symbol)}=N" for symbol in symbols if symbol in missing or not own)
+    if not given:
+        return "declare sizes in the model"
+    return f"give {given}" if own else f"they may follow from the model's inputs: give {given}"
 
 
 def _dtype(elem_type: int) -> DType:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import comb, prod
 from typing import TYPE_CHECKING
 
+from tconv.expectation.owed import LARGEST_OUTPUT
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -16,11 +18,13 @@ MOST_EXHAUSTIVE_ROWS = 20_000_000
 MOST_TUPLES = 50_000_000
 """Quadruples of labels in the combinations of all sweeps: choosing the rows of a tier takes a second for a million."""
 MOST_SWEEPS = 2_000
+MOST_PATHS = 10_000
+"""Files and folders of a corpus that a record file names, and not the command line."""
 MOST_SPATIAL_AXES = 16
 """A case has two axes more, and an array of numpy at most 64: the reference splits each axis in up to three."""
 MOST_PRODUCTS = 2**36
 """Products of one case: ten seconds to a minute of one core."""
-MOST_ELEMENTS = 2**24
+MOST_ELEMENTS = LARGEST_OUTPUT
 """Elements of a case's operands and of its output together, of which each takes a worker up to 64 bytes: a gigabyte."""
 _TUPLE = 4
 

@@ -11,7 +11,6 @@ from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
 from tconv.corpus.facts import OPERAND_ROLES, facts_from, per_axis, unwrapped
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
-from tconv.expectation.owed import LARGEST_OUTPUT
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad, DType
 
 if TYPE_CHECKING:
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Cite, Expected
     from tconv.vocabulary import Ints, Signature
-
-LARGEST_TENSOR = 2**25
-"""Elements; at 8 bytes each a quarter of a gibibyte. Refused before anything is allocated."""
 
 DEFAULTS: dict[str, Any] = {
     "batch": 1,
@@ -220,8 +216,9 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
     shape = tuple(own.get("shape", shape))
     if (axes := len(shape) - 2) > MOST_SPATIAL_AXES:
         raise ImpossibleCase(f"{role} must have at most {MOST_SPATIAL_AXES} spatial axes (got {axes})")
-    if prod(shape) > LARGEST_TENSOR:
-        raise ImpossibleCase(f"{role} must have at most {LARGEST_TENSOR} elements (got shape {list(shape)})")
+    if prod(shape) > MOST_ELEMENTS:
+        most = f"at most {MOST_ELEMENTS} elements, as operands and output together"
+        raise ImpossibleCase(f"{role} must have {most} (got shape {list(shape)})")
     dtype, seed = DType(own.get("dtype", settings["dtype"])), own.get("seed", settings["seed"])
     if "values" not in own:
         return Operand(shape, dtype, own.get("data", settings["data"]), seed)
@@ -253,11 +250,10 @@ def refuse_impossible(case: Case) -> None:
     elements = max(case.x.shape[0] * case.w.shape[1] * written.groups, 1) * prod(_largest_sizes(written))
     if case.breaks == "output-padding-below-stride-or-dilation":
         elements = 0
-    if elements > LARGEST_OUTPUT:
-        raise ImpossibleCase(f"the output must have at most {LARGEST_OUTPUT} elements (got up to {elements})")
     total = elements + sum(prod(operand.shape) for operand in (case.x, case.w))
     if total > MOST_ELEMENTS:
-        raise ImpossibleCase(f"operands and output must have at most {MOST_ELEMENTS} elements together (got {total})")
+        got = f"up to {total}, of which the output has {elements}"
+        raise ImpossibleCase(f"operands and output together must have at most {MOST_ELEMENTS} elements (got {got})")
     products = prod(case.x.shape) * prod(case.w.shape[1:])
     if products > MOST_PRODUCTS:
         raise ImpossibleCase(f"a case must have at most {MOST_PRODUCTS} products (got {products})")

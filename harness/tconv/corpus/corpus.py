@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +12,7 @@ import numpy as np
 from tconv.cases.patterns import facts_of, parse
 from tconv.corpus import tiers
 from tconv.corpus.budget import Budget
+from tconv.corpus.digest import digest_of
 from tconv.corpus.facts import NAMES
 from tconv.corpus.file_reading import case_files, read_file
 from tconv.corpus.mismatch import mismatch
@@ -70,12 +70,10 @@ class Corpus:
         """
         path = data_folder("cases") if path is None else path
         folder = folder or (path if path.is_dir() else path.parent)
-        digest, budget = sha256(), Budget()
+        budget = Budget()
         files = made(partial(read_file, file, folder, budget) for file in case_files(path))
-        for file in files:
-            digest.update(file.name.encode() + b"\0" + file.document.path.read_bytes() + b"\0")
         return cls(
-            f"sha256:{digest.hexdigest()[:16]}",
+            digest_of((file.name, file.document.path) for file in files),
             {sweep.id: sweep for file in files for sweep in file.sweeps},
             {case.id: case for file in files for case in file.singles},
             tiers.read(folder),

@@ -62,7 +62,7 @@ def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
     Raises:
         FileError: something in it is not as it must be; all that is found, together.
     """
-    name = _stem(path, folder)
+    name = stem(path, folder)
     document = yaml_file.read(path)
     try:
         model = yaml_file.validated(document, case_file.CaseFile)
@@ -176,7 +176,7 @@ _STEM = re.compile(r"[^\[\]*?]+")
 """What may stand in a pattern's path."""
 
 
-def _stem(file: Path, folder: Path) -> str:
+def stem(file: Path, folder: Path) -> str:
     """Return what the ids of a file's cases begin with.
 
     Raises:

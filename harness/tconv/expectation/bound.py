@@ -240,6 +240,13 @@ def is_subnormal(values: Float64s, dtype: DType) -> Mask:
     return where
 
 
+SYMBOLS = (
+    "n: how many products reach the element, one more with a bias; A: the sum of their magnitudes, |x|*|w| and |b|; "
+    "y: what is owed; gamma_n(u) = n*u / (1 - n*u); see docs/numerics.md"
+)
+"""What the letters of `derivation` mean: it stands where a report shows the formula of a bound."""
+
+
 def derivation(dtype: DType, accumulates: Mapping[str, str]) -> str:
     """Return the formula of the bound in words, for the reader of a verdict."""
     if dtype in (DType.F32, DType.F64):

@@ -142,8 +142,11 @@ def finds_broken(expected: Expectation, constraint: str) -> bool:
             assert_never(expected)
 
 
-LARGEST_OUTPUT = 2**25
-"""Elements of an output that are computed at most: a text may allow what breaks another text's bound by far."""
+LARGEST_OUTPUT = 2**24
+"""Elements of an output that are computed at most: a text may allow what breaks another text's bound by far.
+
+A case file may have as many, in operands and output together.
+"""
 
 
 def owed(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:

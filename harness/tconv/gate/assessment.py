@@ -120,6 +120,20 @@ class Assessment:
         return [use for use in self.declarations if use.agreeing and not self.relative]
 
     @property
+    def mixed_unexplained(self) -> list[Answers]:
+        """Those of `mixed` of which a case failed that neither a learnt rule nor a symptom explains."""
+        explained = {case for rule in self.learnt for case in rule.cases}
+        explained.update(case for symptom in self.symptoms for case in symptom.cases)
+        questions = {
+            member.record.verdict.question
+            for member in self.judged
+            if isinstance(member.record.verdict, ver.Inconsistent)
+            and member.status is Status.FAILED
+            and member.record.case not in explained
+        }
+        return [answers for answers in self.mixed if answers.question in questions]
+
+    @property
     def waived(self) -> frozenset[str]:
         """The ids of the cases that are waived."""
         return frozenset(member.record.case for member in self.judged if member.waiver is not None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tconv.errors import one_line
 from tconv.gate.status import Status
 from tconv.reports.phrases import explanation as explained
-from tconv.reports.phrases import phrase, reproduce
+from tconv.reports.phrases import phrase, reproduce, tolerance
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def of(judged: Judged, backend: str, root: Path) -> Iterator[str]:
     yield from _compared(record.verdict)
     if why := explained(record):
         yield _line("explained", why)
-    if record.tolerance is not None:
-        yield _line("tolerance", record.tolerance)
+    if derived := tolerance(record):
+        yield _line("tolerance", derived)
     yield _line("reproduce", reproduce(record, ("--backend", backend), str(root)))
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+from tconv.backends import refuse_unknown
 from tconv.corpus.corpus import TIERS_TO_FULL
 from tconv.dialects import DIALECTS
-from tconv.errors import FileError, UsageError, nearest
+from tconv.errors import BackendMissing, FileError, UsageError, nearest
 from tconv.gate import waivers
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def read(config: pytest.Config) -> Settings:
     settings = Settings(
         base=base.resolve(),
         roots=tuple(_root(config, path) for path in _value(config, "tconv_cases")),
-        backend=_text(config, "tconv_backend") or "onnxruntime",
+        backend=_backend(config),
         dialect=_dialect(config),
         tier=_tier(config),
         waivers=waiver_file if waiver_file in (None, "none") else str(base / waiver_file),
@@ -115,6 +116,16 @@ def _root(config: pytest.Config, path: Path) -> Path:
             config, "tconv_cases", f"must be case files or folders of them (got nothing at {str(path.resolve())!r})"
         )
     return path.resolve()
+
+
+def _backend(config: pytest.Config) -> str:
+    """Return how the backend is named, where there can be one of that name; whether it starts, its worker tells."""
+    spec = _text(config, "tconv_backend") or "onnxruntime"
+    try:
+        refuse_unknown(spec)
+    except BackendMissing as error:
+        raise _error(config, "tconv_backend", f"must name a backend: {error}") from None
+    return spec
 
 
 def _dialect(config: pytest.Config) -> Dialect | None:

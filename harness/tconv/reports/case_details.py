@@ -11,7 +11,7 @@ import numpy as np
 from tconv.cases.layouts import data_shape
 from tconv.cases.operands import EXACT_BITS
 from tconv.dialects.readings import Together
-from tconv.expectation.bound import bound, derivation
+from tconv.expectation.bound import SYMBOLS, bound, derivation
 from tconv.expectation.owed import Inexpressible, Refuse, Values
 from tconv.expectation.problem import Problem
 from tconv.reports.phrases import written
@@ -175,6 +175,7 @@ def _tolerance(truth: Truth, geometry: Geometry) -> Iterator[str]:
         return
     terms = truth.terms(geometry)
     yield f"  tolerance   {derivation(truth.dtype, {})}"
+    yield f"              {SYMBOLS}"
     limits = bound(terms, truth.dtype, {})
     if not np.isfinite(limits.allowed).any():
         return

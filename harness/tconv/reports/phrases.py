@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from tconv.backends.process_end import main_reason
 from tconv.dialects.readings import Together
 from tconv.errors import one_line
+from tconv.expectation.bound import SYMBOLS
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -97,6 +98,12 @@ def explanation(record: Record) -> str:
     if record.diagnosis:
         return f"as if {' or '.join(map(str, record.diagnosis))}"
     return record.described or ""
+
+
+def tolerance(record: Record) -> str:
+    """Return how the tolerance of a wrong output is derived, with what its letters mean; empty where there is none."""
+    derived, bounded = record.tolerance or "", getattr(record.verdict, "rule", "") == "bound"
+    return f"{derived}; {SYMBOLS}" if derived and bounded else derived
 
 
 def written(attributes: Mapping[str, object]) -> str:

@@ -12,13 +12,13 @@ from packaging.version import InvalidVersion, Version
 
 from tconv.cases.patterns import label
 from tconv.errors import one_line, shortened
+from tconv.gate.examples import example
 from tconv.gate.scope import Scope
 from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.reports.causes import causes
-from tconv.reports.examples import example
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Literal
 
-from tconv.backends.machine import VARIABLES
+from tconv.backends.machine import chosen_kernels
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, say
@@ -139,7 +139,8 @@ def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[En
 
 
 def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
-    for answers in assessment.mixed:
+    # Of the others, a cause or a waiver says why.
+    for answers in assessment.mixed if verbose else assessment.mixed_unexplained:
         yield inconsistency(answers)
     if harmed := [judged.record for judged in assessment.judged if judged.record.harmed]:
         yield (
@@ -148,9 +149,8 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
         )
     if assessment.run.header.shard:
         yield "a shard is not judged by cases of other shards; 'tconv report' and 'tconv gate' join the records of all"
-    environment = assessment.run.header.backend.environment
-    if chosen := [f"{name}={environment[name]}" for name in VARIABLES if name in environment]:
-        yield f"the environment chooses kernels: {', '.join(chosen)}"
+    for of, chosen in chosen_kernels(assessment.run.header.backend.environment).items():
+        yield f"the environment chooses kernels of {of}: {', '.join(chosen)}"
     yield from _of_waivers(assessment, verbose=verbose)
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
+from tconv.gate.examples import example
 from tconv.gate.status import Status
 from tconv.records.failure import group_of
 from tconv.verdict import kinds as ver
@@ -173,14 +174,16 @@ def _strip(
     explained: Mapping[str, Together],
 ) -> Strip:
     seen = Counter(judged.record.case for of in members for judged in of)
-    case = min(seen, key=lambda case: (-seen[case], len(case), case))
-    example = [judged for of in members for judged in of if judged.record.case == case][-1]
+    # Of the cases that tell the most releases the one that stands for the cause in the other reports too.
+    telling = [judged for of in members for judged in of if seen[judged.record.case] == max(seen.values())]
+    case = example(telling, key).record.case
+    shown = [judged for judged in telling if judged.record.case == case][-1]
     names = {explained.get(f"{place} {judged.record.case}") for place, of in enumerate(members) for judged in of}
     status = min((judged.status for of in members for judged in of), key=ORDER.index)
     marks = [Mark.BAD if of else _mark(there.get(case), status) for of, there in zip(members, by_case, strict=True)]
     rule = key[1] if key[0] == _LEARNT else ""
     name = names.pop() if len(names) == 1 else None
-    return Strip(status, example, name, rule, tuple(map(len, members)), tuple(marks))
+    return Strip(status, shown, name, rule, tuple(map(len, members)), tuple(marks))
 
 
 def _mark(judged: Judged | None, of: Status) -> Mark:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import parse
+from tconv.gate.examples import rank
 from tconv.gate.status import OF_CELLS, Status
 from tconv.records.failure import failure
 from tconv.records.header_differences import differences
@@ -18,8 +21,10 @@ from tconv.reports.run_names import run_names
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Judged
     from tconv.records.header_differences import Difference
     from tconv.records.record import Record
+    from tconv.reports.causes import Cause
 
 _LEVELS = (
     {Status.PASSED, Status.DISPUTED, Status.INEXPRESSIBLE},
@@ -41,6 +46,8 @@ class Transition(StrEnum):
     GONE = "gone"
 
 
+_LOOKED_BACK = {Transition.FIXED, Transition.GONE}
+"""Those that the old run's records say more of."""
 MEANINGS = {
     Transition.NEW: "became worse, or fails and was not asked before",
     Transition.CHANGED: "is answered otherwise, neither better nor worse",
@@ -51,11 +58,19 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a case stands in a run: its status, its cause in words, and its record where it is not only counted."""
+    """How a case stands in a run.
+
+    Attributes:
+        status: its status.
+        cause: its cause in words.
+        record: its record; None where it is only counted.
+        group: what makes records those of its cause.
+    """
 
     status: Status
     cause: str = ""
     record: Record | None = None
+    group: tuple[str, ...] = ()
 
     @property
     def level(self) -> int:
@@ -70,7 +85,7 @@ class Group:
     Attributes:
         transition: what became of them.
         what: the two statuses, and the cause of each.
-        cases: their ids, the shortest first.
+        cases: their ids, the one first that stands for them, as in the reports of one run.
     """
 
     transition: Transition
@@ -79,7 +94,7 @@ class Group:
 
     @property
     def example(self) -> str:
-        """The shortest id."""
+        """The case that stands for them."""
         return self.cases[0]
 
 
@@ -140,7 +155,7 @@ def became_worse(count: int) -> str:
 def compared(old: Assessment, new: Assessment) -> Comparison:
     """Return what became of the cases of one run in another; the two may be of different backends or dialects."""
     before, after = _standings(old), _standings(new)
-    groups: dict[tuple[Transition, str], list[str]] = defaultdict(list)
+    groups: dict[tuple[Transition, str], list[tuple[str, Standing | None]]] = defaultdict(list)
     same = added = 0
     for case in before.keys() | after.keys():
         was = before.get(case) or _counted(old, case, new)
@@ -148,17 +163,26 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
         if now is None and _is_part(new, old):
             continue
         if (transition := _transition(was, now)) is not None:
-            groups[transition, _what(was, now)].append(case)
+            shown = was if transition in _LOOKED_BACK else now
+            groups[transition, _what(was, now)].append((case, shown))
         elif was is None:
             added += 1
         else:
             same += 1
     order = tuple(Transition)
-    found = [Group(*key, tuple(sorted(ids, key=lambda case: (len(case), case)))) for key, ids in groups.items()]
+    found = [
+        Group(*key, tuple(case for case, _ in sorted(members, key=lambda member: _rank(*member))))
+        for key, members in groups.items()
+    ]
     found.sort(key=lambda group: (order.index(group.transition), -len(group.cases), group.what))
     said = differences(old.run.header, new.run.header)
     differing = tuple(difference for difference in said if difference.name not in _NOT_COMPARED)
     return Comparison(old, new, differing, tuple(found), same, added)
+
+
+def _rank(case: str, standing: Standing | None) -> tuple[bool, bool, tuple[int, int, str]]:
+    record = standing.record if standing else None
+    return (False, False, (0, len(case), case)) if record is None else rank(record, standing.group if standing else ())
 
 
 def _is_part(new: Assessment, old: Assessment) -> bool:
@@ -169,16 +193,18 @@ def _is_part(new: Assessment, old: Assessment) -> bool:
 
 def _standings(assessment: Assessment) -> dict[str, Standing]:
     of_cause = {
-        member.record.case: cause.what
+        member.record.case: cause
         for status in Status
         if status not in _CAUSELESS and assessment.counts[status]
         for cause in causes(assessment, status)
         for member in cause.members
     }
-    return {
-        judged.record.case: Standing(judged.status, of_cause.get(judged.record.case, ""), judged.record)
-        for judged in assessment.judged
-    }
+    return {judged.record.case: _standing(judged, of_cause.get(judged.record.case)) for judged in assessment.judged}
+
+
+def _standing(judged: Judged, cause: Cause | None) -> Standing:
+    what, group = (cause.what, cause.group) if cause else ("", ())
+    return Standing(judged.status, what, judged.record, group)
 
 
 def _counted(assessment: Assessment, case: str, other: Assessment) -> Standing | None:
@@ -210,5 +236,22 @@ def _what(was: Standing | None, now: Standing | None) -> str:
     words = " -> ".join(str(standing.status) if standing else "not asked" for standing in (was, now))
     # The line of what is unsupported begins with its status.
     cause = f": {now.cause.removeprefix(f'{now.status}: ')}" if now and now.cause else ""
-    before = f"; was: {was.cause}" if was and was.cause and not (now and now.cause == was.cause) else ""
-    return f"{words}{cause}{before}"
+    before = was.cause if was and was.cause and not (now and now.cause == was.cause) else ""
+    if not before:
+        return f"{words}{cause}"
+    return f"{words}{cause}; was: {_otherwise(before, now.cause) if now else before}"
+
+
+def _otherwise(before: str, now: str) -> str:
+    """Return the words of a text that a later one has not, `...` for those of both; all where few are in both."""
+    old, new = before.split(), now.split()
+    parts = [
+        (tag, start, end) for tag, start, end, _, _ in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    ]
+    alike = sum(end - start for tag, start, end in parts if tag == "equal")
+    if 2 * alike < len(old):
+        return before
+    # A word on each side says where a difference is.
+    near = {at for tag, start, end in parts if tag != "equal" for at in range(start - 1, end + 1)}
+    shown = (word if at in near else "..." for at, word in enumerate(old))
+    return " ".join(word for word, _ in groupby(shown))

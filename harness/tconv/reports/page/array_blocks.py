@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tconv.reports.examples import size
+from tconv.gate.examples import size
 from tconv.reports.page.arrays import OPERANDS, VALUES, array_block
 from tconv.reports.page.cause_lines import cause_numbers
 from tconv.reports.statuses import STATUSES

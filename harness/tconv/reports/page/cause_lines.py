@@ -11,10 +11,10 @@ from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.errors import shortened
+from tconv.gate.examples import size
 from tconv.gate.status import Status
 from tconv.learning.situations import named
 from tconv.reports.causes import causes
-from tconv.reports.examples import size
 from tconv.reports.statuses import STATUSES
 from tconv.verdict.kinds import Disputed
 

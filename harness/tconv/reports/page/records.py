@@ -21,7 +21,7 @@ from tconv.reports.page.blocks import block, table_block
 from tconv.reports.page.cause_lines import cause_numbers, says
 from tconv.reports.page.problems import Problems
 from tconv.reports.page.tables import Distinct, Table
-from tconv.reports.phrases import explanation, phrase
+from tconv.reports.phrases import explanation, phrase, tolerance
 from tconv.reports.statuses import STATUSES
 from tconv.verdict.kinds import KINDS, Agreed, Disputed, Inexpressible, RefusedValid, Unsupported
 
@@ -195,7 +195,7 @@ def _detail(judged: Judged, waiver: int | None) -> Iterator[Mapping[str, Any]]:
     if own := {
         key: value
         for key, value in (
-            ("tolerance", record.tolerance),
+            ("tolerance", tolerance(record)),
             ("why", explanation(record)),
             ("harmed", record.harmed and f"{record.harmed}, after other cases and not alone"),
             ("artifact", record.artifact),

@@ -25,10 +25,11 @@ def example(members: Iterable[Judged], group: tuple[str, ...]) -> Judged:
         members: the records of the cause; not empty.
         group: what makes records those of the cause; it has the name of its explanation, if any.
     """
-    return min(members, key=lambda member: _rank(member.record, group))
+    return min(members, key=lambda member: rank(member.record, group))
 
 
-def _rank(record: Record, group: tuple[str, ...]) -> tuple[bool, bool, tuple[int, int, str]]:
+def rank(record: Record, group: tuple[str, ...]) -> tuple[bool, bool, tuple[int, int, str]]:
+    """Return how well a record stands for a cause; the smallest of all is its example."""
     otherwise = not set(group).issuperset(map(str, record.diagnosis))
     return otherwise, record.case.startswith(_INVALID), size(record)
 
