@@ -13,7 +13,7 @@ from strategies import examples, signatures
 from tconv.dialects import DIALECTS, Stated
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.expectation.owed import Inexpressible, Refuse, Values, owed
-from tconv.expectation.violations import PRESENTATION
+from tconv.expectation.violations import TYPES_AND_LAYOUTS
 from tconv.vocabulary import Attributes, AutoPad, DataFormat, DType, FilterFormat, Ints, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -350,7 +350,7 @@ def test_only_those_of_presentation_ask_for_types_and_layouts(signature: Signatu
     without = replace(signature.attributes, data_format=None, filter_format=None)
     x, w, b = (tensor and replace(tensor, dtype=DType.F32) for tensor in (signature.x, signature.w, signature.b))
     found, other = broken(signature), broken(Signature(without, x, w, b))
-    assert found.keys() - PRESENTATION == other.keys()
+    assert found.keys() - TYPES_AND_LAYOUTS == other.keys()
     assert all(found[name] == violation for name, violation in other.items())
 
 

@@ -15,7 +15,7 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.corpus.building import build
 from tconv.corpus.case_file import Settings
 from tconv.diagnosis import Diagnosis, described, diagnose, shared
-from tconv.diagnosis.misreadings import apply, misreadings_of, names_of
+from tconv.diagnosis.misreadings import apply, misreadings_by_name, misreadings_of
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
@@ -79,7 +79,7 @@ def test_sums_are_kept_in_the_type_whose_bits_they_have(kept: str, other: str) -
     terms = Truth(operands, DType.F32).terms(geometry)
     actual = terms.y.astype(NUMPY_TYPES[DType(kept)]).astype(np.float32)
     for narrow, accounts in ((kept, True), (other, False)):
-        change = names_of(ONNX)[f"sums-kept-in-{narrow}"].change
+        change = misreadings_by_name(ONNX)[f"sums-kept-in-{narrow}"].change
         assert isinstance(change, PrecisionOtherwise)
         assert change.accounts(actual, terms, DType.F32) is accounts
 
@@ -149,11 +149,11 @@ def test_a_pair_is_looked_for_where_no_single_one_explains(corpus: Corpus) -> No
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 def test_a_misreading_together_with_a_disputed_reading_is_named(small: list[Case], dialect: Dialect) -> None:
     """A backend follows what its text also allows, and reads the filter back to front: both have their names."""
-    flipped, found = names_of(dialect)["filter-flipped"], 0
+    flipped, found = misreadings_by_name(dialect)["filter-flipped"], 0
     for case in small[:: every(3)]:
         problem = Problem(case, dialect)
         for candidate in problem.values.disputed if problem.values else ():
-            both = (*(names_of(dialect)[name] for name in candidate.readings), flipped)
+            both = (*(misreadings_by_name(dialect)[name] for name in candidate.readings), flipped)
             made = apply(both, problem.signature, dialect, problem.truth.operands)
             if made is None or not made.operands["w"].any():
                 continue

@@ -11,7 +11,7 @@ from made_records import AGREED, DIALECT, header
 from small_corpus import CASES, written
 from tconv.corpus import Corpus
 from tconv.errors import FileError
-from tconv.gate.reading import read_of
+from tconv.gate.selected_records import read_selected
 from tconv.records.headers import header_line
 from tconv.records.record import Record, record_line
 
@@ -37,7 +37,7 @@ def edited(tmp_path: Path) -> Callable[[Callable[[Lines], object]], str]:
         path = tmp_path / "acme.jsonl"
         path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
         try:
-            read_of(path, corpus)
+            read_selected(path, corpus)
         except FileError as error:
             return str(error).partition("acme.jsonl:")[2]
         return ""

@@ -72,7 +72,7 @@ def shape(info: onnx.ValueInfoProto) -> list[int | str | None]:
     ]
 
 
-def names_of(values: Iterable[onnx.ValueInfoProto | TensorProto]) -> list[str]:
+def misreadings_by_name(values: Iterable[onnx.ValueInfoProto | TensorProto]) -> list[str]:
     """Return the names of a graph's inputs or initializers."""
     return [value.name for value in values]
 
@@ -310,9 +310,9 @@ def test_the_filter_is_a_constant_or_an_input(bias: tuple[int, ...] | None) -> N
     """Initializers are no inputs, so that they are constants; the bias goes with the filter; data is always fed."""
     rest = ["W"] + ["B"] * (bias is not None)
     graph = graph_of(plane(bias=bias, filter_source="initializer"))
-    assert (names_of(graph.input), names_of(graph.initializer)) == (["X"], rest)
+    assert (misreadings_by_name(graph.input), misreadings_by_name(graph.initializer)) == (["X"], rest)
     graph = graph_of(plane(bias=bias, filter_source="input"))
-    assert (names_of(graph.input), names_of(graph.initializer)) == (["X", *rest], [])
+    assert (misreadings_by_name(graph.input), misreadings_by_name(graph.initializer)) == (["X", *rest], [])
 
 
 @pytest.mark.parametrize("dtype", DType)
@@ -363,7 +363,7 @@ def test_without_a_rank_nothing_is_declared() -> None:
 def test_a_model_of_constants_has_no_input() -> None:
     """Data that is a constant is an initializer like the filter."""
     graph = graph_of(plane(bias=(6,), data_source="initializer"))
-    assert (names_of(graph.input), names_of(graph.initializer)) == ([], ["X", "W", "B"])
+    assert (misreadings_by_name(graph.input), misreadings_by_name(graph.initializer)) == ([], ["X", "W", "B"])
 
 
 def test_a_size_of_zero_is_declared() -> None:

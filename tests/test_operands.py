@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import axes, examples
 from tconv.cases.case import Data, Operand
 from tconv.cases.layouts import from_iox, from_ncx, to_iox, to_ncx
-from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST, made_operand, make_operands
+from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST_EXPONENT, made_operand, make_operands
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def test_special_values_in_small_arrays() -> None:
 def test_subnormals_are_subnormal(dtype: DType) -> None:
     """Every element is a small multiple of the type's smallest number, and none is lost to the type."""
     array = exact(made_operand("x", Operand((2, 3, 4), dtype, "subnormal"), 15)).ravel()
-    multiples = np.ldexp(array, -SMALLEST[dtype])
+    multiples = np.ldexp(array, -SMALLEST_EXPONENT[dtype])
     assert np.all((multiples % 1 == 0) & (multiples != 0) & (np.abs(multiples) <= 15))
     assert np.unique(multiples).size > 5
 

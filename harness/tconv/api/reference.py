@@ -54,12 +54,12 @@ def conv_transpose(
         bias: (O,), or None.
         dialect: whose rules and defaults hold: a name such as `onnx/ConvTranspose-22`, or a dialect of the caller.
         strides: one integer for every spatial axis, or one each; None where it is not written, here and below.
-        dilations: likewise.
-        pads_begin: likewise, cropped at the beginning.
-        pads_end: likewise, cropped at the end.
+        dilations: one integer for every spatial axis, or one each.
+        pads_begin: one integer or one each, what is cropped at the beginning.
+        pads_end: one integer or one each, what is cropped at the end.
         auto_pad: explicit, valid, same_upper or same_lower.
-        output_padding: likewise, added at the end.
-        output_shape: likewise, the spatial sizes of the output.
+        output_padding: one integer or one each, what is added at the end.
+        output_shape: one integer or one each, the spatial sizes of the output.
         groups: the number of groups; with GIOX it follows from the filter.
         data_format: NCX or NXC, whatever the dialect; None for the dialect's default.
         filter_format: IOX, XOI or GIOX, whatever the dialect; None for the dialect's default.

@@ -35,7 +35,7 @@ HELLO_SECONDS = 60.0
 SHORTEST_HELLO = 10.0
 """However short a case's time is: a hello may have to load a runtime."""
 _TRIES = 3
-"""So many children that a signal ends before they say hello, and the backend does not start."""
+"""After this number of children that a signal ends before they say hello, the backend does not start."""
 
 
 class _Killed(BackendMissing):

@@ -58,7 +58,7 @@ def facts(simd: Iterable[str] | None = None) -> dict[str, str]:
         "architecture": platform.machine(),
         "processor": cpu.get("model name", platform.processor()),
         "simd": " ".join(word for word in SIMD if word in flags and (simd is None or word in simd)),
-        "cores": str(_cores() or ""),
+        "cores": str(cores()),
         "memory": _memory(),
     }
     return {name: value for name, value in found.items() if value}
@@ -87,8 +87,9 @@ def _cpuinfo() -> dict[str, str]:
     return {}
 
 
-def _cores() -> int | None:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _memory() -> str:

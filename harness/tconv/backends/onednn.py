@@ -9,7 +9,7 @@ import numpy as np
 from tconv.backends import BackendInfo, onednn_isa
 from tconv.backends.onednn_graph import Graph, Operation
 from tconv.backends.onednn_tensors import Tensor
-from tconv.backends.onednn_words import Refusal
+from tconv.backends.onednn_words import LibraryError
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import geometry_of
 from tconv.cases.layouts import data_shape
@@ -55,7 +55,7 @@ class OneDnn:
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Run one call; a refusal of any step is a refusal, a missing kernel is unsupported."""
+        """Run one call: a step that fails makes it `Refused`, the status `unimplemented` makes it `Unsupported`."""
         outcome = self.run_together([call], [arrays])[0]
         assert outcome is not None  # noqa: S101 - no other operation of the graph could be refused
         return outcome
@@ -69,7 +69,7 @@ class OneDnn:
         asked = [(place, operation) for place, operation in enumerate(operations) if isinstance(operation, Operation)]
         try:
             answers = self._graph.run(self.kind, [operation for _, operation in asked])
-        except Refusal as refusal:
+        except LibraryError as refusal:
             answers = [refusal] * len(asked)
         outcomes.update(
             (place, None if answer is None else _outcome(answer))
@@ -121,8 +121,8 @@ class OneDnnBackwardData(OneDnn):
         return {**super().attributes(call), "dst_shape": data_shape(ncx, call.data_format)}
 
 
-def _outcome(answer: Array | Refusal) -> Outcome:
-    if isinstance(answer, Refusal):
+def _outcome(answer: Array | LibraryError) -> Outcome:
+    if isinstance(answer, LibraryError):
         return (Unsupported if answer.status == "unimplemented" else Refused)(str(answer))
     return Produced(answer)
 

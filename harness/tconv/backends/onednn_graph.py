@@ -14,7 +14,7 @@ import numpy as np
 
 from tconv.backends.onednn_library import invoke, loaded, located, without_engine
 from tconv.backends.onednn_tensors import LogicalTensor, Tensor, declared, of_array, without_shape
-from tconv.backends.onednn_words import ATTRIBUTES, FPMATH, UNIMPLEMENTED, Refusal
+from tconv.backends.onednn_words import ATTRIBUTES, FPMATH, UNIMPLEMENTED, LibraryError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ class Graph:
         try:
             self._invoke("engine_create", ct.byref(self._engine), _CPU, ct.c_size_t(0))
             self._invoke("stream_create", ct.byref(self._stream), self._engine, ct.c_uint(_DEFAULT_STREAM))
-        except Refusal as refusal:
+        except LibraryError as refusal:
             raise without_engine(self.path, refusal) from None
 
     @property
@@ -91,7 +91,7 @@ class Graph:
         self._invoke("get_default_fpmath_mode", ct.byref(mode))
         return FPMATH.get(mode.value, str(mode.value))
 
-    def run(self, kind: int, operations: Sequence[Operation]) -> list[Array | Refusal | None]:
+    def run(self, kind: int, operations: Sequence[Operation]) -> list[Array | LibraryError | None]:
         """Run independent operations of one graph; to filter a graph costs as much as to compile twenty operations.
 
         Args:
@@ -102,7 +102,7 @@ class Graph:
             The output of each, or its refusal; None for those that were not run, as the graph refuses another one.
 
         Raises:
-            Refusal: the library does not accept the graph.
+            LibraryError: the library does not accept the graph.
         """
         placed = [_Placed(operation, number * _MOST_TENSORS) for number, operation in enumerate(operations)]
         with _Handles(self._library) as handles:
@@ -111,7 +111,7 @@ class Graph:
             for number, each in enumerate(placed):
                 try:
                     self._add(graph, kind, number, each, handles)
-                except Refusal as refusal:
+                except LibraryError as refusal:
                     return [refusal if other == number else None for other in range(len(placed))]
             partitions = self._partitions(graph, handles)
             return [self._run(partitions.get(number), each, handles) for number, each in enumerate(placed)]
@@ -144,10 +144,16 @@ class Graph:
             partitions[number[0]] = partition
         return partitions
 
-    def _run(self, partition: ct.c_void_p | None, placed: _Placed, handles: _Handles) -> Array | Refusal:
-        """Compile and execute a partition; None for an operation without one."""
+    def _run(self, partition: ct.c_void_p | None, placed: _Placed, handles: _Handles) -> Array | LibraryError:
+        """Return the output of a partition, or the library's refusal.
+
+        Args:
+            partition: None where the graph has none for the operation.
+            placed: the operation.
+            handles: what is destroyed afterwards.
+        """
         if partition is None:
-            return Refusal("filter gave 0 partitions", UNIMPLEMENTED)
+            return LibraryError("filter gave 0 partitions", UNIMPLEMENTED)
         operation = placed.operation
         try:
             self._check_support(partition)
@@ -161,7 +167,7 @@ class Graph:
             array = np.full(output.dims[: operation.rank], np.nan, dtype=operation.dtype)
             arrays = [*(tensor.array for tensor in operation.inputs), array]
             self._execute(compiled, [*inputs, output], arrays, handles)
-        except Refusal as refusal:
+        except LibraryError as refusal:
             return refusal
         return array
 
@@ -169,7 +175,7 @@ class Graph:
         supported = ct.c_uint8()
         self._invoke("graph_partition_is_supported", partition, ct.byref(supported))
         if not supported.value:
-            raise Refusal("partition is not supported", UNIMPLEMENTED)
+            raise LibraryError("partition is not supported", UNIMPLEMENTED)
 
     def _compiled(
         self, partition: ct.c_void_p, inputs: Sequence[LogicalTensor], output: LogicalTensor, handles: _Handles

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tconv.backends.extras import installing
-from tconv.backends.onednn_words import Refusal
+from tconv.backends.onednn_words import LibraryError
 from tconv.errors import BackendMissing
 
 LIBRARY_VARIABLE = "TCONV_ONEDNN"
@@ -123,8 +123,8 @@ def invoke(library: ct.CDLL, name: str, *arguments: Any) -> None:  # noqa: ANN40
     """Call a function of the library, by its name behind `dnnl_`.
 
     Raises:
-        Refusal: it does not succeed.
+        LibraryError: it does not succeed.
     """
     status = getattr(library, f"dnnl_{name}")(*arguments)
     if status:
-        raise Refusal(name, status)
+        raise LibraryError(name, status)

@@ -35,7 +35,7 @@ FPMATH = {0: "strict", 1: "bf16", 2: "f16", 3: "any", 4: "tf32"}
 """dnnl_fpmath_mode_t."""
 
 
-class Refusal(Exception):  # noqa: N818 - it is the library's answer, not a fault of ours
+class LibraryError(Exception):
     """A function of the library did not succeed: which one, and its status."""
 
     def __init__(self, step: str, status: int) -> None:

@@ -31,7 +31,7 @@ NUMPY_TYPES: dict[DType, np.dtype[Any]] = {
 EXACT_BITS = {DType.F32: 24, DType.F16: 11, DType.BF16: 8, DType.F64: 53}
 """p: integers up to 2^p are exact, so sums whose absolute terms stay within are the same in any order."""
 
-SMALLEST = {DType.F32: -149, DType.F16: -24, DType.BF16: -133, DType.F64: -1074}
+SMALLEST_EXPONENT = {DType.F32: -149, DType.F16: -24, DType.BF16: -133, DType.F64: -1074}
 """The exponent of the smallest subnormal."""
 
 _WIDEST = {DType.F32: 20, DType.F16: 3, DType.BF16: 20, DType.F64: 40}
@@ -121,7 +121,7 @@ def _elements(role: str, operand: Operand, span: int) -> Array:
         case "wide-full":
             return _wide(_bits(role, operand, count), _WIDEST[operand.dtype], 24)
         case "subnormal":
-            return _scaled(_integers(_bits(role, operand, count), span), SMALLEST[operand.dtype])
+            return _scaled(_integers(_bits(role, operand, count), span), SMALLEST_EXPONENT[operand.dtype])
         case _:
             values = _integers(_bits(role, operand, count), span)
             special = _SPECIAL.get(operand.data, ())

@@ -9,7 +9,7 @@ import click
 from tconv.cli import options
 from tconv.cli.output import say
 from tconv.corpus import Corpus
-from tconv.diagnosis.misreadings import names_of
+from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.execution.worker import Assignment
 from tconv.investigation.own_rule import own_rule
 from tconv.investigation.separating import REPEAT, separate
@@ -46,7 +46,7 @@ def command(
     reasoning = separate(case, own, options.dialect(dialect), backend, timeout, options=option)
     assignment = Assignment(backend, reasoning.dialect, None, "", options=option)
     lesson = own_rule(case, reasoning.record, own, assignment, timeout)
-    says = {name: misreading.says for name, misreading in names_of(reasoning.dialect).items()}
+    says = {name: misreading.says for name, misreading in misreadings_by_name(reasoning.dialect).items()}
     _print(reasoning, says)
     if lesson is not None:
         _print_rule(lesson)

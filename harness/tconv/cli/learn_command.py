@@ -17,7 +17,7 @@ from tconv.errors import UsageError
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.execution.signals import prepare
-from tconv.gate.reading import read_of
+from tconv.gate.selected_records import read_selected
 from tconv.learning import sheet
 from tconv.learning.axis_terms import LEGEND
 from tconv.records.shards import merged
@@ -62,7 +62,7 @@ def command(
     files = record_files(records, cases) if records else []
     corpus = Corpus.load(cases_of(files, cases))
     runs = (
-        merged([read_of(path, corpus) for path in files])
+        merged([read_selected(path, corpus) for path in files])
         if records
         else _asked(backends, option, options.dialect(dialect_name), Selection(corpus, tier), jobs)
     )
@@ -80,7 +80,7 @@ def _asked(
             settings = RunSettings(
                 backend, dialect, options.jobs_of(jobs), timeout=60.0, output=Path(folder), options=option
             )
-            yield read_of(run(selection, settings, progress), selection.corpus)
+            yield read_selected(run(selection, settings, progress), selection.corpus)
 
 
 def _print(learnt: Run, corpus: Corpus) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tconv.backends.machine import cores
 from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
@@ -66,7 +66,7 @@ spoken = click.option("--dialect", default=None, help="The dialect to speak; def
 
 def jobs_of(jobs: int | None) -> int:
     """Return how many workers there are."""
-    return jobs or os.cpu_count() or 1
+    return jobs or cores()
 
 
 def timeout(seconds: float = 60.0, text: str = "Seconds for one case.") -> Callable[[FC], FC]:

@@ -25,8 +25,8 @@ from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.gate.assessment import assessed
-from tconv.gate.reading import read_of
 from tconv.gate.record_files import assessed_files
+from tconv.gate.selected_records import read_selected
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen, header_of
 from tconv.records.shards import Shards
@@ -237,7 +237,7 @@ def _run(asked: Asked, settings: RunSettings, selection: Selection, *, quiet: bo
 
 def _assessed(asked: Asked, path: Path, file: WaiverFile | None, selection: Selection) -> Assessment:
     """Return what the gate says of a run that has ended."""
-    finished = read_of(path, selection.corpus)
+    finished = read_selected(path, selection.corpus)
     if ":" in finished.header.backend.spec:
         # The name of one's own backend, and so its waivers, are known with its records.
         file = chosen(asked.waivers, finished.header.backend.name)

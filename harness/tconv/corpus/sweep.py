@@ -63,11 +63,15 @@ class Sweep:
 
     Attributes:
         id: the path of all its cases, without labels.
+        about: what it asks.
+        cites: the clauses that it rests on.
         axes: in the order of the file; the first varies slowest.
         skips: what is left out.
         layer: the settings that all of its cases share.
+        smoke: whether all its cases are in the smoke tier.
         exhaustive: whether its cases are in the exhaustive tier alone.
-        place: the file and the location in it, for messages.
+        document: the file, for messages.
+        place: the keys and indices that lead to it in the file.
     """
 
     id: str

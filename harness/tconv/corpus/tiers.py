@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FILE_NAME = "tiers.json"
 STRENGTH = {"gate": 4, "smoke": 2}
 """How many axis values the tuples have that a tier covers."""
-_PRESENTATION = {"data_format", "filter_format", "shapes", "data_source", "filter_source", "bias_source"}
+_WITHOUT_EFFECT = {"data_format", "filter_format", "shapes", "data_source", "filter_source", "bias_source"}
 
 
 def _ascending(numbers: tuple[int, ...]) -> tuple[int, ...]:
@@ -178,5 +178,5 @@ def expressible(sweep: Sweep) -> dict[str, Mask]:
 def _is_presentation(axis: Axis) -> bool:
     """Return whether an axis sets presentation alone, in known words: an unknown layout may be inexpressible."""
     return all(
-        key in _PRESENTATION and not isinstance(value, dict) for layer in axis.layers for key, value in layer.items()
+        key in _WITHOUT_EFFECT and not isinstance(value, dict) for layer in axis.layers for key, value in layer.items()
     )

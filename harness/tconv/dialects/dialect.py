@@ -73,9 +73,9 @@ class Ambiguity:
 
     Attributes:
         about: what is in question.
-        words: the words that this row follows.
+        words: the words that tconv follows.
         against: the words that do not fit.
-        decision: the meaning that this row gives them.
+        decision: the meaning that tconv gives them.
     """
 
     about: str

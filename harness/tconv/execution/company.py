@@ -30,8 +30,8 @@ _BELIEVED = ver.Agreed | ver.Mistrusted
 """What is believed of company: an output that is right under the primary reading."""
 _ANSWERED = _BELIEVED | ver.Disputed
 _HOPELESS = (8, 2), (8, 2), (1, 5)
-"""So many answers that are not believed, and one in so many of its like, and a like is not asked in company any more: a
-type, a likeness and a question."""
+"""Cases that are alike are asked alone after more answers that are not believed than the first number, if these are
+more than one in as many as the second number: cases of a type, of a likeness, and of a question."""
 _LEAST = 2
 WORTHWHILE = 32
 """So many nodes that the session of a model is nothing beside them; more make one refusal dearer."""

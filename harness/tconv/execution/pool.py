@@ -26,7 +26,7 @@ _GRACE_SECONDS = 5.0
 _COMPANIES = 4
 _SERVER_ENDED = 255
 _UNASKED = 3
-"""So many copies of a worker that end in turn before they are asked anything, and the next would end too."""
+"""After this number of copies of a worker that end in turn before they are asked anything, the next would end too."""
 
 
 class Pool:

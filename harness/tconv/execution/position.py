@@ -89,13 +89,13 @@ class Position:
         return int(value) if isfinite(value) else _NOWHERE
 
     def renew(self) -> None:
-        """Be a process in which the backend has been called for nothing."""
+        """Reset the count of calls: this process is a new copy, in which the backend has not been called."""
         self._cells[_CALLS] = 0
         self._cells[_FIRST] = _NOWHERE
         self._move(_CALLING, 0)
 
     def receive(self, message: int) -> None:
-        """Have a message, by its number, and be at none of its cases."""
+        """Store the number of the message that was received; none of its cases has begun."""
         if self._cells[_CALLS]:
             # What is called from now on is not the first.
             self._cells[_FIRST] = _NOWHERE
@@ -103,7 +103,7 @@ class Position:
         self._come_to(_NOWHERE)
 
     def begin(self, *indices: int) -> None:
-        """Come to a case, or to a company of cases."""
+        """Store which case, or which cases of a company, are worked at."""
         self._come_to(*indices)
 
     def _come_to(self, *indices: int) -> None:
@@ -115,14 +115,14 @@ class Position:
         self._cells[_SEAL] = _sealed(self._message, indices)
 
     def call(self) -> None:
-        """Call the backend."""
+        """Store that a call of the backend begins."""
         if not self._cells[_CALLS]:
             self._cells[_FIRST] = self._cells[_INDEX]
         self._cells[_CALLS] += 1
         self._move(_CALLING, 1)
 
     def answered(self) -> None:
-        """Have the backend's answer."""
+        """Store that the call has returned."""
         self._move(_CALLING, 0)
 
     def _move(self, cell: int, value: int) -> None:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from tconv.records.headers import BackendHeader
 
 STARTS = 3
-"""So many workers that end in turn while they load, and the backend does not start."""
+"""After this number of workers that end in turn while they load, the backend does not start."""
 _DEADLY = 2
-"""So many cases that end a worker, and those that are alike are not asked in company any more: its end costs more."""
+"""After this number of cases that end a worker, those that are alike are asked alone: an end in company costs more."""
 _PROBE_SECONDS = 10.0
 _STOPPED_SECONDS = 1.0
 """A process that waits so much longer than it wanted to was stopped: by Ctrl-Z, a container's pause, a batch system."""

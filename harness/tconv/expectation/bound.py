@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.cases.operands import EXACT_BITS, SMALLEST_EXPONENT
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
     from tconv.vocabulary import Float64s, Mask
 
-UNIT_ROUNDOFF = {DType.F32: 2.0**-24, DType.F16: 2.0**-11, DType.BF16: 2.0**-8, DType.F64: 2.0**-53}
+UNIT_ROUNDOFF = {dtype: 2.0**-bits for dtype, bits in EXACT_BITS.items()}
 """u: half the distance from 1 to the next number."""
 
-_SMALLEST = {DType.F16: 2.0**-24, DType.BF16: 2.0**-133, DType.F32: 2.0**-149, DType.F64: 5e-324}
+_SMALLEST = {dtype: 2.0**exponent for dtype, exponent in SMALLEST_EXPONENT.items()}
 SMALLEST_NORMAL = {DType.F16: 2.0**-14, DType.BF16: 2.0**-126, DType.F32: 2.0**-126, DType.F64: 2.0**-1022}
 _OVERFLOW = {
     DType.F16: 65520.0,

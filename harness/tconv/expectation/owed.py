@@ -14,7 +14,7 @@ from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Together, results_in
 from tconv.errors import Violation
-from tconv.expectation.violations import presentable, violations, writable
+from tconv.expectation.violations import takes_types, violations, writable
 from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def owed(written: Signature, dialect: Dialect, breaks: str | None = None) -> Exp
     """
     b, attributes = written.b, written.attributes
     types = written.x.dtype, written.w.dtype, None if b is None else b.dtype
-    if breaks is not None or not presentable(types, attributes.data_format, attributes.filter_format, dialect):
+    if breaks is not None or not takes_types(types, attributes.data_format, attributes.filter_format, dialect):
         return _owed(written, dialect, breaks, disputed=True)
     shapes = written.x.shape, written.w.shape, None if b is None else b.shape
     return _shared(_deciding(attributes), shapes, dialect)

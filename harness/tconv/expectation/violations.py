@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tconv.dialects.constraints import Constraint
     from tconv.vocabulary import DType
 
-PRESENTATION = frozenset({"one-type", "without-bf16", "without-f64", "data-format-known", "filter-format-known"})
+TYPES_AND_LAYOUTS = frozenset({"one-type", "without-bf16", "without-f64", "data-format-known", "filter-format-known"})
 """The constraints of types and layouts; all others are of attributes and shapes alone."""
 
 
@@ -51,7 +51,7 @@ def _stated_or_open(dialect: Dialect) -> tuple[tuple[Constraint, str], ...]:
 
 
 @lru_cache(maxsize=1024)
-def presentable(
+def takes_types(
     types: tuple[DType, DType, DType | None], data_format: str | None, filter_format: str | None, dialect: Dialect
 ) -> bool:
     """Return whether a dialect has these types and layouts, so that none of its constraints of them is broken."""
@@ -62,7 +62,7 @@ def presentable(
         TensorType((1, 1, 1), w),
         None if b is None else TensorType((1,), b),
     )
-    return PRESENTATION.isdisjoint(violation.constraint for violation in violations(written, dialect))
+    return TYPES_AND_LAYOUTS.isdisjoint(violation.constraint for violation in violations(written, dialect))
 
 
 def writable(attribute: str, dialect: Dialect) -> bool:

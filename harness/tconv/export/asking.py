@@ -100,11 +100,11 @@ _OF_ARRAYS = {
     "torch": (("torch",), of_arrays.torch, ("RuntimeError",), ""),
     "jax": (("jax",), of_arrays.jax, ("TypeError", "ValueError"), ""),
     "openvino": (("openvino", "openvino.opset1"), of_arrays.openvino, ("RuntimeError",), ""),
-    "onednn": (("tconv.backends.onednn_graph",), of_arrays.onednn, ("Refusal",), of_arrays.ONEDNN_VERSION),
+    "onednn": (("tconv.backends.onednn_graph",), of_arrays.onednn, ("LibraryError",), of_arrays.ONEDNN_VERSION),
     "onednn-backward-data": (
         ("tconv.backends.onednn_graph",),
         of_arrays.onednn_backward_data,
-        ("Refusal",),
+        ("LibraryError",),
         of_arrays.ONEDNN_VERSION,
     ),
 }

@@ -13,7 +13,7 @@ import numpy as np
 from tconv import __version__
 from tconv.cases.layouts import from_ncx
 from tconv.diagnosis import UNDIAGNOSED
-from tconv.diagnosis.misreadings import names_of
+from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.errors import UsageError, one_line, printable
 from tconv.expectation.owed import Refuse
 from tconv.export.asking import INSTALLED_BY, asking
@@ -79,7 +79,7 @@ def _markdown(
     yield from _section("Actual", _actual(problem, record, actual))
     yield from _section("Clause", _clauses(problem))
     if explained:
-        known = names_of(problem.dialect)
+        known = misreadings_by_name(problem.dialect)
         names = dict.fromkeys(name for misreadings in record.diagnosis for name in misreadings.names)
         if record.diagnosis:
             prefix = "The output is "

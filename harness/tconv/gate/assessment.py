@@ -170,10 +170,10 @@ class Assessment:
                 f"{undeclared} {'case is' if undeclared == 1 else 'cases are'} unsupported, and not declared so; "
                 "declare them: tconv gate RECORDS --propose-waivers FILE"
             )
-        return [*failures, *self.faults]
+        return [*failures, *self.other_reasons]
 
     @cached_property
-    def faults(self) -> list[str]:
+    def other_reasons(self) -> list[str]:
         """Why the gate is red, in sentences, beyond the cases that failed."""
         reasons = list(self.incomplete)
         reasons += [

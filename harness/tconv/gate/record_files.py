@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tconv.corpus import Corpus
 from tconv.gate.assessment import assessed
 from tconv.gate.completeness import missing_shards
-from tconv.gate.reading import read_of
+from tconv.gate.selected_records import read_selected
 from tconv.gate.waivers import chosen
 from tconv.records.shards import merged
 
@@ -37,7 +37,7 @@ def assessed_files(
     own = cases is None or waivers is not None
     assessments = [
         assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
-        for run in merged([_found_at(cases, read_of(path, corpus), corpus) for path in records])
+        for run in merged([_found_at(cases, read_selected(path, corpus), corpus) for path in records])
     ]
     return [
         replace(assessment, incomplete=(*assessment.incomplete, *missing_shards(assessment.run)))

@@ -14,7 +14,7 @@ from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tconv.datafiles import data_folder
-from tconv.diagnosis.misreadings import names_of
+from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
@@ -120,7 +120,7 @@ class Waiver(Scope):
     @model_validator(mode="after")
     def _names_misreadings(self) -> Self:
         dialects = [dialect_named(name) for name in self.dialects]
-        known = {name for dialect in dialects for name in names_of(dialect)}
+        known = {name for dialect in dialects for name in misreadings_by_name(dialect)}
         for misreadings in self.diagnosis or ():
             if not known.issuperset(misreadings.names):
                 text = str(misreadings)

@@ -7,7 +7,7 @@ from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis.misreadings import names_of
+from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
@@ -120,7 +120,7 @@ def _products(case: Case) -> int:
 
 def _predicted(problem: Problem, name: str) -> bytes | None:
     """Return the output that a misreading gives, as bytes; None where it gives what is owed."""
-    array, owed = mutated(problem, names_of(problem.dialect)[name]), problem.output
+    array, owed = mutated(problem, misreadings_by_name(problem.dialect)[name]), problem.output
     if array is None or owed is None or (array.shape == owed.shape and array.tobytes() == owed.tobytes()):
         return None
     return str(array.shape).encode() + array.tobytes()

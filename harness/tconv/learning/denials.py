@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.diagnosis import shared
-from tconv.diagnosis.misreadings import apply, names_of
+from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
@@ -41,7 +41,7 @@ def denials(
     explained: dict[Together, list[str]] = {}
     for case, name in shared({record.case: record.diagnosis for record in failed}).items():
         explained.setdefault(name, []).append(case)
-    known = names_of(dialect)
+    known = misreadings_by_name(dialect)
     counts = {}
     for name, cases in explained.items():
         misreadings = [known[each] for each in name.names if each in known]

@@ -102,7 +102,7 @@ class Gatekeeper:
             return
         try:
             self._assessment = self._assessed()
-            reasons = [*self._settled_failures(self._assessment), *self._assessment.faults]
+            reasons = [*self._settled_failures(self._assessment), *self._assessment.other_reasons]
         except TconvError as error:
             reasons = [str(error)]
         if reasons:

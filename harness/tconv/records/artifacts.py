@@ -48,7 +48,7 @@ def write(folder: Path, identity: Sequence[str], arrays: Mapping[str, Array]) ->
 
 
 def file_name(identity: Sequence[str]) -> str:
-    """Return the name of an artifact's file: a digest of backend, dialect and case id."""
+    """Return the name of an artifact's file: a digest of the identity, as `write` takes it."""
     return f"{blake2b('|'.join(identity).encode(), digest_size=8).hexdigest()}.npz"
 
 

@@ -49,7 +49,10 @@ class Failure:
 
 
 def failure(record: Record) -> Failure | None:
-    """Return the failure that a record shows; None where the backend agreed, or did not run."""
+    """Return the failure that a record shows; None for agreed, mistrusted and inexpressible.
+
+    A disputed verdict is one too: two runs may differ in it.
+    """
     verdict = record.verdict
     match verdict:
         case ver.Agreed() | ver.Mistrusted() | ver.Inexpressible():

@@ -58,7 +58,7 @@ class Record(Recorded):
         described: where and how the output is wrong, where no misreading gives it.
         relation: what the wrong elements are beside what is owed, where that is seen and no misreading gives them.
         placement: where the values of a wrong output lie, as far as they tell.
-        harmed: how a process died at this case, which does not die alone: an earlier case has harmed the process.
+        harmed: how the process died at this case, where the case alone does not end it: an earlier case had harmed it.
     """
 
     case: str

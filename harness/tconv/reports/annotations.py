@@ -44,7 +44,7 @@ def workflow_commands(
         for cause in causes(assessment, Status.FAILED)
     ]
     names = [waiver.name for waiver in (*assessment.stale, *assessment.void)]
-    for fault in assessment.faults:
+    for fault in assessment.other_reasons:
         name = next((name for name in names if f"waiver {name!r} " in fault), None)
         errors.append((fault, _waiver_place(waivers, name) if waivers and name else None))
     yield from _commands("error", title, errors)

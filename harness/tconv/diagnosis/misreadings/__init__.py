@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Reading
 
-__all__ = ["CATALOGUE", "Misread", "Misreading", "apply", "beside_readings", "misreadings_of", "names_of", "pairs"]
+__all__ = [
+    "CATALOGUE",
+    "Misread",
+    "Misreading",
+    "apply",
+    "beside_readings",
+    "misreadings_by_name",
+    "misreadings_of",
+    "pairs",
+]
 
 CATALOGUE = (
     *attributes.MISREADINGS,
@@ -65,7 +74,7 @@ def _followed(reading: Reading) -> Misreading:
 
 
 @cache
-def names_of(dialect: Dialect) -> Mapping[str, Misreading]:
+def misreadings_by_name(dialect: Dialect) -> Mapping[str, Misreading]:
     """Return all that an explanation in a dialect may name: misreadings, and disputed readings that go beside them."""
     known = (*misreadings_of(dialect), *map(_followed, dialect.disputed))
     return MappingProxyType({misreading.name: misreading for misreading in known})
@@ -80,7 +89,7 @@ def beside_readings(dialect: Dialect, disputed: Sequence[Sequence[str]]) -> Iter
         dialect: the dialect.
         disputed: the names of its disputed readings that are followed together.
     """
-    names = names_of(dialect)
+    names = misreadings_by_name(dialect)
     for readings in disputed:
         for misreading in misreadings_of(dialect):
             yield (*(names[name] for name in readings), misreading)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.operands import SMALLEST
+from tconv.cases.operands import EXACT_BITS, SMALLEST_EXPONENT
 from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
 from tconv.diagnosis.misreadings.operands import with_bits
 from tconv.expectation.bound import UNIT_ROUNDOFF, gamma
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tconv.expectation.bound import Terms
     from tconv.vocabulary import Array
 
-_BITS = {DType.F16: 11, DType.BF16: 8}
+_BITS = {dtype: EXACT_BITS[dtype] for dtype in (DType.F16, DType.BF16)}
 _MOST = {DType.F16: 65504.0, DType.BF16: 2.0**128 - 2.0**120}
 """The largest number of each type."""
 _EVIDENCE = 3
@@ -123,7 +123,7 @@ def _rounded(towards: Callable[[Array], Array]) -> PrecisionOtherwise:
 
 def _in_units(magnitudes: Array, dtype: DType, towards: Callable[[Array], Array]) -> Array:
     """Return magnitudes rounded by `towards` in units of the last place, which subnormal numbers share."""
-    exponents = np.maximum(np.frexp(magnitudes)[1] - _BITS[dtype], SMALLEST[dtype])
+    exponents = np.maximum(np.frexp(magnitudes)[1] - _BITS[dtype], SMALLEST_EXPONENT[dtype])
     rounded: Array = np.ldexp(towards(np.ldexp(magnitudes, -exponents)), exponents)
     return rounded
 

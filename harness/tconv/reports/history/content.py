@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from tconv.errors import UsageError
 from tconv.gate.assessment import assessed
-from tconv.gate.reading import read_of
+from tconv.gate.selected_records import read_selected
 from tconv.gate.waivers import chosen
 from tconv.investigation.history.proposals import for_every_version, proposals
 from tconv.investigation.history.strips import strips
@@ -99,7 +99,7 @@ def histories(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> Ite
         FileError: a file is not as it must be.
     """
     found: dict[tuple[object, ...], list[Run]] = defaultdict(list)
-    for run in merged([read_of(file, corpus) for file in files]):
+    for run in merged([read_selected(file, corpus) for file in files]):
         header = run.header
         found[header.backend.name, header.dialect, header.tier, header.patterns].append(run)
     if not found:

@@ -37,9 +37,9 @@ def answer(
     """
     if red := [line for line in lines if line.total[Status.FAILED]]:
         return _failures(red, len(assessments))
-    faults = [fault for assessment in assessments for fault in assessment.faults]
-    if faults:
-        return f"no case failed, but {shortened(faults[0], 2 * _LONGEST)}"
+    reasons = [reason for assessment in assessments for reason in assessment.other_reasons]
+    if reasons:
+        return f"no case failed, but {shortened(reasons[0], 2 * _LONGEST)}"
     if worse := sum(comparison.worse for comparison in comparisons):
         return f"no case failed, but {worse:,} {'case is' if worse == 1 else 'cases are'} worse than in the baseline"
     return "every deviation is known" if any(_deviations(a) for a in assessments) else "every answer is as owed"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Run
 
 
-def read_of(path: Path, corpus: Corpus) -> Run:
+def read_selected(path: Path, corpus: Corpus) -> Run:
     """Return the run of a record file. The records of another corpus are not held against this one.
 
     Raises:
