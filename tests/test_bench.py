@@ -100,7 +100,7 @@ def test_functions_take_turns() -> None:
 
 
 def test_curves_are_drawn(tmp_path: Path) -> None:
-    """An SVG for each curve."""
+    """Each curve of the findings is an SVG file with its name and its title."""
     pytest.importorskip("matplotlib")
     curves: Any = __import__("curves")
     figures: Any = __import__("figures")

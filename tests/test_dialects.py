@@ -325,7 +325,7 @@ def test_onnx_attributes_and_types_are_the_schemas(name: str, version: int) -> N
 
 
 def test_a_dialect_is_found_by_its_name() -> None:
-    """The name gives the row."""
+    """`dialect_named` returns the dialect that the table has under this name."""
     assert all(dialect_named(name) is row for name, row in DIALECTS.items())
 
 

@@ -153,7 +153,7 @@ def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:
 
 
 def test_the_waiver_file_of_the_docs_is_one(tmp_path: Path) -> None:
-    """It loads."""
+    """The YAML of docs/verdicts.md is read without a complaint, and has the waiver that the text speaks of."""
     (example,) = blocks("docs/verdicts.md", "yaml")
     file = tmp_path / "example.yaml"
     file.write_text(example)

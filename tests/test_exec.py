@@ -133,7 +133,7 @@ def test_a_runner_that_ends_is_a_death_with_the_end_of_its_standard_error(tmp_pa
 
 
 def test_a_runner_that_aborts_is_a_death_by_its_signal(tmp_path: Path) -> None:
-    """The signal is the cause."""
+    """A runner that calls abort() has died, and the cause is SIGABRT."""
     trouble = verdicts(recorded("aborts", tmp_path))["trouble"]
     assert isinstance(trouble, ver.Died)
     assert trouble.cause == "SIGABRT"

@@ -440,7 +440,7 @@ def test_a_case_that_is_named_is_run_whatever_its_tier(tmp_path: Path) -> None:
 
 
 def test_a_case_in_two_patterns_is_run_once(tmp_path: Path) -> None:
-    """Patterns may overlap."""
+    """A case that two patterns of a selection match is asked once."""
     corpus = Corpus.load(written(tmp_path, FEW))
     chosen = [case.id for case in Selection(corpus, "full", ("small/few[strides=1]", "small/**")).cases()]
     assert len(chosen) == len(set(chosen)) == 12

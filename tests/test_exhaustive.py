@@ -308,7 +308,7 @@ def test_the_gate_and_the_reports_count_what_is_counted(tmp_path: Path, capsys: 
 
 
 def test_a_run_with_nothing_but_counted_passes_is_green() -> None:
-    """They show something."""
+    """Cases that agree and are only counted have shown something; cases that are inexpressible have not."""
     found = run_of({})
     found.cells, found.header = CELLS[:1], header(cases=900)
     assert assess(found, None, facts).red == []

@@ -60,7 +60,7 @@ PORTS = blocks("porting.md")
     ids=["openvino", "onnx"],
 )
 def test_a_command_of_the_page_prints_what_the_page_says(line: str, shown: str) -> None:
-    """To the letter."""
+    """The output of each `tconv port` command of the page is the block of text below it, to the letter."""
     _, _, *arguments = shlex.split(line)
     result = CliRunner().invoke(port_command, arguments, standalone_mode=False, catch_exceptions=False)
     assert result.stdout == shown

@@ -97,7 +97,7 @@ def test_exclude_leaves_cases_out(run: Command, tmp_path: Path) -> None:
 
 
 def test_quiet_is_a_line_and_nothing_on_standard_error(run: Command) -> None:
-    """Red says why."""
+    """Green is the counts alone; red has a line more, with the reason."""
     green = run("Right", "-q")
     assert green.stdout == f"Right 1.0  {DIALECT}  green: 6 passed\n"
     assert green.stderr == ""

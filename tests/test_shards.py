@@ -58,13 +58,13 @@ def test_a_shard_makes_its_own_cases_alone(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("text", ["1/1", "2/4", "1,3/4"])
 def test_shards_are_read_as_they_are_written(text: str) -> None:
-    """One of them, or several."""
+    """A shard, or several of one number, is written as it was read."""
     assert str(Shards.parse(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "0/2", "3/2", "1", "1/", "/2", "1/0", "-1/2", "a/b", "1,/2", "1/2 "])
 def test_what_names_no_shard_is_refused(text: str) -> None:
-    """With what it must be."""
+    """A text that is no shard is refused, with the form that it must have."""
     with pytest.raises(UsageError, match="a shard must be i/n, with i from 1 to n"):
         Shards.parse(text)
 

@@ -66,7 +66,7 @@ def test_the_page_on_a_phone(browser: Browser, ways: str, view: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_atlas_and_a_comparison(browser: Browser, ways: str, tmp_path: Path, scheme: str) -> None:
-    """The two other pages."""
+    """The atlas and the page of a comparison have no violation of the rules, light and dark."""
     porting = Corpus.load(data_folder("cases") / "porting", data_folder("cases"))
     cases = list(porting.cases("smoke"))
     runs = [

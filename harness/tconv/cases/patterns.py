@@ -36,7 +36,7 @@ class Pattern:
 
     def matches(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether a case of this id and these facts matches."""
-        return bool(self.path.fullmatch(case_id.partition("[")[0])) and all(
+        return bool(self.path.fullmatch(path_of(case_id))) and all(
             facts.get(key) in allowed for key, allowed in self.conditions.items()
         )
 
@@ -57,6 +57,11 @@ def parse(text: str) -> Pattern:
 def facts_of(case_id: str) -> dict[str, str]:
     """Return the facts that an id has in it: its labels."""
     return dict(pair.split("=", 1) for pair in case_id.partition("[")[2].rstrip("]").split(",") if "=" in pair)
+
+
+def path_of(case_id: str) -> str:
+    """Return the path of an id or of a pattern, which labels may follow in brackets."""
+    return case_id.partition("[")[0]
 
 
 def label(value: object) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tconv.cases.patterns import path_of
 from tconv.cli import options
 from tconv.cli.output import printing
 from tconv.corpus import Corpus, tiers
@@ -46,7 +47,7 @@ def command(path: Path | None, cases: Path | None, *, write_tiers: bool, everyth
         corpus = _with_tiers(corpus, path)
     findings: Counter[str] = Counter()
     for finding in lint(corpus):
-        sweep = finding.where.partition("[")[0]
+        sweep = path_of(finding.where)
         findings[sweep] += 1
         if everything or findings[sweep] <= _SHOWN:
             click.echo(finding, err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tconv.cases.patterns import facts_of, parse
+from tconv.cases.patterns import facts_of, parse, path_of
 from tconv.corpus import tiers
 from tconv.corpus.budget import Budget
 from tconv.corpus.digest import digest_of
@@ -107,7 +107,7 @@ class Corpus:
 
     def cell(self, case_id: str) -> str | None:
         """Return the cell of a case by its id; None of a case that is not of the exhaustive tier alone."""
-        sweep = self.sweeps.get(case_id.partition("[")[0])
+        sweep = self.sweeps.get(path_of(case_id))
         return sweep.cell(case_id) if sweep is not None and sweep.exhaustive else None
 
     def place(self, case_id: str, *inside: str | int) -> tuple[Path, int, int] | None:
@@ -117,7 +117,7 @@ class Corpus:
             case_id: its id, with labels or without.
             inside: the keys and indices that lead on from its own place.
         """
-        path = case_id.partition("[")[0]
+        path = path_of(case_id)
         for file in self.files:
             sweeps = [("sweeps", number) for number, sweep in enumerate(file.sweeps) if sweep.id == path]
             singles = [("cases", number) for number, case in enumerate(file.singles) if case.id == path]
@@ -157,7 +157,7 @@ class Corpus:
         """Return the case of that id, or None."""
         if case_id in self.singles:
             return self.singles[case_id]
-        sweep = self.sweeps.get(case_id.partition("[")[0])
+        sweep = self.sweeps.get(path_of(case_id))
         row = None if sweep is None else sweep.row(facts_of(case_id))
         return None if sweep is None or row is None else sweep.case(row[0].tolist())
 
@@ -184,7 +184,7 @@ class Corpus:
 
     def _of_ones_own(self, pattern: str) -> str:
         """Return that other cases need --cases, where a pattern names a topic that tconv's own corpus does not have."""
-        topic = pattern.partition("[")[0].partition("/")[0]
+        topic = path_of(pattern).partition("/")[0]
         here = any(path.partition("/")[0] == topic for path in (*self.sweeps, *self.singles))
         if here or not topic or set(topic) & set("*?") or self.folder != data_folder("cases"):
             return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tconv.cases.patterns import parse
+from tconv.cases.patterns import parse, path_of
 from tconv.errors import nearest, one_line
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ def mismatch(corpus: Corpus, pattern: str) -> str:
         corpus: the cases.
         pattern: a pattern that matches none of them.
     """
-    parsed, path = parse(pattern), pattern.partition("[")[0].rstrip("/")
+    parsed, path = parse(pattern), path_of(pattern).rstrip("/")
     unknown = next((key for key in parsed.conditions if key not in corpus.fact_names), None)
     if unknown is not None:
         return f"; {unknown!r} is no fact of any case{nearest(unknown, sorted(corpus.fact_names))}"
-    paths = {*(case.partition("[")[0] for case in corpus.singles), *corpus.sweeps}
+    paths = {*(path_of(case) for case in corpus.singles), *corpus.sweeps}
     matched = {known for known in paths if parsed.path.fullmatch(known)}
     if not matched:
         return ("" if set(path) & _GLOB else nearest(path, sorted(paths))) or _of_path(path, paths)
@@ -67,7 +67,7 @@ def _of_value(key: str, allowed: Collection[str], values: Sequence[str]) -> str:
 def _values(corpus: Corpus, paths: Collection[str], key: str) -> Iterator[str]:
     """Yield values of a fact that the cases of these paths have: all of an axis, others of a sample."""
     for case in corpus.singles.values():
-        if case.id.partition("[")[0] in paths and key in case.facts:
+        if path_of(case.id) in paths and key in case.facts:
             yield case.facts[key]
     for path in corpus.sweeps.keys() & paths:
         sweep = corpus.sweeps[path]

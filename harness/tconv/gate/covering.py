@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.columns import columns, parts_of
+from tconv.cases.patterns import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +31,7 @@ def covering(
     names = {name for entry in entries for name in entry.fact_names}
     of_cases = columns([parts_of(facts[member.record.case]) for member in members], names)
     paths: dict[str, int] = {}
-    of_path = [paths.setdefault(member.record.case.partition("[")[0], len(paths)) for member in members]
+    of_path = [paths.setdefault(path_of(member.record.case), len(paths)) for member in members]
 
     def covered(entry: Scope) -> list[Judged]:
         named = np.array([entry.is_for(path) for path in paths], dtype=bool)[of_path]

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
 from tconv.cases.columns import Column
-from tconv.cases.patterns import label, parse
+from tconv.cases.patterns import label, parse, path_of
 from tconv.documents.models import Part, Values
 from tconv.errors import TconvError
 from tconv.gate.machines import Machines
@@ -72,7 +72,7 @@ class Scope(Part):
 
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
         """Return whether the case is covered."""
-        return self.is_for(case_id.partition("[")[0]) and self.holds(facts)
+        return self.is_for(path_of(case_id)) and self.holds(facts)
 
     def holds(self, facts: Mapping[str, str]) -> bool:
         """Return whether a case of these facts is covered, where its path is."""

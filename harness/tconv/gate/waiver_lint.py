@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from tconv.cases.patterns import parse
+from tconv.cases.patterns import parse, path_of
 from tconv.documents import document as yaml_file
 from tconv.errors import nearest
 from tconv.gate.waivers import WaiverFile, load
@@ -85,8 +85,8 @@ def _of_scope(entry: Scope, document: Document, place: _Location, known: set[str
 def _of_example(waiver: Waiver, document: Document, place: _Location, corpus: Corpus) -> Iterator[WaiverFinding]:
     facts = corpus.facts(waiver.example)
     if facts is None:
-        paths = {case.partition("[")[0] for case in (*corpus.singles, *corpus.sweeps)}
-        hint = nearest(waiver.example.partition("[")[0], paths)
+        paths = {path_of(case) for case in (*corpus.singles, *corpus.sweeps)}
+        hint = nearest(path_of(waiver.example), paths)
         yield _finding(document, place, f"example must be the id of a case (got {waiver.example!r}){hint}")
     elif not waiver.covers(waiver.example, facts):
         message = f"example must be a case that the waiver covers (got {waiver.example!r}{_lacking(waiver, facts)})"

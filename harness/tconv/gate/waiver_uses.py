@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tconv.cases.patterns import parse
+from tconv.cases.patterns import parse, path_of
 from tconv.gate.covering import covering
 from tconv.gate.status import Status
 from tconv.verdict import kinds as ver
@@ -112,8 +112,8 @@ def _whole_cells(run: Run) -> Sequence[Cell]:
 
 def _only_agreed(case_id: str, cells: Sequence[Cell], facts: Mapping[str, str]) -> bool:
     """Return whether a case without a record is counted in a cell, and nothing else is counted there but agreement."""
-    path = case_id.partition("[")[0]
-    own = [cell for cell in cells if cell.cell.partition("[")[0] == path]
+    path = path_of(case_id)
+    own = [cell for cell in cells if path_of(cell.cell) == path]
     return {cell.kind for cell in own if parse(cell.cell).matches(case_id, facts)} == {"agreed"}
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.cases.patterns import path_of
 from tconv.diagnosis import shared
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
@@ -57,10 +58,10 @@ def denials(
 
 def _siblings(example: Case, records: Sequence[Record], find: Callable[[str], Case | None]) -> Iterator[Case]:
     """Yield cases of the example's situation and type that agree: those of its own sweep first."""
-    sweep = example.id.partition("[")[0]
+    sweep = path_of(example.id)
     agreeing = [record.case for record in records if isinstance(record.verdict, ver.Agreed) and _by_value(record)]
     count = 0
-    for case_id in sorted(agreeing, key=lambda case_id: case_id.partition("[")[0] != sweep):
+    for case_id in sorted(agreeing, key=lambda case_id: path_of(case_id) != sweep):
         case = find(case_id)
         if case is not None and (situation_of(case), case.x.dtype) == (situation_of(example), example.x.dtype):
             yield case

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tconv.cases.patterns import path_of
 from tconv.diagnosis import shared
 from tconv.expectation.problem import remembered
 from tconv.learning.conditions import HARDLY, condition_of
@@ -219,4 +220,4 @@ def _is_right(record: Record) -> bool:
 
 
 def _sweeps(cases: Sequence[str]) -> int:
-    return len({case.partition("[")[0] for case in cases})
+    return len({path_of(case) for case in cases})

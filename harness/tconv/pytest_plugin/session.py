@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tconv.cases.patterns import path_of
 from tconv.corpus import Corpus
 from tconv.corpus.file_reading import SUFFIXES
 from tconv.corpus.literals import refuse_contradicted
@@ -100,7 +101,7 @@ class Session:
 
     def find(self, case_id: str) -> Case | None:
         """Return the case of that id, or None where there is none."""
-        stem = case_id.partition("[")[0].rpartition("/")[0]
+        stem = path_of(case_id).rpartition("/")[0]
         for root in self.settings.roots:
             for suffix in SUFFIXES:
                 file = ini.folder_of(root) / f"{stem}{suffix}"

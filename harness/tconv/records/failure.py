@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from tconv.backends.process_end import reasons
+from tconv.cases.patterns import path_of
 from tconv.dialects.readings import Together
 from tconv.verdict import kinds as ver
 
@@ -85,7 +86,7 @@ def group_of(record: Record, explained: Together | None) -> tuple[str, ...]:
     known = failure(record)
     if known is not None and known.words:
         return (known.kind, known.words)
-    return (record.verdict.kind, "in", record.case.partition("[")[0])
+    return (record.verdict.kind, "in", path_of(record.case))
 
 
 def without_numbers(text: str) -> str:

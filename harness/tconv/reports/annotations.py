@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tconv.cases.patterns import path_of
 from tconv.corpus.file_reading import SUFFIXES
 from tconv.documents import document as yaml_file
 from tconv.errors import FileError
@@ -62,7 +63,7 @@ def workflow_commands(
 
 def case_place(folder: Path, case: str) -> FileError | None:
     """Return where a case or its sweep stands in its file; None where the file is not below the current folder."""
-    stem, _, name = case.partition("[")[0].rpartition("/")
+    stem, _, name = path_of(case).rpartition("/")
     for file in (folder / f"{stem}{suffix}" for suffix in SUFFIXES):
         if _is_here(file) and (document := _document(file)) is not None:
             return _named(document, name, ("cases", "sweeps"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from packaging.version import InvalidVersion, Version
 
-from tconv.cases.patterns import label
+from tconv.cases.patterns import label, path_of
 from tconv.errors import one_line, shortened
 from tconv.gate.examples import example
 from tconv.gate.scope import Scope
@@ -89,8 +89,8 @@ def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str,
                 yield {"where": _narrowed(where, covered, assessment) if cause.lesson else where}, covered
         if scopes:
             continue
-        for sweep in sorted({member.record.case.partition("[")[0] for member in members}):
-            yield {"cases": sweep}, [member for member in members if member.record.case.partition("[")[0] == sweep]
+        for sweep in sorted({path_of(member.record.case) for member in members}):
+            yield {"cases": sweep}, [member for member in members if path_of(member.record.case) == sweep]
 
 
 def _narrowed(where: Mapping[str, Any], members: Sequence[Judged], assessment: Assessment) -> dict[str, Any]:

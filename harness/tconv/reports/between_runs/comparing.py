@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from tconv.cases.patterns import parse
+from tconv.cases.patterns import parse, path_of
 from tconv.gate.examples import rank
 from tconv.gate.status import OF_CELLS, Status
 from tconv.records.failure import failure
@@ -209,8 +209,8 @@ def _standing(judged: Judged, cause: Cause | None) -> Standing:
 
 def _counted(assessment: Assessment, case: str, other: Assessment) -> Standing | None:
     """Return how a case without a record stands in a run that counts cases by cell; None where it does not tell."""
-    path, facts = case.partition("[")[0], other.facts.get(case, {})
-    of_path = [cell for cell in assessment.run.cells if cell.cell.partition("[")[0] == path]
+    path, facts = path_of(case), other.facts.get(case, {})
+    of_path = [cell for cell in assessment.run.cells if path_of(cell.cell) == path]
     kinds = {cell.kind for cell in of_path if parse(cell.cell).matches(case, facts)}
     return Standing(OF_CELLS[kinds.pop()]) if len(kinds) == 1 else None
 

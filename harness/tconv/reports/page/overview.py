@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+from tconv.cases.patterns import path_of
 from tconv.gate.status import OF_CELLS, Status
 from tconv.reports import phrases
 from tconv.reports.page import figures
@@ -130,7 +131,7 @@ def _overview(assessment: Assessment, key: str, name: str, short: str) -> Overvi
 
 def topic(case_id: str) -> str:
     """Return a case's topic: the first segment of its id."""
-    return case_id.partition("[")[0].split("/", 1)[0]
+    return path_of(case_id).split("/", 1)[0]
 
 
 def link(**filters: str) -> str:
