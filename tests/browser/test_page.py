@@ -416,7 +416,8 @@ def test_failure_shows_its_heatmaps(opened: Callable[..., Page]) -> None:
 def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, tmp_path: Path, width: int) -> None:
     """It is a sentence: no column of numbers stands beside it, on a narrow page neither."""
     case = Corpus.load().case("padding/auto-pad/same-upper-by-hand")
-    run = _assessment([Record(case.id, "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"))], tmp_path)
+    verdict = ver.Inconsistent(("negative-same-shrunk",), "negative_same", "floor")
+    run = _assessment([Record(case.id, "acme", "onnx/ConvTranspose-22", verdict)], tmp_path)
     mixed = Answers("negative_same", (Given("shrink", ("a/b", "a/c"), case), Given("floor", ("a/d",), case)))
     html.write([replace(run, mixed=(mixed,))], tmp_path / "index.html")
     page = browser.new_page()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tconv.cli import options
+from tconv.cli import call_options, options
+from tconv.cli.given_arrays import given_arrays, judge
 from tconv.cli.output import say
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.errors import UsageError
 from tconv.execution.worker import Assignment
 from tconv.investigation.own_rule import own_rule
 from tconv.investigation.separating import REPEAT, separate
@@ -24,15 +26,22 @@ if TYPE_CHECKING:
     from tconv.learning import Lesson
 
 
-@click.command(name="diagnose")
-@click.argument("case_id", metavar="CASE")
-@click.option("--backend", default="onnxruntime", show_default=True, help="Whom to judge.")
+@click.command(name="diagnose", cls=call_options.OfSizes)
+@click.argument("case_id", metavar="[CASE]", required=False)
+@click.option("--backend", default=None, show_default="onnxruntime", help="Whom to judge.")
 @options.backend_options()
 @options.spoken
 @options.cases
 @options.timeout()
+@given_arrays
 def command(
-    case_id: str, backend: str, option: dict[str, str], dialect: str | None, cases: Path | None, timeout: float
+    case_id: str | None,
+    backend: str | None,
+    option: dict[str, str],
+    dialect: str | None,
+    cases: Path | None,
+    timeout: float,
+    **arrays: Any,  # noqa: ANN401 - the values of the options of `given_arrays`
 ) -> int:
     """Run CASE, and tell which misreading explains what a backend does.
 
@@ -40,7 +49,25 @@ def command(
     that tell them apart. Where the output has another size or lies elsewhere, cases of its padding mode are run, and
     the formula is printed that the backend follows. Exits with 1 where nothing explains a failure, or several
     misreadings still do and no formula was found.
+
+    With --x, --w and --y in the place of CASE: judge the output of a call that was made elsewhere, with its attributes,
+    and tell which misreadings explain it. Exits with 1 where it does not conform. Nothing is run.
     """
+    given = {name: value for name, value in arrays.items() if value is not None}
+    asked = {"CASE": case_id, "--backend": backend, "--option": option, "--cases": cases}
+    if given and (both := [f"{name} {value}" for name, value in asked.items() if value]):
+        first = f"--{next(iter(given)).replace('_', '-')}"
+        raise UsageError(f"{first} must be without {', '.join(asked)}: nothing is run of arrays (got {both[0]})")
+    if given:
+        return judge(given, dialect)
+    if case_id is None:
+        raise UsageError("CASE must be given, or the arrays of a call: --x, --w and --y")
+    return _of_case(case_id, backend or "onnxruntime", option, dialect, cases, timeout)
+
+
+def _of_case(
+    case_id: str, backend: str, option: dict[str, str], dialect: str | None, cases: Path | None, timeout: float
+) -> int:
     case = Corpus.load(cases).case(case_id)
     own = tuple(Corpus.load().cases("gate"))
     reasoning = separate(case, own, options.dialect(dialect), backend, timeout, options=option)
