@@ -26,7 +26,7 @@ from tconv.expectation.truth import Truth
 from tconv.gate.waivers import load
 from tconv.learning import denials, lessons, shared_facts, sheet
 from tconv.learning.axis_terms import FULL
-from tconv.learning.formulas import HALVES, SUMS, Formula, Terms, simplest
+from tconv.learning.formulas import HALVES, SUMS, Formula, TermColumns, simplest
 from tconv.learning.learner import Learner
 from tconv.learning.situations import Situation, situation_of
 from tconv.learning.text_axes import text_axes
@@ -144,7 +144,7 @@ def test_the_formula_that_made_numbers_is_found(data: st.DataObject) -> None:
     plain = tuple(form for form in {*SUMS, *HALVES} if not form.beside)
     made = Formula(tuple(zip(signs, chosen, strict=True)), data.draw(st.sampled_from(plain)))
     lengths = dict.fromkeys(names, 1)
-    found = simplest(made.values(columns), Terms(columns, lengths), plain)
+    found = simplest(made.values(columns), TermColumns(columns, lengths), plain)
     assert found is not None
     assert (found.values(columns) == made.values(columns)).all()
     assert len(found.terms) + found.form.length <= len(made.terms) + made.form.length
@@ -155,7 +155,7 @@ def test_seven_terms_are_found() -> None:
     random = np.random.default_rng(0)
     columns = {name: random.integers(0, 99, 60) for name in "abcdefghij"}
     made = Formula(tuple(zip((1, 1, -1, 1, -1, 1, -1), "abcdefg", strict=True)))
-    found = simplest(made.values(columns), Terms(columns, dict.fromkeys(columns, 1)))
+    found = simplest(made.values(columns), TermColumns(columns, dict.fromkeys(columns, 1)))
     assert found is not None
     assert set(found.terms) == set(made.terms)
 
@@ -218,7 +218,7 @@ def test_noise_has_no_formula() -> None:
     """Random numbers are explained by nothing."""
     random = np.random.default_rng(0)
     columns = {name: random.integers(0, 9, 60) for name in "abcdef"}
-    assert simplest(random.integers(0, 99, 60), Terms(columns, dict.fromkeys(columns, 1)), HALVES) is None
+    assert simplest(random.integers(0, 99, 60), TermColumns(columns, dict.fromkeys(columns, 1)), HALVES) is None
 
 
 LEARNT = {

@@ -16,8 +16,8 @@ from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
-from tconv.investigation.company import killed
 from tconv.investigation.mutants import measure, mutated
+from tconv.investigation.mutants_in_company import killed
 from tconv.vocabulary import Attributes, DType, Signature, TensorType
 
 if TYPE_CHECKING:

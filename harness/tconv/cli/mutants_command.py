@@ -11,8 +11,8 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
-from tconv.investigation.company import killed
 from tconv.investigation.mutants import measure
+from tconv.investigation.mutants_in_company import killed
 from tconv.reports.listing import console, folded, say, show
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ AXES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class PortedCase:
     """A case as it is written in the target, and what the target's text makes of it.
 
     Attributes:
@@ -88,7 +88,7 @@ class Port:
     disputed: tuple[tuple[str, Geometry], ...]
     same_words: Geometry | str
     same_words_disputed: tuple[tuple[str, Geometry], ...]
-    written: Written | None
+    written: PortedCase | None
     besides: tuple[str, ...]
 
 
@@ -200,24 +200,24 @@ def _rearranged(layout: DataFormat | FilterFormat, there: DataFormat | FilterFor
     return "transpose"
 
 
-def _written(case: Case, geometry: Geometry, target: Dialect, *, pads_first: bool) -> Written | None:
+def _written(case: Case, geometry: Geometry, target: Dialect, *, pads_first: bool) -> PortedCase | None:
     """Return the first way to write a geometry that the target's text does not dispute, or else the first."""
     plain = (case, rewritten(case, geometry, target))
     ways = list(_ways(case, plain[::-1] if pads_first else plain, geometry, target))
     return next((way for way in ways if not way.disputed), ways[0] if ways else None)
 
 
-def _ways(case: Case, plain: Sequence[Case | None], geometry: Geometry, target: Dialect) -> Iterator[Written]:
+def _ways(case: Case, plain: Sequence[Case | None], geometry: Geometry, target: Dialect) -> Iterator[PortedCase]:
     """Yield what can be written: the plain ways that give the geometry, then explicit pads of a smaller output."""
     nothing = (0,) * len(geometry.output)
     for written in plain:
         owed = None if written is None else expectation(written, target)
         if written is not None and isinstance(owed, Values) and owed.primary.geometry == geometry:
-            yield Written(written, owed, nothing, nothing)
+            yield PortedCase(written, owed, nothing, nothing)
     for near, before, behind in _nearest(geometry):
         written = rewritten(case, near, target)
         if written is not None and isinstance(owed := expectation(written, target), Values):
-            yield Written(written, owed, before, behind)
+            yield PortedCase(written, owed, before, behind)
 
 
 def _nearest(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:

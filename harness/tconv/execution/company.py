@@ -45,13 +45,13 @@ class Member(NamedTuple):
     likes: tuple[object, ...]
 
 
-class Judged(NamedTuple):
+class JudgedAnswer(NamedTuple):
     """An answer with its verdict."""
 
     answer: Answer
     verdict: ver.Verdict
 
-    def is_like(self, other: Judged) -> bool:
+    def is_like(self, other: JudgedAnswer) -> bool:
         """Return whether a backend did the same again: right answers may be rounded otherwise, wrong ones may not."""
         mine, others = self.verdict, other.verdict
         if isinstance(mine, ver.Disputed) and isinstance(others, ver.Disputed):
@@ -175,18 +175,18 @@ class Companion:
         self._count(member.likes, believed=believed)
         if believed and member is not members[0]:
             return self._evaluator.record(problem, answer, verdict)
-        in_company, alone = Judged(answer, verdict), self._alone(member)
+        in_company, alone = JudgedAnswer(answer, verdict), self._alone(member)
         if alone.is_like(in_company):
             return self._evaluator.record(problem, *alone)
         return self._evaluator.record(problem, alone.answer, self._difference(member, members, in_company, alone))
 
     def _difference(
-        self, member: Member, members: Sequence[Member], in_company: Judged, alone: Judged
+        self, member: Member, members: Sequence[Member], in_company: JudgedAnswer, alone: JudgedAnswer
     ) -> ver.DiffersInCompany | ver.Unstable:
         """Return the verdict on a case that is answered in another way in company than alone, which is asked again."""
         answers = self._ask(members)
         answer = answers[members.index(member)] if isinstance(answers, list) else None
-        again = None if answer is None else Judged(answer, self._evaluator.judge(member.problem, answer))
+        again = None if answer is None else JudgedAnswer(answer, self._evaluator.judge(member.problem, answer))
         again_alone = self._alone(member)
         words = _apart(in_company, alone)
         if again is not None and again.is_like(in_company) and again_alone.is_like(alone):
@@ -211,13 +211,13 @@ class Companion:
             return
         yield from records
 
-    def _alone(self, member: Member) -> Judged:
+    def _alone(self, member: Member) -> JudgedAnswer:
         self._position.begin(member.place)
         answer = self._evaluator.ask(member.problem)
-        return Judged(answer, self._evaluator.judge(member.problem, answer))
+        return JudgedAnswer(answer, self._evaluator.judge(member.problem, answer))
 
 
-def _apart(in_company: Judged, alone: Judged) -> tuple[str, str]:
+def _apart(in_company: JudgedAnswer, alone: JudgedAnswer) -> tuple[str, str]:
     """Return words for both by which they can be told apart: their kinds, or outputs where these are of one kind."""
     if in_company.verdict.kind != alone.verdict.kind:
         return in_company.verdict.kind, alone.verdict.kind

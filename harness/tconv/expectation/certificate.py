@@ -90,13 +90,13 @@ def conforms(actual: Array, made: Sums, of: Composition) -> list[bool]:
 
 
 def _conforms(actual: Array, y: Float64s, magnitude: Array, of: Composition, largest: float) -> bool:
-    proof = Proof(actual, of, largest)
+    proof = Certificate(actual, of, largest)
     grouped = actual.shape[0], of.geometry.groups, -1, *of.geometry.output
     proof.look(tuple(slice(0, size) for size in proof.shape), y.reshape(grouped), magnitude.reshape(grouped))
     return proof.found
 
 
-class Proof:
+class Certificate:
     """The proof for one output, from parts that are looked at while they are in the cache.
 
     Args:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
 from tconv.expectation.bound import SMALLEST_NORMAL, Terms, is_subnormal
-from tconv.expectation.certificate import PROVABLE, Composition, Proof, conforms
+from tconv.expectation.certificate import PROVABLE, Certificate, Composition, conforms
 from tconv.expectation.meetings import met, products
 from tconv.expectation.stream import Sums, norm, sums
 from tconv.expectation.underflow import subnormal_products
@@ -120,7 +120,7 @@ class Truth:
     def _conforms_in_one_pass(self, actual: Array, of: Composition) -> bool:
         """Return the same for a large output: the sums of |x||w| + |b| are not kept."""
         of_x, of_w, of_b = self._norms
-        proof = Proof(actual, of, of_x * of_w + of_b)
+        proof = Certificate(actual, of, of_x * of_w + of_b)
         made = sums(self._x, self._w, self._b, of.geometry, seen=proof.look, norms=lambda: self._norms)
         _remember(self._values, of.geometry, made.y, most=32)
         return proof.found

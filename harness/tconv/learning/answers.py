@@ -53,7 +53,7 @@ class AnsweredAxis:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ObservedAnswer:
     """The answer to a case: a geometry, as far as the values tell.
 
     Attributes:
@@ -133,7 +133,7 @@ class Answer:
             )
 
 
-def answers_of(cases: Iterable[tuple[Record, Case]], dialect: Dialect) -> Iterator[Answer]:
+def answers_of(cases: Iterable[tuple[Record, Case]], dialect: Dialect) -> Iterator[ObservedAnswer]:
     """Yield the answers of records that show a geometry.
 
     Args:
@@ -147,7 +147,7 @@ def answers_of(cases: Iterable[tuple[Record, Case]], dialect: Dialect) -> Iterat
         owed = problem.values.primary.geometry
         placement = _placement(record, problem, problem.values)
         if placement is not None and _of_rank(placement, len(owed.output)):
-            yield Answer(case, situation_of(case), problem.signature, owed, placement)
+            yield ObservedAnswer(case, situation_of(case), problem.signature, owed, placement)
 
 
 SHOWING = ver.Agreed | ver.Disputed | ver.Mistrusted | ver.Inconsistent | ver.Differed | ver.WrongShape

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.learning.axis_terms import FORWARD, FULL, LENGTHS, OTHER_AXES, SPACING
-from tconv.learning.formulas import HALVES, SUMS, Form, Formula, Terms, covering, simplest
+from tconv.learning.formulas import HALVES, SUMS, Form, Formula, TermColumns, covering, simplest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -161,10 +161,10 @@ def _covering(axes: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
     return max(filter(None, found), key=lambda formula: int((formula.values(columns) == target).sum()), default=None)
 
 
-def _terms(columns: Mapping[str, Array], lengths: Mapping[str, int], quantity: str) -> Terms:
+def _terms(columns: Mapping[str, Array], lengths: Mapping[str, int], quantity: str) -> TermColumns:
     # The size is no term of itself.
     names = [name for name in lengths if name != "size" or quantity == "pads_begin"]
-    return Terms({name: columns[name] for name in names}, lengths)
+    return TermColumns({name: columns[name] for name in names}, lengths)
 
 
 def _target(axes: Sequence[AnsweredAxis], quantity: str, whose: str) -> Array:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _MOST_TERMS = 4
-"""Terms of the sums that are tried with every form; longer ones are put together of two halves."""
+"""TermColumns of the sums that are tried with every form; longer ones are put together of two halves."""
 _TRIED = 20
 """Rows on which all sums are tried; those that fit are held against all rows."""
 _MOST_TIES = 2000
@@ -128,7 +128,7 @@ def _subtracted(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Terms:
+class TermColumns:
     """Columns of numbers by the names of terms, with the length of each; those that say the same are left out.
 
     Args:
@@ -149,7 +149,7 @@ class Terms:
         return tuple(seen.values())
 
 
-def simplest(target: Array, terms: Terms, forms: Sequence[Form] = SUMS) -> Formula | None:
+def simplest(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) -> Formula | None:
     """Return the shortest formula that gives every number of `target`; None where none of at most seven terms does.
 
     Args:
@@ -160,7 +160,7 @@ def simplest(target: Array, terms: Terms, forms: Sequence[Form] = SUMS) -> Formu
     return _short(target, terms, forms) or _long(target, terms)
 
 
-def covering(target: Array, terms: Terms, forms: Sequence[Form] = SUMS) -> Formula | None:
+def covering(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) -> Formula | None:
     """Return a formula that gives as many of the numbers as possible, where none gives all of them.
 
     Each of a few samples is small enough to have no exception among its rows, if exceptions are rare; what gives a
@@ -178,7 +178,7 @@ def covering(target: Array, terms: Terms, forms: Sequence[Form] = SUMS) -> Formu
     for number in range(_SAMPLES):
         among = by_zeros[: len(target) // 2 + _SAMPLE] if number % 2 else by_zeros
         rows = random.permutation(among)[:_SAMPLE]
-        sample = Terms({name: column[rows] for name, column in terms.columns.items()}, terms.lengths)
+        sample = TermColumns({name: column[rows] for name, column in terms.columns.items()}, terms.lengths)
         found = _short(target[rows], sample, forms)
         if found is not None:
             given = int((found.values(terms.columns) == target).sum())
@@ -187,7 +187,7 @@ def covering(target: Array, terms: Terms, forms: Sequence[Form] = SUMS) -> Formu
     return best[1] if best else None
 
 
-def _short(target: Array, terms: Terms, forms: Sequence[Form]) -> Formula | None:
+def _short(target: Array, terms: TermColumns, forms: Sequence[Form]) -> Formula | None:
     names = terms.distinct
     if not names:
         return None if target.any() else Formula(())
@@ -209,7 +209,7 @@ def _short(target: Array, terms: Terms, forms: Sequence[Form]) -> Formula | None
     return None
 
 
-def _long(target: Array, terms: Terms) -> Formula | None:
+def _long(target: Array, terms: TermColumns) -> Formula | None:
     """Return a longer sum, found as two shorter ones whose numbers add up: a look-up in place of a product."""
     names = terms.distinct
     if not names:
@@ -256,7 +256,7 @@ def _signs(count: int, most: int) -> Array:
     return signs
 
 
-def _lengths(signs: Array, names: Sequence[str], terms: Terms) -> Array:
+def _lengths(signs: Array, names: Sequence[str], terms: TermColumns) -> Array:
     lengths: Array = np.abs(signs) @ np.array([terms.lengths[name] for name in names])
     return lengths
 

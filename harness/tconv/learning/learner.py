@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tconv.dialects import Dialect
-    from tconv.learning.answers import Answer, AnsweredAxis
+    from tconv.learning.answers import AnsweredAxis, ObservedAnswer
     from tconv.learning.formulas import Formula
     from tconv.learning.situations import Situation
 
@@ -33,7 +33,7 @@ class Learner:
     """
 
     situation: Situation
-    answers: Sequence[Answer]
+    answers: Sequence[ObservedAnswer]
     dialect: Dialect
 
     @cached_property
@@ -67,7 +67,7 @@ class Learner:
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield a lesson for each set of rules that deviating answers follow."""
-        members: dict[tuple[Rule, ...], list[Answer]] = defaultdict(list)
+        members: dict[tuple[Rule, ...], list[ObservedAnswer]] = defaultdict(list)
         for answer in self.answers:
             if answer.deviates and (rules := self._rules(answer)):
                 members[rules].append(answer)
@@ -75,7 +75,7 @@ class Learner:
             if len(answers) > 1:
                 yield self._lesson(rules, answers)
 
-    def _rules(self, answer: Answer) -> tuple[Rule, ...]:
+    def _rules(self, answer: ObservedAnswer) -> tuple[Rule, ...]:
         """Return the rules of an answer that are not the text's; none where no rules give all of it."""
         rules = []
         for quantity in QUANTITIES:
@@ -88,14 +88,14 @@ class Learner:
                 rules.append(Rule(quantity, fitting, self.owed[quantity]))
         return tuple(rule for rule in rules if str(rule.formula) != str(rule.owed))
 
-    def of_text(self, answer: Answer, quantity: str) -> bool:
+    def of_text(self, answer: ObservedAnswer, quantity: str) -> bool:
         """Return whether a quantity is what the text owes, or what its formula gives for the answer's other numbers."""
         formula = self.owed[quantity]
         if formula is not None and self.gives(answer, quantity, (formula,)):
             return True
         return answer.gives(quantity, [axis.owed[quantity] for axis in self.axes[answer.case.id]])
 
-    def _lesson(self, rules: tuple[Rule, ...], members: Sequence[Answer]) -> Lesson:
+    def _lesson(self, rules: tuple[Rule, ...], members: Sequence[ObservedAnswer]) -> Lesson:
         following = {
             answer.case.id
             for answer in self.answers
@@ -123,7 +123,7 @@ class Learner:
             self._clause(rules),
         )
 
-    def gives(self, answer: Answer, quantity: str, formulas: Sequence[Formula]) -> bool:
+    def gives(self, answer: ObservedAnswer, quantity: str, formulas: Sequence[Formula]) -> bool:
         """Return whether one of these formulas gives a quantity of an answer on all axes, as far as its values tell."""
         axes = self.axes[answer.case.id]
         return any(answer.gives(quantity, [formula.value(axis.of_answer) for axis in axes]) for formula in formulas)
@@ -149,7 +149,7 @@ class Learner:
         return self.dialect.cites.get(question, "")
 
 
-def _facts(answer: Answer) -> dict[str, str]:
+def _facts(answer: ObservedAnswer) -> dict[str, str]:
     """Return the facts of a case, and what follows from the sizes of all its axes."""
     given, owed = answer.placement, answer.owed
     total = [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.learning.answers import Answer
+    from tconv.learning.answers import ObservedAnswer
     from tconv.learning.lesson import Lesson, Rule
     from tconv.learning.situations import Situation
     from tconv.records.record import Record
@@ -68,7 +68,7 @@ def learners(
             if case is not None and (situations is None or situation_of(case) in situations):
                 yield record, case
 
-    by_situation: dict[Situation, list[Answer]] = defaultdict(list)
+    by_situation: dict[Situation, list[ObservedAnswer]] = defaultdict(list)
     for answer in answers_of(wanted(), dialect):
         by_situation[answer.situation].append(answer)
     for situation, answers in sorted(by_situation.items()):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.cases.case import Case
-    from tconv.comparison.port import Port, Written
+    from tconv.comparison.port import Port, PortedCase
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
 
@@ -46,7 +46,7 @@ def _of_source(port: Port) -> Iterator[str]:
         yield _line("", f"under its reading {reading}: {_geometry(geometry)}; --reading {reading} ports that")
 
 
-def _of_target(port: Port, way: Written) -> Iterator[str]:
+def _of_target(port: Port, way: PortedCase) -> Iterator[str]:
     yield _line("write", _words(way.case, port.target))
     proof = "proven" if way.complete else "nearest"
     yield _line(proof, f"{port.target} gives {_geometry(way.values.primary.geometry)}")
@@ -59,7 +59,7 @@ def _of_target(port: Port, way: Written) -> Iterator[str]:
         yield _line("beware", f"the text leaves open, so may refuse: {', '.join(way.values.open_constraints)}")
 
 
-def _filling(port: Port, way: Written) -> str:
+def _filling(port: Port, way: PortedCase) -> str:
     """Return what stands where no tap reaches."""
     if way.case.b is not None:
         return "the bias of each channel"

@@ -41,7 +41,7 @@ class TextAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class BackendAnswer:
     """An answer that a backend gives.
 
     Attributes:
@@ -62,7 +62,7 @@ class Follows:
     """The answers of one backend to a question, several where it is inconsistent."""
 
     run: AtlasRun
-    cells: tuple[Cell, ...]
+    cells: tuple[BackendAnswer, ...]
 
     @property
     def inconsistent(self) -> bool:
@@ -125,7 +125,9 @@ def _texts(name: str, dialects: Sequence[Dialect]) -> Iterator[TextAnswer]:
 
 def _follows(run: AtlasRun, answered: Answers) -> Follows:
     cells = (
-        Cell(given.answer, _standing(run.dialect, answered.question, given.answer), given.count, _example(run, given))
+        BackendAnswer(
+            given.answer, _standing(run.dialect, answered.question, given.answer), given.count, _example(run, given)
+        )
         for given in answered.given
     )
     return Follows(run, tuple(cells))

@@ -57,7 +57,7 @@ MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CaseState:
     """How a case stands in a run.
 
     Attributes:
@@ -155,7 +155,7 @@ def became_worse(count: int) -> str:
 def compared(old: Assessment, new: Assessment) -> Comparison:
     """Return what became of the cases of one run in another; the two may be of different backends or dialects."""
     before, after = _standings(old), _standings(new)
-    groups: dict[tuple[Transition, str], list[tuple[str, Standing | None]]] = defaultdict(list)
+    groups: dict[tuple[Transition, str], list[tuple[str, CaseState | None]]] = defaultdict(list)
     same = added = 0
     for case in before.keys() | after.keys():
         was = before.get(case) or _counted(old, case, new)
@@ -180,7 +180,7 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
     return Comparison(old, new, differing, tuple(found), same, added)
 
 
-def _rank(case: str, standing: Standing | None) -> tuple[bool, bool, tuple[int, int, str]]:
+def _rank(case: str, standing: CaseState | None) -> tuple[bool, bool, tuple[int, int, str]]:
     record = standing.record if standing else None
     return (False, False, (0, len(case), case)) if record is None else rank(record, standing.group if standing else ())
 
@@ -191,7 +191,7 @@ def _is_part(new: Assessment, old: Assessment) -> bool:
     return bool(header.patterns not in {(), old.run.header.patterns} or header.shard or new.run.cases != header.cases)
 
 
-def _standings(assessment: Assessment) -> dict[str, Standing]:
+def _standings(assessment: Assessment) -> dict[str, CaseState]:
     of_cause = {
         member.record.case: cause
         for status in Status
@@ -202,20 +202,20 @@ def _standings(assessment: Assessment) -> dict[str, Standing]:
     return {judged.record.case: _standing(judged, of_cause.get(judged.record.case)) for judged in assessment.judged}
 
 
-def _standing(judged: Judged, cause: Cause | None) -> Standing:
+def _standing(judged: Judged, cause: Cause | None) -> CaseState:
     what, group = (cause.what, cause.group) if cause else ("", ())
-    return Standing(judged.status, what, judged.record, group)
+    return CaseState(judged.status, what, judged.record, group)
 
 
-def _counted(assessment: Assessment, case: str, other: Assessment) -> Standing | None:
+def _counted(assessment: Assessment, case: str, other: Assessment) -> CaseState | None:
     """Return how a case without a record stands in a run that counts cases by cell; None where it does not tell."""
     path, facts = path_of(case), other.facts.get(case, {})
     of_path = [cell for cell in assessment.run.cells if path_of(cell.cell) == path]
     kinds = {cell.kind for cell in of_path if parse(cell.cell).matches(case, facts)}
-    return Standing(OF_CELLS[kinds.pop()]) if len(kinds) == 1 else None
+    return CaseState(OF_CELLS[kinds.pop()]) if len(kinds) == 1 else None
 
 
-def _transition(was: Standing | None, now: Standing | None) -> Transition | None:
+def _transition(was: CaseState | None, now: CaseState | None) -> Transition | None:
     if now is None:
         return Transition.GONE
     if was is None:
@@ -232,7 +232,7 @@ def _alike(old: Record | None, new: Record | None) -> bool:
     return before is after is None or (before is not None and before.alike(after))
 
 
-def _what(was: Standing | None, now: Standing | None) -> str:
+def _what(was: CaseState | None, now: CaseState | None) -> str:
     words = " -> ".join(str(standing.status) if standing else "not asked" for standing in (was, now))
     # The line of what is unsupported begins with its status.
     cause = f": {now.cause.removeprefix(f'{now.status}: ')}" if now and now.cause else ""
