@@ -8,12 +8,13 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from small_corpus import NAMES, TIMEOUT, written
 from tconv.backends import create
+from tconv.backends.exec_child import ExecChild
 from tconv.backends.isolated_child import ChildStarter
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
@@ -183,6 +184,21 @@ def test_a_runner_that_does_not_start_is_missing(
     with pytest.raises(BackendMissing, match=message):
         create(spec)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_a_child_printed_before_it_ended_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it had ended before the hello was sent, which a busy machine decides."""
+    send = ExecChild.send
+
+    def late(child: ExecChild, message: dict[str, Any]) -> None:
+        assert child.code == 0
+        send(child, message)
+
+    monkeypatch.setattr(ExecChild, "send", late)
+    with pytest.raises(BackendMissing, match="got 'loading 0.3'"):
+        create("exec:echo loading 0.3")
+    with pytest.raises(BackendMissing, match=r"must say hello \(got: it ended\)"):
+        create("exec:true")
 
 
 def test_isolation_is_suspected_where_the_child_was_not_let_do_something(monkeypatch: pytest.MonkeyPatch) -> None:

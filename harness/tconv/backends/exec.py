@@ -34,6 +34,8 @@ HELLO_SECONDS = 60.0
 """How long a child may take for its hello, where nobody says otherwise."""
 SHORTEST_HELLO = 10.0
 """However short a case's time is: a hello may have to load a runtime."""
+_CLOSED_SECONDS = 1.0
+"""How long what a child printed is waited for that has closed its input."""
 _TRIES = 3
 """After this number of children that a signal ends before they say hello, the backend does not start."""
 
@@ -128,10 +130,15 @@ class Exec:
 
     def _hello(self, child: ExecChild) -> dict[str, Any]:
         asked = {"options": self._options} if self._options else {}
+        seconds = self._hello_seconds
         try:
-            child.send({"hello": {"protocol": _PROTOCOL} | asked})
-            return child.receive(self._hello_seconds)
-        except (BrokenPipeError, EOFError, Unusable) as error:
+            try:
+                child.send({"hello": {"protocol": _PROTOCOL} | asked})
+            except BrokenPipeError:
+                # It may have ended as soon as it had printed a line, which says more than that it ended.
+                seconds = _CLOSED_SECONDS
+            return child.receive(seconds)
+        except (EOFError, Unusable) as error:
             killed = not isinstance(error, Unusable) and child.code < 0
             # All that a child prints is there once it has ended.
             printed = child.last_words
