@@ -195,7 +195,7 @@ def test_what_a_child_printed_before_it_ended_is_told(monkeypatch: pytest.Monkey
         send(child, message)
 
     monkeypatch.setattr(ExecChild, "send", late)
-    with pytest.raises(BackendMissing, match="got 'loading 0.3'"):
+    with pytest.raises(BackendMissing, match=r"got 'loading 0\.3'"):
         create("exec:echo loading 0.3")
     with pytest.raises(BackendMissing, match=r"must say hello \(got: it ended\)"):
         create("exec:true")
