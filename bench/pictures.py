@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CHROMIUM = "/usr/bin/chromium"
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 SIZE: ViewportSize = {"width": 1120, "height": 680}
-LARGEST = 150_000
+LARGEST = 160_000
 """Bytes of a picture."""
 SCHEMES = ("light", "dark")
 RED = 1
