@@ -30,7 +30,7 @@ _BELIEVED = ver.Agreed | ver.Mistrusted
 """What is believed of company: an output that is right under the primary reading."""
 _ANSWERED = _BELIEVED | ver.Disputed
 _HOPELESS = (8, 2), (8, 2), (1, 5)
-"""Cases that are alike are asked alone after more answers that are not believed than the first number, if these are
+"""Cases that are alike are asked alone as soon as at least the first number of answers are not believed, and these are
 more than one in as many as the second number: cases of a type, of a likeness, and of a question."""
 _LEAST = 2
 WORTHWHILE = 32

@@ -12,7 +12,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis.misreadings import attributes, geometry, operands, output, precision
+from tconv.diagnosis.misreadings import attributes, geometry, left_out, operands, output, precision, rounded_operands
 from tconv.diagnosis.misreadings.applied import Misread, apply
 from tconv.diagnosis.misreadings.misreading import Misreading
 
@@ -37,6 +37,8 @@ CATALOGUE = (
     *attributes.MISREADINGS,
     *geometry.MISREADINGS,
     *operands.MISREADINGS,
+    *left_out.MISREADINGS,
+    *rounded_operands.MISREADINGS,
     *output.MISREADINGS,
     *precision.MISREADINGS,
 )

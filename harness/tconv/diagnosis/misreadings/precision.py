@@ -8,7 +8,7 @@ import numpy as np
 
 from tconv.cases.operands import EXACT_BITS, SMALLEST_EXPONENT
 from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
-from tconv.diagnosis.misreadings.operands import with_bits
+from tconv.diagnosis.misreadings.rounded_operands import with_bits
 from tconv.expectation.bound import UNIT_ROUNDOFF, gamma
 from tconv.vocabulary import DType
 
