@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def in_filter(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherwise:
-    """Return the change of the filter, (C, O/G, K...), alone; `change` returns None where there is nothing to change."""
+    """Return the change of the filter, (C, O/G, K...), alone; `change` returns None for no change."""
 
     def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
         w = change(operands["w"], geometry)
@@ -25,7 +25,7 @@ def in_filter(change: Callable[[Array, Geometry], Array | None]) -> OperandsOthe
 
 
 def in_data(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherwise:
-    """Return the change of the data, (N, C, X...), alone; `change` returns None where there is nothing to change."""
+    """Return the change of the data, (N, C, X...), alone; `change` returns None for no change."""
 
     def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
         x = change(operands["x"], geometry)
