@@ -71,15 +71,18 @@ def confirmation(how: str, options: dict[str, str] | None) -> dict[str, object]:
 
 def main() -> None:
     """Speak the protocol until the end of input."""
-    how = sys.argv[1]
+    how, harmed = sys.argv[1], False
     for line in sys.stdin:
         message = json.loads(line)
+        if harmed:
+            os.abort()
+        harmed = how == "harmed" and "run" in message and stride(message["run"]) == 7
         if "hello" in message:
             if how == "mute":
                 return
             hello = {"name": "runner", "version": "1", "dialect": "onnx/ConvTranspose-22"}
             reply = {} if how == "rude" else hello | confirmation(how, message["hello"].get("options"))
-        elif how not in {"right", "deaf"} and stride(message["run"]) == 7:
+        elif how not in {"right", "deaf", "harmed"} and stride(message["run"]) == 7:
             misbehave(how, message["run"])
             continue
         else:

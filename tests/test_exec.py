@@ -140,6 +140,18 @@ def test_a_runner_that_aborts_is_a_death_by_its_signal(tmp_path: Path) -> None:
     assert trouble.cause == "SIGABRT"
 
 
+def test_a_runner_that_dies_of_what_an_earlier_case_did_is_asked_again(tmp_path: Path) -> None:
+    """The case at which it died has the answer of a fresh runner, and its record says that something harmed the first.
+
+    It may be the case before that does so, or one before that: no case has the verdict.
+    """
+    records = {record.case.rpartition("/")[2]: record for record in recorded("harmed", tmp_path).records}
+    assert {record.verdict.kind for record in records.values()} == {"agreed"}
+    harmed = {name: record.harmed for name, record in records.items() if record.harmed}
+    assert list(harmed.values()) == ["SIGABRT"]
+    assert "trouble" not in harmed
+
+
 def test_a_runner_that_stalls_is_timed_out(tmp_path: Path) -> None:
     """The pool ends worker and runner, and the other cases run."""
     others = verdicts(recorded("stalls", tmp_path))

@@ -17,7 +17,7 @@ from tconv.backends import BackendInfo
 from tconv.backends.exec_child import ExecChild, Unusable
 from tconv.backends.exec_files import ExecFiles
 from tconv.backends.isolated_child import ChildStarter
-from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.backends.outcome import Broke, Died, Produced, Refused, Survived, Unsupported
 from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError, one_line
@@ -96,8 +96,20 @@ class Exec:
         """Return what the runner's hello contains."""
         return self._info
 
-    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Send one call and return the child's reply."""
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome | Survived:
+        """Send one call and return the child's reply.
+
+        Of a child that had answered others before it is not known of which call it died: a fresh one is asked again.
+        """
+        answered = self._child is not None and self._child.answered
+        outcome = self._asked(call, arrays)
+        if not (answered and isinstance(outcome, Died)):
+            return outcome
+        again = self._asked(call, arrays)
+        return again if isinstance(again, Died) else Survived(again, outcome.cause)
+
+    def _asked(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Send one call to the child, or to a fresh one where there is none, and return its reply or its end."""
         try:
             if self._child is None:
                 self._child, _ = self._started()
@@ -179,6 +191,7 @@ class Exec:
         reply = child.receive(None)
         if reply.get("id") != request["id"]:
             raise Unusable(f"must answer for {request['id']!r} (got {json.dumps(reply)[:200]})")
+        child.answered = True
         match reply:
             case {"ok": True}:
                 return Produced(files.loaded(call))

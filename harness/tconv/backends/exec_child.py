@@ -39,6 +39,9 @@ class ExecChild:
     Args:
         starter: starts it.
 
+    Attributes:
+        answered: whether it has answered a call.
+
     Raises:
         BackendMissing: it cannot be started, or not confined where it must be.
     """
@@ -54,6 +57,7 @@ class ExecChild:
             raise
         self._buffer = b""
         self._printed = 0
+        self.answered = False
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message.

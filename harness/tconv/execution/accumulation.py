@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tconv.backends.outcome import Produced
+from tconv.backends.outcome import Produced, Survived
 from tconv.cases.case import Case, Operand
-from tconv.execution.answer import checked, private
+from tconv.execution.answer import checked_alone, private
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
@@ -58,9 +58,11 @@ def _verdict(backend: Backend, dialect: Dialect, case: Case, accumulator: DType)
     if problem.values is None:
         return None
     try:
-        outcome = checked(backend.run(problem.call, private(problem.arrays)))
+        outcome = checked_alone(backend.run(problem.call, private(problem.arrays)))
     except Exception:  # noqa: BLE001 - without an answer the f32 bound holds, which excuses nothing
         return None
+    if isinstance(outcome, Survived):
+        outcome = outcome.outcome
     if not isinstance(outcome, Produced):
         return None
     return judge(problem, outcome, {str(case.x.dtype): str(accumulator)})

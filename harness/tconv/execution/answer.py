@@ -24,11 +24,13 @@ class Answer:
         outcome: the outcome.
         seconds: how long the backend took; in company, its share.
         other: an outcome of the same call that is another; None where all are the same.
+        harmed: how a process of the backend died here that an earlier call had harmed; None where none did.
     """
 
     outcome: out.Outcome
     seconds: float
     other: out.Outcome | None = None
+    harmed: str | None = None
 
 
 def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return anything
@@ -58,6 +60,13 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
             return outcome
         case _:
             return out.Broke(f"must return an outcome (got {printed(outcome)})")
+
+
+def checked_alone(outcome: Any) -> out.Outcome | out.Survived:  # noqa: ANN401 - a backend may return anything
+    """Return the outcome of a call that was asked alone, checked; it may be one that a fresh process has survived."""
+    if isinstance(outcome, out.Survived) and type(outcome.cause) is str:
+        return out.Survived(checked(outcome.outcome), outcome.cause)
+    return checked(outcome)
 
 
 def _are_texts(notes: object) -> bool:

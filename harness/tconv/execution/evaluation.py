@@ -11,7 +11,7 @@ from tconv.backends import KeepsCompany
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
-from tconv.execution.answer import Answer, alike, changed, checked, printed, private, raised
+from tconv.execution.answer import Answer, alike, changed, checked, checked_alone, printed, private, raised
 from tconv.execution.floating_point import FloatingPoint
 from tconv.execution.memory_pattern import patterned
 from tconv.execution.position import Position
@@ -102,18 +102,22 @@ class Evaluator:
 
     def ask(self, problem: Problem) -> Answer:
         """Return what the backend does with a call, and whether it does it again where that is wanted."""
-        outcome, seconds = self._timed(problem)
+        answer = self._timed(problem)
         for _ in range(1, self._repeat):
-            other, more = self._timed(problem)
-            seconds += more
-            if not alike(outcome, other):
-                return Answer(outcome, seconds, other)
-        return Answer(outcome, seconds)
+            again = self._timed(problem)
+            other = None if alike(answer.outcome, again.outcome) else again.outcome
+            answer = Answer(answer.outcome, answer.seconds + again.seconds, other, answer.harmed or again.harmed)
+            if other is not None:
+                break
+        return answer
 
-    def _timed(self, problem: Problem) -> tuple[out.Outcome, float]:
+    def _timed(self, problem: Problem) -> Answer:
         call, arrays = problem.call, private(problem.arrays)
         with patterned(wanted=problem.case.breaks is not None):
-            return self._called(lambda: checked(self._backend.run(call, arrays)))
+            outcome, seconds = self._called(lambda: checked_alone(self._backend.run(call, arrays)))
+        if isinstance(outcome, out.Survived):
+            return Answer(outcome.outcome, seconds, harmed=outcome.cause)
+        return Answer(outcome, seconds)
 
     def _called(self, call: Callable[[], Any]) -> tuple[Any, float]:
         """Return what a call of the backend returns, or how it broke, and the seconds that it took."""
@@ -159,6 +163,10 @@ class Evaluator:
 
     def record(self, problem: Problem, answer: Answer, verdict: ver.Verdict) -> Record:
         """Return the record of a verdict, with what explains it; arrays are written where they are wrong."""
+        record = self._explained(problem, answer, verdict)
+        return record if answer.harmed is None else replace(record, harmed=answer.harmed)
+
+    def _explained(self, problem: Problem, answer: Answer, verdict: ver.Verdict) -> Record:
         case, call, outcome, seconds = problem.case, problem.call, answer.outcome, answer.seconds
         if isinstance(verdict, ver.Agreed | ver.Mistrusted):
             return self._record(case, verdict, seconds)
