@@ -56,6 +56,19 @@ def test_a_shard_makes_its_own_cases_alone(tmp_path: Path, monkeypatch: pytest.M
     assert len(made) == selection.count == 3
 
 
+@pytest.mark.parametrize("text", ["1/1", "1,2/2"])
+def test_all_shards_of_a_run_are_the_run(text: str, command: Command, tmp_path: Path) -> None:
+    """The header names no part, so that nothing is left to other shards: a run that shows nothing is red."""
+    faults = "  - {name: invalid, with: {breaks: pads-without-auto-pad, auto_pad: same_upper, pads_begin: 1}}\n"
+    written(tmp_path, f"{HEAD}\ncases:\n{faults}{faults.replace('invalid', 'another')}")
+    arguments = ("run", "--backend", "wrong_backends:AcceptsEverything", "--cases", "small.yaml", "--output", "out")
+    done = command(*arguments, "--shard", text)
+    assert done.returncode == 1, done.stdout
+    assert "red: not one case passed, so nothing was shown" in done.stdout
+    (path,) = Path(tmp_path, "out").glob("*.jsonl")
+    assert read(path).header.shard == ""
+
+
 @pytest.mark.parametrize("text", ["1/1", "2/4", "1,3/4"])
 def test_shards_are_read_as_they_are_written(text: str) -> None:
     """A shard, or several of one number, is written as it was read."""
@@ -259,7 +272,10 @@ def statuses(members: Sequence[Judged]) -> list[tuple[str, str]]:
 
 def test_a_shard_is_not_judged_by_what_other_shards_must_show() -> None:
     """That no case passed, and that a waiver's example follows a reading, is red in the whole alone."""
-    deviating = {"a/b/c[s=1]": ver.Disputed(("odd-total-at-the-end",), "exact"), "a/b/c[s=2]": ver.AcceptedInvalid("x")}
+    deviating = {
+        "a/b/c[s=1]": ver.Disputed(("odd-total-at-the-end",), "refusal"),
+        "a/b/c[s=2]": ver.AcceptedInvalid("x"),
+    }
     waivers = waiver_file(waiver_of())
     whole = assess(made(deviating), waivers, facts)
     assert [reason.partition(" ")[0] for reason in whole.red] == ["waiver", "not"]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tconv.records.headers import BackendHeader, WaiversHeader
     from tconv.records.record import Line
     from tconv.records.record_file import Run
+    from tconv.records.shards import Shards
 
 
 LAST_FAILED = "--last-failed"
@@ -221,7 +222,7 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         corpus=selection.corpus.digest,
         path=selection.path,
         cases=cases,
-        shard=str(selection.shard or ""),
+        shard=_part(selection.shard),
         timeout=settings.timeout,
         repeat=settings.repeat,
         together=settings.together,
@@ -229,6 +230,11 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         waivers=settings.waivers(pool.backend.name),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _part(shard: Shards | None) -> str:
+    """Return which part of the selection is run; empty for all of it, also where that is written as shards."""
+    return str(shard) if shard is not None and shard.missing else ""
 
 
 def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None:
