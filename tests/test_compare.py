@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
@@ -20,8 +20,8 @@ from tconv.records.cells import Cell
 from tconv.records.headers import BackendHeader, header_line
 from tconv.records.record import CallSummary, Record, record_line
 from tconv.records.record_file import Run
-from tconv.reports import html
-from tconv.reports.between_runs import FORMS, compared, paired, refuse_ambiguous, show
+from tconv.reports import html, job_summary, junit, terminal
+from tconv.reports.between_runs import FORMS, compared, paired, refuse_ambiguous, regressions, show
 from tconv.reports.between_runs.comparing import Transition
 from tconv.verdict import kinds as ver
 
@@ -46,6 +46,9 @@ def run(verdicts: Mapping[str, ver.Verdict], version: str = "1.2.0", *, waived: 
         (AGREED, DIFFERED, Transition.NEW),
         (AGREED, ver.Unsupported("later"), Transition.NEW),
         (AGREED, ver.AcceptedInvalid("pads-length"), Transition.NEW),
+        (AGREED, ver.Agreed("shape"), Transition.NEW),
+        (ver.Agreed("shape"), AGREED, Transition.FIXED),
+        (ver.Agreed("shape"), ver.Agreed("shape"), None),
         (None, DIFFERED, Transition.NEW),
         (None, AGREED, None),
         (AGREED, None, Transition.GONE),
@@ -129,6 +132,26 @@ def test_what_headers_say_differently_comes_first(capsys: pytest.CaptureFixture[
     out = capsys.readouterr().out
     assert out.index("backend.version: 1.2.0 -> 1.3.0") < out.index("passed -> failed")
     assert out.splitlines()[-1] == "1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 0 as before)"
+
+
+def test_every_report_of_a_run_that_became_worse_is_red(capsys: pytest.CaptureFixture[str]) -> None:
+    """Though every deviation is waived: who reads one report alone must not see green where the exit code is 1."""
+    old, new = run({CASES[0]: AGREED, CASES[3]: AGREED}), run({CASES[0]: DIFFERED, CASES[3]: AGREED}, waived=True)
+    comparisons = [compared(old, new)]
+    assert new.red == []
+    worse = regressions(new, comparisons)
+    assert worse == ["since out/acme.jsonl, 1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 1 as before)"]
+    assert regressions(old, comparisons) == []
+    assert junit.text([new], comparisons).count("<failure ") == 1
+    assert junit.text([new]).count("<failure ") == 0
+    assert "| red |" in job_summary.markdown([new], comparisons)
+    for detail in get_args(terminal.Detail):
+        terminal.show(new, None, detail, worse)
+        out = capsys.readouterr().out
+        assert "green" not in out
+        assert "red: since out/acme.jsonl, 1 case became worse" in " ".join(out.split())
+    show(comparisons[0])
+    assert "the gate, by today's waivers: green -> red" in capsys.readouterr().out
 
 
 def test_what_became_worse_is_told_first(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,11 +23,13 @@ from made_records import (
 from small_corpus import written
 from tconv.corpus import Corpus
 from tconv.gate.assessment import Assessment, assess
-from tconv.gate.status import Status
-from tconv.records.headers import header_line
+from tconv.gate.status import Judged, Status, with_better_causes
+from tconv.gate.status import judged as judged_record
+from tconv.records.headers import WaiversHeader, header_line
 from tconv.records.record import Record, record_line
-from tconv.reports import job_summary, plain, terminal
+from tconv.reports import job_summary, junit, plain, terminal
 from tconv.reports.page import overview
+from tconv.reports.phrases import on_waivers
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
 
@@ -97,12 +99,17 @@ def test_green_is_a_pass_and_no_failure() -> None:
 
 @pytest.mark.parametrize(
     "verdicts",
-    [{}, {FIRST: ver.Disputed(("other",), "exact")}, {FIRST: ver.Inexpressible("no")}],
-    ids=["nothing", "disputed", "inexpressible"],
+    [{}, {FIRST: ver.Disputed(("other",), "refusal")}, {FIRST: ver.Inexpressible("no")}],
+    ids=["nothing", "a refusal that a reading explains", "inexpressible"],
 )
 def test_a_run_without_a_pass_shows_nothing_and_is_red(verdicts: dict[str, ver.Verdict]) -> None:
     """A gate that is green because nothing could be compared would be worse than none."""
     assert judged(verdicts).red == ["not one case passed, so nothing was shown"]
+
+
+def test_values_of_another_reading_show_something() -> None:
+    """A runtime that follows a reading of the text computes what that reading says: a run of such a case is green."""
+    assert judged({FIRST: ver.Disputed(("other",), "exact")}).red == []
 
 
 def test_failures_alone_are_one_reason() -> None:
@@ -123,12 +130,21 @@ def typed(case_id: str) -> dict[str, str]:
     [
         ({SECOND: AGREED}, False),
         ({SECOND: ver.Agreed("exact", ("cropped",))}, False),
+        ({SECOND: ver.Disputed(("other",), "exact")}, False),
         ({SECOND: ver.Agreed("bound"), THIRD: AGREED}, True),
         ({SECOND: ver.Agreed("refusal"), THIRD: AGREED}, True),
         ({THIRD: AGREED}, True),
         ({SECOND: MISTRUSTED, THIRD: AGREED}, True),
     ],
-    ids=["exact", "exact with a note", "within a bound", "a refusal", "exact in another type", "mistrusted too"],
+    ids=[
+        "exact",
+        "exact with a note",
+        "exact by another reading",
+        "within a bound",
+        "a refusal",
+        "exact in another type",
+        "mistrusted too",
+    ],
 )
 def test_mistrusted_values_are_red_where_nothing_of_their_type_agrees_exactly(
     beside: dict[str, ver.Verdict],
@@ -145,7 +161,7 @@ def test_mistrusted_values_are_red_where_nothing_of_their_type_agrees_exactly(
 @pytest.mark.parametrize("data", ["normal", "wide", "wide-full"])
 @pytest.mark.parametrize(
     ("twin", "red"),
-    [(AGREED, False), (ver.Agreed("exact", ("cropped",)), False), (DIFFERED, True), (MISTRUSTED, True)],
+    [(AGREED, False), (ver.Disputed(("other",), "exact"), False), (DIFFERED, True), (MISTRUSTED, True)],
 )
 def test_mistrusted_values_are_shown_by_the_same_call_on_integers(data: str, twin: ver.Verdict, red: bool) -> None:  # noqa: FBT001
     """Where the run has that case, an exact case of the same type shows nothing: it may have far fewer products."""
@@ -233,6 +249,46 @@ def test_a_waiver_may_say_less_or_more(settings: dict[str, object]) -> None:
     assert judged({FIRST: DIFFERED}, waiver_file(waiver(**settings))).counts[Status.WAIVED] == 1
 
 
+def test_a_refusal_with_a_better_cause_than_a_reading_is_held_against_the_waivers_too() -> None:
+    """It has the words of a refusal that no reading explains: it is one of these, and may be a known one."""
+    refused = ver.Disputed(("total-refused",), "refusal", message="no kernel of 3 taps")
+    run = run_of({CASES[0]: ver.RefusedValid("no kernel of 2 taps"), CASES[1]: refused})
+    file = waiver_file(waiver(verdict={"kind": "refused-valid"}, cases=CASES[1], example=CASES[1]))
+    for waivers, status in ((None, Status.FAILED), (file, Status.WAIVED)):
+
+        def of(record: Record, waivers: WaiverFile | None = waivers) -> Judged:
+            return judged_record(record, facts(record.case) or {}, waivers, run.header.backend)
+
+        first, second = with_better_causes([of(record) for record in run.records], of)
+        assert (first.status, second.status) == (Status.FAILED, status)
+        assert second.record.verdict == ver.RefusedValid("no kernel of 3 taps")
+
+
+def test_a_run_says_how_strictly_it_was_judged() -> None:
+    """Whoever reads its records without --strict is told so, as it may be green here and was red there."""
+    run = run_of({FIRST: ver.AcceptedInvalid("pads-length"), OTHER: AGREED})
+    run.header = run.header.model_copy(update={"waivers": WaiversHeader(file="none", strict=True)})
+    strict, lenient = (assess(run, None, facts, strict=strict) for strict in (True, False))
+    assert (len(strict.red), on_waivers(strict)) == (1, [])
+    assert lenient.red == []
+    assert on_waivers(lenient) == ["the run was judged with the waivers none --strict; here they are none"]
+    assert [plain.result(each)["strict"] for each in (strict, lenient)] == [True, False]
+
+
+def test_what_only_a_record_tells_is_noted() -> None:
+    """That a process was harmed, and that no values were compared: both leave a case passed, and are counted."""
+    run = run_of({FIRST: ver.Agreed("shape"), SECOND: AGREED, OTHER: AGREED})
+    run = replace(run, records=[replace(r, harmed="SIGSEGV" if r.case == SECOND else None) for r in run.records])
+    assessment = assess(run, None, facts)
+    assert {(note.name, note.example) for note in assessment.notes} == {("harmed", SECOND), ("no-values", FIRST)}
+    assert all(note.meaning for note in assessment.notes)
+    harmed = "harmed (SIGSEGV): a process that had answered other calls died here, and alone the case does not die"
+    assert junit.text([assessment]).count(harmed) == 1
+    markdown = job_summary.markdown([assessment])
+    assert "noted, and no failure" in markdown
+    assert "| 1 | harmed: a process that had answered other calls died here" in markdown
+
+
 def test_a_refusal_that_is_named_by_its_message_is_waived_also_where_a_reading_refuses() -> None:
     """The runtime gives another reason than the reading; what it says tells them apart, and only that does."""
     refused = ver.Disputed(("total-refused",), "refusal", message="one group is too few")
@@ -258,13 +314,30 @@ def test_what_was_harmed_is_red_unless_a_waiver_knows_of_what_does() -> None:
     harmed = replace(run, records=[replace(r, harmed="SIGSEGV" if r.case == CASES[1] else None) for r in run.records])
     (reason,) = assess(harmed, waiver_file(waiver()), facts).red
     assert reason.startswith(f"a process died in 1 cases that do not die alone, such as {CASES[1]} (SIGSEGV)")
-    assert assess(harmed, waiver_file(waiver(harms=True)), facts).red == []
-    by_chance = waiver(name="chance", verdict={"kind": "died"}, cases="a/b/c", where={"s": 2}, example=CASES[1])
-    assert assess(harmed, waiver_file(waiver(), by_chance), facts).red == [
-        f"waiver 'chance' is stale: its example {CASES[1]!r} ran and agrees now; remove it"
-    ]
+    harming = waiver_file(waiver(harms=True))
+    assert assess(harmed, harming, facts).red == []
     elsewhere = waiver(harms=True, cases="a/e", example="a/e/f")
     assert assess(harmed, waiver_file(waiver(), elsewhere), facts, own=False).red == [reason]
+    right = replace(harmed, records=[replace(r, verdict=AGREED) for r in harmed.records])
+    assert reason in assess(right, harming, facts).red
+
+
+def test_a_harmed_death_is_excused_by_a_waiver_of_that_death_by_chance_alone() -> None:
+    """One of another signal is about another death; one that is not intermittent says that the case dies alone."""
+    run = run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[3]: AGREED})
+    harmed = replace(run, records=[replace(r, harmed="SIGSEGV" if r.case == CASES[1] else None) for r in run.records])
+
+    def reasons(cause: str, **more: object) -> list[str]:
+        died = {"kind": "died", "cause": cause}
+        by_chance = waiver(name="chance", verdict=died, cases="a/b/c", where={"s": 2}, example=CASES[1], **more)
+        return assess(harmed, waiver_file(waiver(), by_chance), facts).red
+
+    (reason,) = assess(harmed, waiver_file(waiver()), facts).red
+    assert reasons("SIGSEGV", intermittent=True, versions="==1.*") == []
+    assert reasons("SIG*", intermittent=True, versions="==1.*") == []
+    assert reasons("SIGABRT", intermittent=True, versions="==1.*") == [reason]
+    stale = f"waiver 'chance' is stale: its example {CASES[1]!r} ran and agrees now; remove it"
+    assert reasons("SIGSEGV") == [stale, reason]
 
 
 def test_a_waiver_whose_example_is_a_reading_s_refusal_is_stale() -> None:
@@ -273,6 +346,24 @@ def test_a_waiver_whose_example_is_a_reading_s_refusal_is_stale() -> None:
     named = waiver(verdict={"kind": "refused-valid", "message": "no"})
     assessment = assess(run_of({CASES[0]: refused, CASES[3]: AGREED}), waiver_file(named), facts)
     assert [one.name for one in assessment.stale] == ["known"]
+    (reason,) = assessment.red
+    assert reason.endswith(
+        "is no failure without it, as total-refused says; take an example that no reading explains, or remove it"
+    )
+
+
+def test_a_waiver_is_not_stale_where_an_earlier_one_waives_its_example_too() -> None:
+    """Two entries may overlap: the example deviates as both say, so neither may go as if it did not."""
+    broad, narrow = waiver(name="broad"), waiver(name="narrow", where={"s": 1})
+    for file in (waiver_file(broad, narrow), waiver_file(narrow, broad)):
+        assessment = judged({FIRST: DIFFERED, SECOND: DIFFERED, OTHER: AGREED}, file)
+        assert assessment.stale == []
+        assert assessment.counts[Status.WAIVED] == 2
+        idle = [use.waiver.name for use in assessment.shadowed]
+        assert idle == (["narrow"] if file.waivers[0].name == "broad" else [])
+        assert [note for note in on_waivers(assessment) if "'narrow' waives nothing, as 'broad'" in note] == (
+            on_waivers(assessment) if idle else []
+        )
 
 
 def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:
@@ -297,7 +388,9 @@ def test_an_intermittent_waiver_is_needed_in_some_runs_only(capsys: pytest.Captu
         assert [stale.name for stale in otherwise.stale] == ["known"]
         assert otherwise.counts[Status.FAILED] == 1
     unknown = waiver_file(waiver(versions="==1.*", intermittent=True, example="x/y/z"))
-    assert "is void" in " ".join(judged({FIRST: AGREED, OTHER: AGREED}, unknown).red)
+    assert judged({FIRST: AGREED, OTHER: AGREED}, unknown).red == [
+        "waiver 'known' is void: its example 'x/y/z' is no case of this corpus; correct it"
+    ]
 
 
 def test_waivers_of_a_relative_waive_and_those_that_are_not_needed_are_no_fault(
@@ -426,16 +519,21 @@ def test_a_declaration_that_fits_is_not_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"example": "a/b/gone"}, {"example": "a/b/c[s=9]"}, {"example": OTHER}, {"where": {"s": 2}}],
+    ("settings", "why"),
+    [
+        ({"example": "a/b/gone"}, "of this corpus"),
+        ({"example": "a/b/c[s=9]"}, "of this corpus"),
+        ({"example": OTHER}, "that it covers"),
+        ({"where": {"s": 2}}, "that it covers"),
+    ],
     ids=["no such case", "no such label", "not its case", "not its fact"],
 )
-def test_a_waiver_whose_example_is_no_case_of_its_own_is_void(settings: dict[str, object]) -> None:
+def test_a_waiver_whose_example_is_no_case_of_its_own_is_void(settings: dict[str, object], why: str) -> None:
     """Whoever reads the waiver must be able to run it."""
     made = waiver(**settings)
     assessment = judged({OTHER: AGREED}, waiver_file(made))
-    expected = f"waiver 'known' is void: its example {made['example']!r} is no case that it covers; correct it"
-    assert assessment.red == [expected]
+    assert assessment.red == [f"waiver 'known' is void: its example {made['example']!r} is no case {why}; correct it"]
+    assert [w.name for w in (*assessment.void, *assessment.unknown)] == ["known"]
 
 
 def test_waivers_that_ship_are_not_void_in_a_corpus_of_someone_s_own() -> None:

@@ -338,6 +338,7 @@ def test_what_became_worse_than_the_baseline_makes_the_page_red(tmp_path: Path) 
     page = _Page((tmp_path / "index.html").read_text("utf-8"))
     assert "Red : no case failed, but 1 case is worse than in the baseline" in page.words
     assert "1 new , 1 gone" in page.words
+    assert " green" not in page.words
     run = "acme-2.2:onnx/ConvTranspose-22"
     assert {f"#backend={run}&since=new", f"#case=a/b%5Bdtype=bf16%5D&run={run}"} <= set(page.links())
     data = page.blocks["data"]

@@ -238,7 +238,7 @@ def test_a_waiver_whose_cases_are_deselected_is_left_alone(project: Callable[...
     assert made.runpytest("-k", "plain").ret == pytest.ExitCode.OK
     assert not any(line.startswith("red:") for line in made.runpytest("-x", "-k", "padded or trouble").outlines)
     text = made.runpytest("-k", "after or plain").stdout.str()
-    assert "red: waiver 'lost' is void: its example 'small/nothing' is no case that it covers; correct it" in text
+    assert "red: waiver 'lost' is void: its example 'small/nothing' is no case of this corpus; correct it" in text
     assert "stale" not in text
 
 

@@ -64,7 +64,12 @@ def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
             "so: pads of begin and end are exchanged (pads-exchanged)",
             "to conform: change this: under explicit, compute pads_begin as pads_begin, not as pads_end",
         ),
-        ("Right", 0, "  agreed: exact", "to conform: change nothing: this is what the text says"),
+        (
+            "Right",
+            0,
+            "  agreed: exact",
+            "to conform: change nothing: this is what the text says; if the case failed in a run",
+        ),
         pytest.param(
             "WrongShape",
             1,

@@ -112,6 +112,10 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
             "kind: unsupported",
             "11:14: must be declared under 'unsupported:', by cases or where, and because (got a waiver of the kind 'u",
         ),
+        *[
+            ("kind: differed", f"kind: {kind}", "11:14: must be of a verdict that fails: ")
+            for kind in ("agreed", "disputed", "mistrusted", "inexpressible")
+        ],
         ("because: no kernel", "because: TODO", "5:14: must be written by a person who knows (got 'TODO'"),
         ('">=1.28"', '"=>1.28"', "12:15: must be a version specifier such as '>=1.28' (got '=>1.28')"),
         ('">=1.28"', "1.28", "12:15: must be text (got 1.28); put it in quotes"),

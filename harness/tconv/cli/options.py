@@ -46,7 +46,11 @@ tier_to_full = click.option(
 waivers = click.option(
     "--waivers", default=None, metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
 )
-strict = click.option("--strict", is_flag=True, help="Accepting an invalid model is a failure.")
+strict = click.option(
+    "--strict",
+    is_flag=True,
+    help="Accepting an invalid model is a failure, where the text states the constraint that it breaks.",
+)
 output = click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),

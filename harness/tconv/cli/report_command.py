@@ -75,7 +75,7 @@ def command(
         case "markdown":
             published(job_summary.markdown(assessments, comparisons), output)
         case "junit":
-            published(junit.text(assessments), output)
+            published(junit.text(assessments, comparisons), output)
         case "json":
             published(json_text(result(assessments, comparisons)), output)
     return int(any(assessment.run.header.shard for assessment in assessments))

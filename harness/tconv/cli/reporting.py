@@ -78,7 +78,7 @@ class Reporting:
             comparisons: what became of the cases since a baseline.
         """
         if self.junit_file is not None:
-            junit.write(assessments, self.junit_file)
+            junit.write(assessments, self.junit_file, comparisons)
         if self.badge is not None:
             published(json_text(plain.badge(assessments, comparisons)), self.badge)
         if self.summary is not None:
@@ -90,7 +90,7 @@ class Reporting:
                 click.echo(json_text(result(assessments, comparisons)), nl=False)
             else:
                 for assessment in assessments:
-                    terminal.show(assessment, page, self.detail)
+                    terminal.show(assessment, page, self.detail, between_runs.regressions(assessment, comparisons))
                 for comparison in comparisons:
                     between_runs.show(comparison, self.detail)
             if self.annotate:

@@ -216,7 +216,7 @@ def _settings(
         together=_company(asked),
         dask=asked.dask,
         options=asked.option,
-        waivers=lambda name: header_of(chosen(asked.waivers, name), asked.waivers),
+        waivers=lambda name: header_of(chosen(asked.waivers, name), asked.waivers, strict=asked.strict),
         isolate=asked.isolate,
         enough=_enough(asked.maxfail, corpus, file, asked.waivers, strict=asked.strict),
     )

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from tconv.comparison.siblings import settled
 from tconv.gate.completeness import incomplete
 from tconv.gate.declarations import declaration_uses
+from tconv.gate.notes import notes_of
+from tconv.gate.reasons import other_reasons
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
-from tconv.gate.trust import untrusted
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
-from tconv.gate.waivers import active_waivers, waivers_elsewhere, waivers_of_other_versions
+from tconv.gate.waivers_of_run import active_waivers, waivers_elsewhere, waivers_of_other_versions
 from tconv.learning import denials, lessons, symptoms
 from tconv.verdict import kinds as ver
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
     from tconv.dialects.readings import Together
     from tconv.gate.declarations import DeclarationUse
+    from tconv.gate.notes import Noted
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.learning import Lesson, Symptom
@@ -32,19 +34,6 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Run
 
     FactsOf = Callable[[str], Mapping[str, str] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """A note of verdicts: what it means, how many records have it, and the shortest of their ids.
-
-    A backend's own note has no meaning here: it is an empty text.
-    """
-
-    name: str
-    meaning: str
-    count: int
-    example: str
 
 
 @dataclass(frozen=True)
@@ -67,6 +56,7 @@ class Assessment:
         denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
         relative: the backend that the waivers were written for, where it is another.
         waivers: the digest of the waivers; empty for none.
+        strict: whether accepting an invalid model is a failure.
     """
 
     run: Run
@@ -84,12 +74,14 @@ class Assessment:
     denied: Mapping[Together, int] = field(default_factory=dict)
     relative: str = ""
     waivers: str = ""
+    strict: bool = False
 
     @property
     def waived_before_by(self) -> str:
-        """The waivers by which the run was judged as it ended, in words, where these are others; else empty."""
+        """By what the run was judged as it ended, in words, where that is something else; else empty."""
         before = self.run.header.waivers
-        return "" if before is None or before.digest == self.waivers else str(before)
+        same = before is None or (before.digest, before.strict) == (self.waivers, self.strict)
+        return "" if same else str(before)
 
     @property
     def stale(self) -> list[Waiver]:
@@ -107,9 +99,19 @@ class Assessment:
         return [use.waiver for use in self.uses if use.state == "void"]
 
     @property
+    def unknown(self) -> list[Waiver]:
+        """The waivers whose example is no case of the corpus for which they were written."""
+        return [use.waiver for use in self.uses if use.state == "unknown"]
+
+    @property
     def wide(self) -> list[WaiverUse]:
         """The waivers that also cover cases that agree."""
         return [use for use in self.uses if use.state == "wide"]
+
+    @property
+    def shadowed(self) -> list[WaiverUse]:
+        """The waivers that waive nothing, as earlier ones of the file waive it first."""
+        return [use for use in self.uses if use.shadowed_by]
 
     @property
     def implemented(self) -> list[DeclarationUse]:
@@ -148,16 +150,8 @@ class Assessment:
 
     @cached_property
     def notes(self) -> list[Noted]:
-        """The notes of the verdicts, the most frequent first: all reports show these."""
-        cases: dict[str, list[str]] = {}
-        for record in self.run.records:
-            if isinstance(record.verdict, ver.Agreed | ver.Disputed | ver.Mistrusted):
-                for note in record.verdict.notes:
-                    cases.setdefault(note, []).append(record.case)
-        return [
-            Noted(note, ver.NOTES.get(note, ""), len(ids), min(ids, key=lambda case: (len(case), case)))
-            for note, ids in sorted(cases.items(), key=lambda item: (-len(item[1]), item[0]))
-        ]
+        """The notes of the records, the most frequent first: all reports show these."""
+        return notes_of(self.run.records)
 
     @cached_property
     def red(self) -> list[str]:
@@ -175,34 +169,7 @@ class Assessment:
     @cached_property
     def other_reasons(self) -> list[str]:
         """Why the gate is red, in sentences, beyond the cases that failed."""
-        reasons = list(self.incomplete)
-        reasons += [
-            f"waiver {stale.name!r} is stale: its example {stale.example!r} {self._now(stale.example)}; remove it"
-            for stale in self.stale
-        ]
-        reasons += [
-            f"waiver {void.name!r} is void: its example {void.example!r} is no case that it covers; correct it"
-            for void in self.void
-        ]
-        if self.harmed:
-            first = self.harmed[0]
-            reasons.append(
-                f"a process died in {len(self.harmed)} cases that do not die alone, such as {first.case} "
-                f"({first.harmed}): some earlier case has harmed it, and no waiver says which"
-            )
-        if self.run.header.shard:
-            # What only other cases can show is for those who have all shards.
-            return reasons
-        reasons += untrusted(self.judged, self.facts)
-        # Failures show something.
-        if not self.counts[Status.PASSED] and not self.counts[Status.FAILED]:
-            reasons.append("not one case passed, so nothing was shown")
-        return reasons
-
-    def _now(self, example: str) -> str:
-        """Return what the example of a stale waiver does; one without a record is counted among what agrees."""
-        passed = all(one.status is Status.PASSED for one in self.judged if one.record.case == example)
-        return "ran and agrees now" if passed else "ran and does not deviate as it says"
+        return list(other_reasons(self))
 
 
 def assess(
@@ -229,9 +196,13 @@ def assess(
     run, mixed = (run, ()) if find is None else settled(run, find)
     backend, dialect = run.header.backend, run.header.dialect
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
-    members = tuple(judged(record, facts[record.case], waivers, backend, strict=strict) for record in run.records)
+
+    def of(record: Record) -> Judged:
+        return judged(record, facts[record.case], waivers, backend, strict=strict)
+
+    members = tuple(map(of, run.records))
     if find is not None:
-        members = with_better_causes(members)
+        members = with_better_causes(members, of)
     active = active_waivers(waivers, dialect, backend)
     failed = [member.record for member in members if member.status is Status.FAILED]
     # Where agreement is only counted, in cells, it would be no evidence.
@@ -254,6 +225,7 @@ def assess(
         *explained,
         relative,
         waivers.digest if waivers else "",
+        strict,
     )
 
 

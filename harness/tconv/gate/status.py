@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
-from tconv.gate.waivers import active_waivers
+from tconv.gate.waivers_of_run import active_waivers
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.records.headers import BackendHeader
@@ -111,14 +111,18 @@ def judged(
             assert_never(record.verdict)
 
 
-def with_better_causes(members: Sequence[Judged]) -> tuple[Judged, ...]:
-    """Return records with the refusals failed that have a better cause than a reading of the text.
+def with_better_causes(members: Sequence[Judged], judge: Callable[[Record], Judged]) -> tuple[Judged, ...]:
+    """Return records with the refusals judged anew that have a better cause than a reading of the text.
 
     It is the cause of refusals that no reading and no waiver explains, and that have the same words.
+
+    Args:
+        members: the records with their statuses.
+        judge: returns a record with its status.
     """
     unexplained = {_message(member) for member in members if member.status is Status.FAILED} - {None}
     return tuple(
-        Judged(replace(member.record, verdict=ver.RefusedValid(member.record.verdict.message or "")), Status.FAILED)
+        judge(replace(member.record, verdict=ver.RefusedValid(member.record.verdict.message or "")))
         if isinstance(member.record.verdict, ver.Disputed)
         and member.status is Status.DISPUTED
         and _message(member) in unexplained

@@ -31,7 +31,8 @@ def untrusted(members: Sequence[Judged], facts: Mapping[str, Mapping[str, str]])
     if not mistrusted:
         return
     cases = {member.record.case for member in members}
-    exact = {member.record.case for member in members if _is_exact(member.record.verdict)}
+    verdicts = {member.record.case: member.record.verdict for member in members}
+    exact = {case for case, verdict in verdicts.items() if _is_exact(verdict)}
     types = {_type(case, facts) for case in exact}
     alone = [case for case in mistrusted if _integer_twin(case) not in cases]
     for dtype, count in Counter(_type(case, facts) for case in alone).items():
@@ -44,7 +45,8 @@ def untrusted(members: Sequence[Judged], facts: Mapping[str, Mapping[str, str]])
 
 
 def _is_exact(verdict: ver.Verdict) -> bool:
-    return isinstance(verdict, ver.Agreed) and verdict.rule == "exact"
+    """Return whether values are exactly those of the text, in whichever of its readings."""
+    return isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule == "exact"
 
 
 def _integer_twin(case: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from tconv.cases.patterns import parse, path_of
@@ -28,17 +28,20 @@ class WaiverUse:
 
     Attributes:
         waiver: the waiver.
-        state: void where it does not cover its example; stale where the example ran and does not deviate, or unneeded
-            where the waivers were written for another backend; wide where it also covers cases that agree. One that is
-            intermittent is neither because its example, or another case, agrees.
+        state: unknown where its example is no case of the corpus, void where it does not cover its example; stale where
+            the example ran and does not deviate, or unneeded where the waivers were written for another backend; wide
+            where it also covers cases that agree. One that is intermittent is neither stale nor wide because its
+            example, or another case, agrees.
         waived: how many records it waives.
         agreeing: the ids of the cases that it covers and that agree.
+        shadowed_by: the name of an earlier waiver that waives the example, where this one waives nothing; else empty.
     """
 
     waiver: Waiver
-    state: Literal["void", "stale", "unneeded", "wide", "fitting"]
+    state: Literal["unknown", "void", "stale", "unneeded", "wide", "fitting"]
     waived: int = 0
     agreeing: tuple[str, ...] = ()
+    shadowed_by: str = ""
 
 
 def waiver_uses(
@@ -65,7 +68,10 @@ def waiver_uses(
     covered_by = covering(members, active, facts)
     for waiver in active:
         example_facts = facts_of(waiver.example)
-        if own if example_facts is None else not waiver.covers(waiver.example, example_facts):
+        if example_facts is None and own:
+            yield WaiverUse(waiver, "unknown")
+            continue
+        if example_facts is not None and not waiver.covers(waiver.example, example_facts):
             yield WaiverUse(waiver, "void")
             continue
         covered = covered_by(waiver)
@@ -77,32 +83,50 @@ def waiver_uses(
         if example is None:
             stale = _only_agreed(waiver.example, cells, example_facts or {})
         else:
-            stale = example.status is not Status.INEXPRESSIBLE and not _deviates(example, waiver, whole=whole)
+            deviates = _deviates(example, waiver, example_facts or {}, whole=whole)
+            stale = example.status is not Status.INEXPRESSIBLE and not deviates
         may_agree = waiver.intermittent and (example is None or example.status is Status.PASSED)
         if stale and not may_agree:
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
-            yield WaiverUse(waiver, "wide" if agreeing and not waiver.intermittent else "fitting", waived, agreeing)
+            earlier = example.waiver.name if example and example.waiver and not waived else ""
+            wide = agreeing and not waiver.intermittent
+            yield WaiverUse(waiver, "wide" if wide else "fitting", waived, agreeing, earlier)
 
 
 def harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
-    """Yield the records of harmed processes, except where a waiver covers the case that harms or this case's death."""
-    if any(waiver.harms and any(waiver.covers(case, facts[case]) for case in facts) for waiver in active):
+    """Yield the records of harmed processes that no waiver excuses.
+
+    A waiver excuses them that says that its cases harm, and that waives one of this run; so does an intermittent one
+    that covers the case and is for this death of it.
+    """
+    if any(_harms(waiver, run, facts) for waiver in active):
         return
-    deaths = [waiver for waiver in active if waiver.verdict["kind"] == "died"]
     for record in run.records:
-        if record.harmed and not any(waiver.covers(record.case, facts[record.case]) for waiver in deaths):
+        if record.harmed and not any(_by_chance(waiver, record, facts[record.case]) for waiver in active):
             yield record
 
 
-def _deviates(example: Judged, waiver: Waiver, *, whole: bool) -> bool:
-    """Return whether a waiver's example deviates, or may deviate for all that a part of the corpus shows.
+def _harms(waiver: Waiver, run: Run, facts: Mapping[str, Mapping[str, str]]) -> bool:
+    """Return whether a waiver says that its cases harm, and one of them deviates in a run as it says."""
+    return waiver.harms and any(waiver.waives(record, facts[record.case]) for record in run.records)
 
-    Where the example follows a disputed reading, only the other cases can show that it deviates.
+
+def _by_chance(waiver: Waiver, record: Record, facts: Mapping[str, str]) -> bool:
+    """Return whether a waiver is for deaths that depend on what the process did before, and for this one."""
+    death = replace(record, verdict=ver.Died(record.harmed or "", ""))
+    return waiver.intermittent and waiver.verdict["kind"] == "died" and waiver.waives(death, facts)
+
+
+def _deviates(example: Judged, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:
+    """Return whether a waiver's example deviates as it says, or may do so for all that a part of the corpus shows.
+
+    An earlier waiver may waive the example too. Where the example follows a disputed reading, it is no failure without
+    a waiver, and only the other cases can show that it deviates.
     """
     if isinstance(example.record.verdict, ver.Disputed):
         return not whole
-    return example.waiver is waiver
+    return waiver.waives(example.record, facts)
 
 
 def _whole_cells(run: Run) -> Sequence[Cell]:

@@ -23,10 +23,9 @@ from tconv.errors import nearest, together
 from tconv.gate.scope import Options, Scope
 from tconv.records.headers import WaiversHeader
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
-from tconv.verdict.kinds import Unsupported as Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
@@ -34,6 +33,15 @@ if TYPE_CHECKING:
 NonEmpty = Annotated[str, Field(min_length=1)]
 OPEN = "TODO"
 """What a clause or a reason begins with that nobody has written yet, as in a proposed file."""
+_WAIVED_NOWHERE = {
+    "unsupported": "must be declared under 'unsupported:', by cases or where, and because",
+    "agreed": "must be of a verdict that fails: what agrees needs no waiver",
+    "inexpressible": "must be of a verdict that fails: what the dialect cannot say needs no waiver",
+    "mistrusted": "must be of a verdict that fails: cases on integers show whether such values are computed",
+    "disputed": "must be of a verdict that fails: what follows a reading needs no waiver; a refusal that has another"
+    " reason than the reading is waived by the kind refused-valid with its message",
+}
+"""Kinds of verdicts that no waiver waives, each with what to do instead."""
 _NOT_EMPTY = Field(json_schema_extra={"minLength": 1})
 _DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
@@ -50,9 +58,8 @@ def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
     kind = verdict.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r}){nearest(str(kind), KINDS)}")
-    if KINDS[kind] is Unanswered:
-        must = "must be declared under 'unsupported:', by cases or where, and because"
-        raise ValueError(f"{must} (got a waiver of the kind {kind!r}, which waives nothing)")
+    if remedy := _WAIVED_NOWHERE.get(kind):
+        raise ValueError(f"{remedy} (got a waiver of the kind {kind!r}, which waives nothing)")
     known = set(KINDS[kind].__dataclass_fields__)
     for key, value in verdict.items():
         if isinstance(value, str) and "*" in value and not value.strip("* "):
@@ -202,49 +209,6 @@ class WaiverFile(Part):
         return self
 
 
-def active_waivers(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:
-    """Return the waivers of a file, where there is one, that hold for this dialect and this backend on its machine."""
-    return [waiver for waiver in (file.waivers if file else ()) if waiver.active(dialect_name, backend)]
-
-
-def waivers_elsewhere(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:
-    """Return the waivers that would hold for this dialect and this version of the backend, but on another machine.
-
-    With other options the backend is another one, whose waivers these are not.
-    """
-    return [
-        waiver
-        for waiver in (file.waivers if file else ())
-        if waiver.of_version(dialect_name, backend.version)
-        and waiver.for_options(backend.options)
-        and not waiver.on_machine(backend.machine)
-    ]
-
-
-def waivers_of_other_versions(
-    file: WaiverFile | None,
-    dialect_name: str,
-    backend: BackendHeader,
-    failed: Sequence[tuple[Record, Mapping[str, str]]],
-) -> list[Waiver]:
-    """Return the waivers for other versions of the backend that would waive a failure of this one.
-
-    Args:
-        file: the backend's waivers; None for none.
-        dialect_name: the dialect of the run.
-        backend: the backend.
-        failed: each record that failed, with the facts of its case.
-    """
-    others = [
-        waiver
-        for waiver in (file.waivers if file else ())
-        if dialect_name in waiver.dialects
-        and not waiver.of_version(dialect_name, backend.version)
-        and waiver.holds_on(backend)
-    ]
-    return [waiver for waiver in others if any(waiver.waives(record, facts) for record, facts in failed)]
-
-
 def load(path: Path) -> WaiverFile:
     """Read a waiver file.
 
@@ -282,16 +246,17 @@ def chosen(option: str | None, backend: str) -> WaiverFile | None:
     return load(shipped[backend]) if backend in shipped else None
 
 
-def header_of(file: WaiverFile | None, name: str | None) -> WaiversHeader:
-    """Return what the header of a run says of its waivers.
+def header_of(file: WaiverFile | None, name: str | None, *, strict: bool) -> WaiversHeader:
+    """Return what the header of a run says of by what it is judged.
 
     Args:
         file: the waivers; None for none.
         name: the value of --waivers; None for those that ship.
+        strict: whether accepting an invalid model is a failure.
     """
     if file is None:
-        return WaiversHeader(file="none")
-    return WaiversHeader(file=name or f"{file.backend}.yaml", digest=file.digest)
+        return WaiversHeader(file="none", strict=strict)
+    return WaiversHeader(file=name or f"{file.backend}.yaml", digest=file.digest, strict=strict)
 
 
 @cache

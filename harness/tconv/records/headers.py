@@ -58,20 +58,22 @@ class BackendHeader(BaseModel):
 
 
 class WaiversHeader(BaseModel):
-    """The waivers by which a run was judged as it ended; who reads the records may hold them against others.
+    """By what a run was judged as it ended; who reads the records may hold them against something else.
 
     Attributes:
-        file: the name of the file, or none.
+        file: the name of the file of waivers, or none.
         digest: a digest of what it says; empty for none.
+        strict: whether accepting an invalid model was a failure.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: Text
     digest: Text = ""
+    strict: bool = False
 
     def __str__(self) -> str:
-        return " ".join(filter(None, (self.file, self.digest)))
+        return " ".join(filter(None, (self.file, self.digest, "--strict" if self.strict else "")))
 
 
 class RunHeader(BaseModel):

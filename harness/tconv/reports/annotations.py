@@ -44,7 +44,7 @@ def workflow_commands(
         (f"{cause.count} failed, such as {cause.example}: {cause.what}", case_place(folder, cause.example))
         for cause in causes(assessment, Status.FAILED)
     ]
-    names = [waiver.name for waiver in (*assessment.stale, *assessment.void)]
+    names = [waiver.name for waiver in (*assessment.stale, *assessment.void, *assessment.unknown)]
     for fault in assessment.other_reasons:
         name = next((name for name in names if f"waiver {name!r} " in fault), None)
         errors.append((fault, _waiver_place(waivers, name) if waivers and name else None))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tconv.gate.status import Status
 from tconv.reports.between_runs import markdown as comparison_in_markdown
+from tconv.reports.between_runs import regressions
 from tconv.reports.causes import causes
 from tconv.reports.markdown import code, escaped
 from tconv.reports.phrases import on_waivers
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST = 20
 """Causes of one status; GitHub cuts a summary off at a megabyte."""
+_TABLE = ("| cases | what | command that shows more |", "|--:|---|---|")
 _FOLDED = (Status.REPORTED, Status.MISTRUSTED, Status.DISPUTED, Status.WAIVED)
 
 
@@ -31,7 +33,12 @@ def markdown(assessments: Sequence[Assessment], comparisons: Sequence[Comparison
     worse = sum(comparison.worse for comparison in comparisons)
     because = f": {worse:,} {'case' if worse == 1 else 'cases'} became worse" if worse and not red else ""
     names = run_names(assessments)
-    lines = [f"## tconv: {'red' if red or worse else 'green'}{because}", "", *_table(assessments, names), ""]
+    lines = [
+        f"## tconv: {'red' if red or worse else 'green'}{because}",
+        "",
+        *_table(assessments, names, comparisons),
+        "",
+    ]
     for name, assessment in zip(names, assessments, strict=True):
         for note in on_waivers(assessment):
             lines += [f"- {escaped(f'{name}: {note}')}", ""]
@@ -44,13 +51,14 @@ def markdown(assessments: Sequence[Assessment], comparisons: Sequence[Comparison
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _table(assessments: Sequence[Assessment], names: Sequence[str]) -> Iterator[str]:
+def _table(assessments: Sequence[Assessment], names: Sequence[str], comparisons: Sequence[Comparison]) -> Iterator[str]:
     shown = [status for status in STATUSES if any(assessment.counts[status] for assessment in assessments)]
     yield "| | " + " | ".join(["gate", *shown]) + " |"
     yield "|---|---|" + "--:|" * len(shown)
     for name, assessment in zip(names, assessments, strict=True):
         counts = [f"{assessment.counts[status]:,}" for status in shown]
-        yield f"| {escaped(name)} | {'red' if assessment.red else 'green'} | {' | '.join(counts)} |"
+        red = assessment.red or regressions(assessment, comparisons)
+        yield f"| {escaped(name)} | {'red' if red else 'green'} | {' | '.join(counts)} |"
 
 
 def _why(name: str, assessment: Assessment) -> Iterator[str]:
@@ -73,14 +81,23 @@ def _known(name: str, assessment: Assessment) -> Iterator[str]:
             yield from _causes(assessment, status)
             yield "</details>"
             yield ""
+    if assessment.notes:
+        yield f"<details><summary>{of_run}noted, and no failure</summary>"
+        yield ""
+        yield from _TABLE
+        for note in assessment.notes:
+            what = ": ".join(filter(None, (note.name, note.meaning)))
+            yield f"| {note.count:,} | {escaped(what)} | {code(command(assessment, note.example))} |"
+        yield ""
+        yield "</details>"
+        yield ""
 
 
 def _causes(assessment: Assessment, status: Status) -> Iterator[str]:
     found = causes(assessment, status)
     if not found:
         return
-    yield "| cases | what | command that shows more |"
-    yield "|--:|---|---|"
+    yield from _TABLE
     for cause in found[:_MOST]:
         words = command(assessment, cause.example, status)
         yield f"| {cause.count:,} | {escaped(cause.what)} | {code(words)} |"

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import writing
+from tconv.gate.notes import HARMED, NOTE_MEANINGS
 from tconv.gate.status import OF_CELLS, Status
 from tconv.reports import atomic_write
+from tconv.reports.between_runs import regressions
 from tconv.reports.phrases import explanation, headline, phrase, reproduce
 
 if TYPE_CHECKING:
@@ -21,39 +23,42 @@ if TYPE_CHECKING:
     from tconv.gate.status import Judged
     from tconv.records.cells import Cell
     from tconv.records.headers import RunHeader
+    from tconv.reports.between_runs import Comparison
 
 # XML 1.0 allows no control characters but these, not even escaped; a runtime's message may have any.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write(assessments: Sequence[Assessment], path: Path) -> None:
+def write(assessments: Sequence[Assessment], path: Path, comparisons: Sequence[Comparison] = ()) -> None:
     """Write a suite for each run; what is waived, unsupported or inexpressible is skipped with its reason.
+
+    That cases became worse since a baseline is a failure of the gate.
 
     Raises:
         FileError: the file cannot be written.
     """
     with writing(path):
-        atomic_write.write(path, text(assessments))
+        atomic_write.write(path, text(assessments, comparisons))
 
 
-def text(assessments: Sequence[Assessment]) -> str:
+def text(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> str:
     """Return the XML as `write` writes it."""
     xml = JUnitXml("tconv")
     for assessment in assessments:
-        xml.add_testsuite(_suite(assessment))
+        xml.add_testsuite(_suite(assessment, regressions(assessment, comparisons)))
     stream = io.BytesIO()
     xml.write(stream, pretty=True)
     return stream.getvalue().decode()
 
 
-def _suite(assessment: Assessment) -> TestSuite:
+def _suite(assessment: Assessment, worse: Sequence[str]) -> TestSuite:
     header = assessment.run.header
     suite = TestSuite(_clean(f"{header.backend.title} {header.dialect}"))
     for name, value in (header.platform | header.backend.machine | header.backend.environment).items():
         suite.add_property(_clean(name), _clean(value))
     suite.add_testcases([_case(judged, header) for judged in assessment.judged])
     suite.add_testcases([_cell(cell) for cell in assessment.run.cells])
-    suite.add_testcases([_gate(reason) for reason in assessment.red])
+    suite.add_testcases([_gate(reason) for reason in (*assessment.red, *worse)])
     return suite
 
 
@@ -74,6 +79,9 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
             case.result = [failure]
         case _:
             case.result = [Skipped(_clean(f"{judged.status}: {judged.reason}"))]
+    if record.harmed:
+        harmed = _clean(f"{HARMED} ({record.harmed}): {NOTE_MEANINGS[HARMED]}")
+        case.system_out = "\n".join(filter(None, (case.system_out, harmed)))
     return case
 
 
@@ -90,7 +98,7 @@ def _cell(cell: Cell) -> TestCase:
 
 
 def _gate(reason: str) -> TestCase:
-    """Return a failing test case for a reason that no single case shows: a stale waiver, or a run without a pass."""
+    """Return a failing test case for a reason that no single case shows, such as a stale waiver."""
     case = TestCase(_clean(reason), "gate", 0.0)
     case.result = [Failure(_clean(reason), "gate")]
     return case

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tconv.comparison.answers import Answers
     from tconv.gate.assessment import Assessment
     from tconv.gate.declarations import DeclarationUse
+    from tconv.gate.waiver_uses import WaiverUse
     from tconv.records.record import Record
 
 
@@ -121,10 +122,10 @@ def inconsistency(answers: Answers) -> str:
 
 
 def other_waivers(assessment: Assessment) -> str:
-    """Return that a run was judged by other waivers as it ended than it is judged by now; empty where it was not."""
+    """Return that a run was judged as it ended by other waivers or strictness than it is here; empty where not."""
     before = assessment.waived_before_by
-    other = f"the run was judged with the waivers {before}; here they are {assessment.waivers or 'none'}"
-    return other if before else ""
+    here = f"{assessment.waivers or 'none'}{' --strict' if assessment.strict else ''}"
+    return f"the run was judged with the waivers {before}; here they are {here}" if before else ""
 
 
 def waivers_of_other_versions(assessment: Assessment) -> str:
@@ -146,12 +147,21 @@ def implemented(use: DeclarationUse) -> str:
     return f"{covers}, beside {use.unsupported} that {'is' if use.unsupported == 1 else 'are'} unsupported: narrow it"
 
 
+def _shadowed(use: WaiverUse) -> str:
+    """Return that a waiver does nothing, as another waives its cases first, and what to do about it."""
+    name, other = use.waiver.name, use.shadowed_by
+    return (
+        f"waiver {name!r} waives nothing, as {other!r} before it also waives its cases: narrow that one, or remove one"
+    )
+
+
 def on_waivers(assessment: Assessment) -> list[str]:
     """Return the notes on a run's waiver file that each report has, in sentences."""
     notes = [
         other_waivers(assessment),
         waivers_of_other_versions(assessment),
         *map(implemented, assessment.implemented),
+        *map(_shadowed, assessment.shadowed),
     ]
     return [note for note in notes if note]
 

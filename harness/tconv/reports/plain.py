@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tconv.gate.status import Status
+from tconv.reports.between_runs import regressions
 from tconv.reports.causes import causes
 from tconv.reports.phrases import implemented, other_waivers, waivers_of_other_versions
 from tconv.reports.statuses import STATUSES
@@ -24,7 +25,7 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         comparisons: what became of the cases of runs since a baseline; a run of which a case became worse is red.
     """
     header = assessment.run.header
-    red = [*assessment.red, *(each.answer for each in comparisons if each.new is assessment and each.worse)]
+    red = [*assessment.red, *regressions(assessment, comparisons)]
     return {
         "backend": header.backend.name,
         "version": header.backend.version,
@@ -33,12 +34,14 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         "tier": header.tier,
         "patterns": list(header.patterns),
         "shard": header.shard,
+        "strict": assessment.strict,
         "records": str(assessment.run.path),
         "green": not red,
         "red": red,
         "other_waivers": other_waivers(assessment),
         "waivers_of_other_versions": waivers_of_other_versions(assessment),
         "declared_unsupported_that_agree": [implemented(use) for use in assessment.implemented],
+        "waivers_that_waive_nothing": [use.waiver.name for use in assessment.shadowed],
         "cases": assessment.run.cases,
         "counts": {str(status): assessment.counts[status] for status in Status},
         "causes": [

@@ -54,17 +54,20 @@ def proposed(assessment: Assessment) -> str:
         f"backend: {_line(header.backend.name)}",
         *([f"options: {_line(dict(header.backend.options))}"] if header.backend.options else []),
     ]
-    declared, waived, number = [], [], 0
+    declared, waived = [], []
+    made: list[Waiver] = []
     for cause in causes(assessment, Status.FAILED):
         for scope, members in _scopes(cause, assessment):
             if isinstance(members[0].record.verdict, ver.Unsupported):
                 entry = {**scope, "because": _because(members)}
                 declared += [*_declaration_comments(cause, entry, members, assessment), *_entry(entry)]
+            elif left := _not_waived(members, made, assessment):
+                waiver = _waiver(scope, members, left, cause, assessment)
+                waiver["name"] = f"cause-{len(made) + 1}-{waiver['verdict']['kind']}"
+                made.append(Waiver.model_validate({**waiver, "clause": "?", "because": "?"}))
+                waived += [*_comments(cause, made[-1], assessment), *_entry(waiver)]
             else:
-                number += 1
-                waiver = _waiver(scope, members, cause, assessment)
-                waiver["name"] = f"cause-{number}-{waiver['verdict']['kind']}"
-                waived += [*_comments(cause, waiver, assessment), *_entry(waiver)]
+                waived.append(f"  # The entries above also waive all {len(members)} of: {_words_of(cause.what)}")
     parts += ["unsupported:", *declared] if declared else []
     parts += ["waivers:", *waived] if waived else ["waivers: []"]
     return "\n".join(parts) + "\n"
@@ -148,8 +151,18 @@ def _where(cause: Cause, members: Sequence[Judged], assessment: Assessment) -> I
         yield from [common] if cause.common.all_of else ({name: value} for name, value in common.items())
 
 
+def _not_waived(members: Sequence[Judged], made: Sequence[Waiver], assessment: Assessment) -> list[Judged]:
+    """Return the members that no entry waives so far: one of them shows that another entry is needed."""
+    facts = assessment.facts
+    return [m for m in members if not any(entry.waives(m.record, facts[m.record.case]) for entry in made)]
+
+
 def _waiver(
-    scope: Mapping[str, Any], members: Sequence[Judged], cause: Cause, assessment: Assessment
+    scope: Mapping[str, Any],
+    members: Sequence[Judged],
+    left: Sequence[Judged],
+    cause: Cause,
+    assessment: Assessment,
 ) -> dict[str, Any]:
     header, first = assessment.run.header, members[0].record
     verdict: dict[str, Any] = {"kind": first.verdict.kind}
@@ -164,7 +177,7 @@ def _waiver(
         "versions": _versions(header.backend.version),
         "clause": cause.lesson.clause if cause.lesson and cause.lesson.clause else OPEN,
         "because": OPEN,
-        "example": example(members, cause.group).record.case,
+        "example": example(left, cause.group).record.case,
         "link": None,
         "date": datetime.now(UTC).date().isoformat(),
     }
@@ -212,15 +225,14 @@ def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged]) -> 
     return f"{own} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
 
 
-def _comments(cause: Cause, waiver: Mapping[str, Any], assessment: Assessment) -> Iterator[str]:
-    made = Waiver.model_validate({**waiver, "clause": "?", "because": "?"})
+def _comments(cause: Cause, made: Waiver, assessment: Assessment) -> Iterator[str]:
     covered = [member for member in assessment.judged if made.covers(member.record.case, _facts(member, assessment))]
     waived = {member.record.case for member in covered if made.waives(member.record, _facts(member, assessment))}
     own = {member.record.case for member in cause.members}
     count = _counted(len(waived & own), len(waived - own), cause, covered)
     yield f"  # {count}. {_words_of(cause.what)}"
     header = assessment.run.header
-    command = ["tconv", "shrink", waiver["example"], *header.backend.arguments, "--dialect", header.dialect]
+    command = ["tconv", "shrink", made.example, *header.backend.arguments, "--dialect", header.dialect]
     command += ["--cases", header.path] if header.path else []
     yield f"  # Smaller still: {_words_of(shlex.join(command))}"
 

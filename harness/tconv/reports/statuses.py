@@ -42,9 +42,9 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
         ),
         Status.REPORTED: Look(
             symbol="!",
-            meaning="an invalid call that got a value; red only under --strict",
+            meaning="an invalid call that got a value; red only under --strict, where the text states what it breaks",
             style="magenta",
-            total="invalid models that were answered; --strict makes them failures",
+            total="invalid models that were answered; --strict fails those whose constraint the text states",
             heading="answered although invalid",
         ),
         Status.DISPUTED: Look(

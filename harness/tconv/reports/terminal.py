@@ -13,7 +13,7 @@ from tconv.reports.phrases import inconsistency, on_waivers
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from tconv.gate.assessment import Assessment
@@ -29,19 +29,21 @@ Entry = list[str]
 """The lines of one cause."""
 
 
-def show(assessment: Assessment, page: Path | None, detail: Detail = "screen") -> None:
+def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", regressions: Sequence[str] = ()) -> None:
     """Print the result of a run.
 
     Args:
         assessment: the run, judged by the gate.
         page: the path of its HTML page; None where there is none.
         detail: how much is printed.
+        regressions: why it is red since its baselines, in sentences.
     """
     out, header = console(), assessment.run.header
+    red = [*assessment.red, *regressions]
     words = [header.backend.title, header.dialect]
     if detail == "quiet":
         counts = ", ".join(f"{count:,} {status}" for status in Status if (count := assessment.counts[status]))
-        say(out, f"{'  '.join(words)}  {'red' if assessment.red else 'green'}: {counts}")
+        say(out, f"{'  '.join(words)}  {'red' if red else 'green'}: {counts}")
     else:
         words += [f"{header.tier} tier", f"{assessment.run.cases:,} cases"]
         say(out, "")
@@ -60,11 +62,11 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen") -
             say(out, line, style)
         for line in notes:
             say(out, line)
-    for reason in assessment.red:
+    for reason in red:
         for line in folded(reason, out.width, "red: ", "  "):
             say(out, line, "bold red")
     if detail != "quiet":
-        if not assessment.red:
+        if not red:
             say(out, "green: every deviation is known", "bold green")
         say(out, f"records {assessment.run.path}{f'   page {page}' if page else ''}", "dim")
 
@@ -142,11 +144,6 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
     # Of the others, a cause or a waiver says why.
     for answers in assessment.mixed if verbose else assessment.mixed_unexplained:
         yield inconsistency(answers)
-    if harmed := [judged.record for judged in assessment.judged if judged.record.harmed]:
-        yield (
-            f"a process that had run other cases died in {len(harmed)} that do not die alone, "
-            f"such as {harmed[0].case} ({harmed[0].harmed}): some earlier case has harmed it"
-        )
     if assessment.run.header.shard:
         yield "a shard is not judged by cases of other shards; 'tconv report' and 'tconv gate' join the records of all"
     for of, chosen in chosen_kernels(assessment.run.header.backend.environment).items():

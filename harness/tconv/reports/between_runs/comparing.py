@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import parse, path_of
 from tconv.gate.examples import rank
+from tconv.gate.notes import NO_VALUES, NOTE_MEANINGS, noted
 from tconv.gate.status import OF_CELLS, Status
 from tconv.records.failure import failure
 from tconv.records.header_differences import differences
@@ -20,6 +21,8 @@ from tconv.reports.phrases import other_waivers
 from tconv.reports.run_names import run_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
     from tconv.records.header_differences import Difference
@@ -73,9 +76,10 @@ class CaseState:
     group: tuple[str, ...] = ()
 
     @property
-    def level(self) -> int:
-        """How bad it is, from 0."""
-        return next(level for level, statuses in enumerate(_LEVELS) if self.status in statuses)
+    def level(self) -> tuple[int, bool]:
+        """How bad it is: that of its status, from 0, and whether no values were compared."""
+        level = next(level for level, statuses in enumerate(_LEVELS) if self.status in statuses)
+        return level, self.record is not None and NO_VALUES in noted(self.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,13 @@ def became_worse(count: int) -> str:
     return f"{count:,} {'case' if count == 1 else 'cases'} became worse" if count else "no case became worse"
 
 
+def regressions(assessment: Assessment, comparisons: Iterable[Comparison]) -> list[str]:
+    """Return why a run is red since its baselines, a sentence for each of which a case became worse."""
+    return [
+        f"since {each.old.run.path}, {each.answer}" for each in comparisons if each.new is assessment and each.worse
+    ]
+
+
 def compared(old: Assessment, new: Assessment) -> Comparison:
     """Return what became of the cases of one run in another; the two may be of different backends or dialects."""
     before, after = _standings(old), _standings(new)
@@ -204,6 +215,8 @@ def _standings(assessment: Assessment) -> dict[str, CaseState]:
 
 def _standing(judged: Judged, cause: Cause | None) -> CaseState:
     what, group = (cause.what, cause.group) if cause else ("", ())
+    if judged.status is Status.PASSED and NO_VALUES in noted(judged.record):
+        what = NOTE_MEANINGS[NO_VALUES]
     return CaseState(judged.status, what, judged.record, group)
 
 

@@ -1,0 +1,60 @@
+"""Why the gate is red beyond the cases that failed, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tconv.gate.status import Status
+from tconv.gate.trust import untrusted
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.waivers import Waiver
+
+
+def other_reasons(assessment: Assessment) -> Iterator[str]:
+    """Yield why the gate is red, beyond the cases that failed."""
+    yield from assessment.incomplete
+    yield from _of_waivers(assessment)
+    if assessment.harmed:
+        first = assessment.harmed[0]
+        yield (
+            f"a process died in {len(assessment.harmed)} cases that do not die alone, such as {first.case} "
+            f"({first.harmed}): some earlier case has harmed it, and no waiver says which"
+        )
+    # What only other cases can show is for those who have all shards.
+    if not assessment.run.header.shard:
+        yield from untrusted(assessment.judged, assessment.facts)
+        if not _shows_something(assessment):
+            yield "not one case passed, so nothing was shown"
+
+
+def _of_waivers(assessment: Assessment) -> Iterator[str]:
+    for waiver in assessment.stale:
+        yield f"waiver {waiver.name!r} is stale: its example {waiver.example!r} {_now(waiver, assessment)}"
+    for waiver in assessment.void:
+        yield f"waiver {waiver.name!r} is void: its example {waiver.example!r} is no case that it covers; correct it"
+    for waiver in assessment.unknown:
+        yield f"waiver {waiver.name!r} is void: its example {waiver.example!r} is no case of this corpus; correct it"
+
+
+def _now(stale: Waiver, assessment: Assessment) -> str:
+    """Return what a stale waiver's example does, and the remedy; one without a record is counted as agreeing."""
+    example = next((member for member in assessment.judged if member.record.case == stale.example), None)
+    if example is None or example.status is Status.PASSED:
+        return "ran and agrees now; remove it"
+    verdict = example.record.verdict
+    if isinstance(verdict, ver.Disputed):
+        readings = " or ".join(verdict.readings)
+        return f"is no failure without it, as {readings} says; take an example that no reading explains, or remove it"
+    return "ran and does not deviate as it says; remove it"
+
+
+def _shows_something(assessment: Assessment) -> bool:
+    """Return whether a case passed, failed, or has the values of another reading; a refusal may have any reason."""
+    verdicts = (member.record.verdict for member in assessment.judged)
+    values = any(isinstance(verdict, ver.Disputed) and verdict.rule in {"exact", "bound"} for verdict in verdicts)
+    return bool(assessment.counts[Status.PASSED] or assessment.counts[Status.FAILED] or values)

@@ -1,0 +1,55 @@
+"""Which waivers of a file are for a run: its dialect, its version of the backend, its machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tconv.gate.waivers import Waiver, WaiverFile
+    from tconv.records.headers import BackendHeader
+    from tconv.records.record import Record
+
+
+def active_waivers(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:
+    """Return the waivers of a file, where there is one, that hold for this dialect and this backend on its machine."""
+    return [waiver for waiver in (file.waivers if file else ()) if waiver.active(dialect_name, backend)]
+
+
+def waivers_elsewhere(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:
+    """Return the waivers that would hold for this dialect and this version of the backend, but on another machine.
+
+    With other options the backend is another one, whose waivers these are not.
+    """
+    return [
+        waiver
+        for waiver in (file.waivers if file else ())
+        if waiver.of_version(dialect_name, backend.version)
+        and waiver.for_options(backend.options)
+        and not waiver.on_machine(backend.machine)
+    ]
+
+
+def waivers_of_other_versions(
+    file: WaiverFile | None,
+    dialect_name: str,
+    backend: BackendHeader,
+    failed: Sequence[tuple[Record, Mapping[str, str]]],
+) -> list[Waiver]:
+    """Return the waivers for other versions of the backend that would waive a failure of this one.
+
+    Args:
+        file: the backend's waivers; None for none.
+        dialect_name: the dialect of the run.
+        backend: the backend.
+        failed: each record that failed, with the facts of its case.
+    """
+    others = [
+        waiver
+        for waiver in (file.waivers if file else ())
+        if dialect_name in waiver.dialects
+        and not waiver.of_version(dialect_name, backend.version)
+        and waiver.holds_on(backend)
+    ]
+    return [waiver for waiver in others if any(waiver.waives(record, facts) for record, facts in failed)]
