@@ -12,6 +12,7 @@ from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
 from tconv.corpus.writing import settings
 from tconv.dialects import dialect_named
+from tconv.errors import BackendLost
 from tconv.investigation import fuzzing
 
 if TYPE_CHECKING:
@@ -153,6 +154,22 @@ def test_what_was_drawn_until_an_interrupt_is_kept(
     assert done.returncode == 130
     assert done.stderr.splitlines()[-1].startswith(f"tconv: interrupted; {kept} found until then")
     assert (tmp_path / "out" / "findings.yaml").exists() == (backend != "Right")
+
+
+def test_what_was_found_until_a_backend_was_lost_is_kept(
+    fuzz: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Hours of drawing may lie before it; the message has both why it ended and what there is."""
+
+    def lost(*_: object) -> None:
+        raise BackendLost("backend 'x' must start (got: gone)")
+
+    monkeypatch.setattr(fuzz_command, "_shrinking", lost)
+    done = fuzz("RefusesEverything", "--examples", "100")
+    assert done.returncode == 3
+    kept = "54 deviations found until then (2 findings, 0 of them shrunk) kept in out/findings.yaml"
+    assert done.stderr.splitlines()[-1] == f"tconv: backend 'x' must start (got: gone); {kept}"
+    assert len(findings(tmp_path)) == 2
 
 
 def test_a_failure_that_is_like_a_known_one_says_so(fuzz: Command, corpus: Corpus, tmp_path: Path) -> None:

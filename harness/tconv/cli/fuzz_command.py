@@ -16,7 +16,7 @@ from tconv.cli.option_fields import by, taking
 from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
-from tconv.errors import UsageError, writing
+from tconv.errors import BackendLost, UsageError, writing
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
@@ -112,6 +112,9 @@ def command(asked: Asked) -> int:
         except Stopped as stopped:
             stopped.kept = _kept(found, _title(targets, asked.seed, clock.ran), asked.output)
             raise
+        except BackendLost as lost:
+            kept = _kept(found, _title(targets, asked.seed, clock.ran), asked.output)
+            raise BackendLost(f"{lost}; {kept}") from None
     return _report(targets, found, _title(targets, asked.seed, clock.ran), asked.output)
 
 
@@ -121,7 +124,7 @@ def _title(targets: list[_Target], seed: int, ran: int) -> str:
 
 
 def _kept(found: Fuzzing, title: str, output: Path) -> str:
-    """Write what was found until the command was stopped, and return what there is, in words."""
+    """Write what was found until the command ended early, and return what there is, in words."""
     findings = found.findings()
     if not findings:
         return "nothing was found until then"
