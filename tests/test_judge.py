@@ -746,6 +746,42 @@ def test_what_any_order_gives_is_allowed(terms: list[float]) -> None:
         assert not isinstance(judged(summed(tuple(terms)), [blocks]), ver.Differed)
 
 
+LARGEST = 1.5 * 2.0**1023
+
+
+@pytest.mark.parametrize(
+    ("terms", "b", "total"),
+    [
+        ((LARGEST, LARGEST, -LARGEST), None, LARGEST),
+        ((LARGEST, LARGEST, -LARGEST, -LARGEST), 3.0, 0.0),
+        ((LARGEST, LARGEST, -LARGEST), -LARGEST, 0.0),
+        ((LARGEST, LARGEST), None, INF),
+        ((-LARGEST, -LARGEST, 2.0**970), None, -INF),
+    ],
+)
+def test_a_sum_of_float64_is_known_though_its_parts_overflow(
+    terms: tuple[float, ...], b: float | None, total: float
+) -> None:
+    """The reference adds in float64 too: it must not owe the infinity of its own order where a number is owed."""
+    asked = summed(terms, DType.F64, b)
+    (value,) = truth_of(asked).values(Problem(asked, DIALECTS[ONNX_22]).values.primary.geometry).ravel()
+    assert value == total
+    assert not isinstance(judged(asked, [total]), ver.Differed)
+    if np.isinf(total):
+        assert isinstance(judged(asked, [0.0]), ver.Differed)
+        assert isinstance(judged(asked, [-total]), ver.Differed)
+    else:
+        # The sum of the magnitudes is no number, so that nothing bounds the error of any order.
+        assert isinstance(judged(asked, [total]), ver.Mistrusted)
+
+
+def test_an_infinity_among_the_operands_stays_one_beside_parts_that_overflow() -> None:
+    """What is owed of infinity and NaN is not added up anew."""
+    asked = summed((LARGEST, LARGEST, INF), DType.F64)
+    assert judged(asked, [INF]) == ver.Agreed("bound")
+    assert isinstance(judged(asked, [LARGEST]), ver.Differed)
+
+
 def test_a_sum_may_overflow_before_the_bias_brings_it_back() -> None:
     """In f16 a sum of 65536 is infinite where it is rounded before a bias of -5536, and not where there is none."""
     asked = summed((32768.0, 32768.0), DType.F16, -5536.0)

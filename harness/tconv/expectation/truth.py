@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import prod
+from math import isfinite, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _FEW = 64
 """In so many of its first numbers real data shows that it is not integral."""
+_SMALLER = 540
+"""By this power of two operands are made smaller, so that 2^50 products of the largest numbers are no overflow."""
 _STORED = 2**16
 """Up to so many elements the sums of |x||w| are kept for the next output of the same operands and geometry."""
 
@@ -73,7 +75,7 @@ class Truth:
         """Return the output and, where it can be had in the same pass, the sums of |x||w| + |b|; the last are kept."""
         if self._sums is None or self._sums[0] != geometry:
             made = sums(self._x, self._w, self._b, geometry, magnitude=True, norms=lambda: self._norms)
-            self._sums = geometry, made
+            self._sums = geometry, made._replace(y=self._in_range(made.y, geometry))
         return self._sums[1]
 
     def values(self, geometry: Geometry) -> Array:
@@ -82,8 +84,24 @@ class Truth:
             return self._sums[1].y
         if geometry not in self._values:
             made = sums(self._x, self._w, self._b, geometry, norms=lambda: self._norms)
-            _remember(self._values, geometry, made.y, most=32)
+            _remember(self._values, geometry, self._in_range(made.y, geometry), most=32)
         return self._values[geometry]
+
+    def _in_range(self, y: Float64s, geometry: Geometry) -> Float64s:
+        """Return the output with the elements whose partial sums overflow in float64 added up anew, without that.
+
+        Such a sum may itself be a number. The operands are made smaller by a power of two: what underflows by that is
+        nothing beside terms that overflow together.
+        """
+        if self.dtype is not DType.F64:
+            return y
+        of_x, of_w, of_b = self._norms
+        if isfinite(of_x * of_w + of_b) or not all(np.isfinite(array).all() for array in self.operands.values()):
+            return y
+        bias = None if self._b is None else np.ldexp(self._b, -2 * _SMALLER)
+        smaller = sums(np.ldexp(self._x, -_SMALLER), np.ldexp(self._w, -_SMALLER), bias, geometry).y
+        with np.errstate(over="ignore"):
+            return np.where(np.isfinite(y), y, np.ldexp(smaller, 2 * _SMALLER))
 
     def terms(self, geometry: Geometry) -> Terms:
         """Return what the bound under a geometry is made of."""
