@@ -189,6 +189,15 @@ def test_what_has_the_shape_of_a_disputed_reading_is_held_against_that(corpus: C
     assert problem.held_against(array.shape) == other
 
 
+@pytest.mark.parametrize("value", [0.0, np.nan, -np.inf, 1e308])
+def test_a_diagnosis_of_sums_that_overflow_warns_nobody(value: float) -> None:
+    """What misreadings make of them overflows too; numpy's warnings would be printed between the lines of a report."""
+    operands = {"x": {"values": [1.5 * 2.0**1023] * 2}, "w": {"values": [1.0, 1.0]}, "dtype": "f64"}
+    settings = {"spatial": [1], "kernel": [1], "channels": 2, "out_channels": 1, "bias": False, **operands}
+    case = build("topic/file/name", Settings.model_validate(settings).written(), {})
+    assert isinstance(asked(case, np.array([[[value]]])), Diagnosis)
+
+
 def test_a_search_has_a_budget(corpus: Corpus) -> None:
     """Without time it says that it had none, and names nothing."""
     problem = Problem(corpus.case("padding/auto-pad/same-upper-by-hand"), ONNX)

@@ -70,8 +70,10 @@ def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str], bu
     if candidate is None:
         raise ValueError(f"a problem must owe a value to be diagnosed (got {problem.case.id})")
     ends = thread_time() + budget
-    named = _named(problem, candidate, actual, accumulates, ends)
-    return replace(named, placement=placed(actual, problem.truth, candidate.geometry, accumulates))
+    # What a misreading makes of large operands may overflow, and of special ones be no number.
+    with np.errstate(over="ignore", invalid="ignore"):
+        named = _named(problem, candidate, actual, accumulates, ends)
+        return replace(named, placement=placed(actual, problem.truth, candidate.geometry, accumulates))
 
 
 def _named(
