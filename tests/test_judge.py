@@ -730,10 +730,13 @@ def test_a_partial_sum_may_overflow_where_some_order_does(
         assert isinstance(judged(asked, [value]), ver.Differed)
 
 
-@given(st.lists(st.floats(-1.9, 1.9).map(lambda value: float(np.float32(value * 2.0**126))), min_size=2, max_size=9))
+large_numbers = st.floats(-1.9, 1.9).map(lambda value: float(np.float32(value * 2.0**126)))
+
+
+@given(st.lists(large_numbers | large_numbers | st.sampled_from([INF, -INF]), min_size=2, max_size=9))
 @examples(200)
 def test_what_any_order_gives_is_allowed(terms: list[float]) -> None:
-    """Sums of large float32 numbers in several orders: a number, an infinity or NaN, and no order is blamed."""
+    """Sums of large float32 numbers and infinities: a number, an infinity or NaN, and no order of them is blamed."""
     ascending = sorted(terms)
     with np.errstate(over="ignore", invalid="ignore"):
         for order in (terms, terms[::-1], ascending, ascending[::-1]):
@@ -775,11 +778,52 @@ def test_a_sum_of_float64_is_known_though_its_parts_overflow(
         assert isinstance(judged(asked, [total]), ver.Mistrusted)
 
 
-def test_an_infinity_among_the_operands_stays_one_beside_parts_that_overflow() -> None:
-    """What is owed of infinity and NaN is not added up anew."""
-    asked = summed((LARGEST, LARGEST, INF), DType.F64)
-    assert judged(asked, [INF]) == ver.Agreed("bound")
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (2, 0, 1)])
+@pytest.mark.parametrize(
+    ("terms", "total"),
+    [
+        ((LARGEST, LARGEST, INF), INF),
+        ((-LARGEST, -LARGEST, INF), INF),
+        ((LARGEST, LARGEST, -INF), -INF),
+        ((LARGEST, -INF, INF), NAN),
+        ((LARGEST, LARGEST, NAN), NAN),
+    ],
+)
+def test_an_infinity_among_the_operands_stays_one_beside_parts_that_overflow(
+    terms: tuple[float, ...], total: float, order: tuple[int, ...]
+) -> None:
+    """The order of the reference's own sums decides nothing, though an infinity of theirs may meet the operands'."""
+    asked = summed(tuple(terms[place] for place in order), DType.F64)
+    assert judged(asked, [total]) == ver.Agreed("bound")
     assert isinstance(judged(asked, [LARGEST]), ver.Differed)
+
+
+@pytest.mark.parametrize("value", [INF, -INF, NAN, 0.0])
+def test_a_large_number_of_float64_is_no_infinity(value: float) -> None:
+    """To find out whether a partial sum may overflow must not itself overflow."""
+    assert judged(summed((LARGEST,), DType.F64), [LARGEST]) == ver.Agreed("bound")
+    assert isinstance(judged(summed((LARGEST,), DType.F64), [value]), ver.Differed)
+
+
+def test_an_infinity_beside_a_number_that_underflows_stays_one() -> None:
+    """To add up smaller numbers must not make a zero of a tap that an infinity meets."""
+    asked = products((INF, 5e-324), (LARGEST, -1.0), (LARGEST, -1.0), dtype=DType.F64)
+    assert judged(asked, [INF]) == ver.Agreed("bound")
+
+
+@pytest.mark.parametrize(("dtype", "large"), [(DType.F32, LARGE), (DType.F64, LARGEST), (DType.F16, 60000.0)])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_infinity_may_meet_numbers_that_overflow_the_other_way(dtype: DType, large: float, sign: float) -> None:
+    """Whoever adds the numbers first has infinities of both signs, whose sum is NaN; of one sign it has none."""
+    accumulates = {"f16": "f16"}
+    met = summed((sign * INF, -sign * large, -sign * large), dtype)
+    assert judged(met, [sign * INF], accumulates=accumulates) == ver.Agreed("bound")
+    assert judged(met, [NAN], accumulates=accumulates) == PARTIAL
+    assert isinstance(judged(met, [-sign * INF], accumulates=accumulates), ver.Differed)
+    same = summed((sign * INF, sign * large, sign * large), dtype)
+    assert isinstance(judged(same, [NAN], accumulates=accumulates), ver.Differed)
+    few = summed((sign * INF, -sign * large), dtype)
+    assert isinstance(judged(few, [NAN], accumulates=accumulates), ver.Differed)
 
 
 def test_a_sum_may_overflow_before_the_bias_brings_it_back() -> None:

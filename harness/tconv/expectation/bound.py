@@ -46,12 +46,14 @@ class Terms:
         magnitude: A = sum |x||w| + |b|, (N, O, Y...).
         count: n, the products that reach the element and one more with a bias, (Y...).
         bias: the bias as (O, 1...), or None.
+        numbers: the same of the operands with zeros for NaN and infinities; None where they have none.
     """
 
     y: Float64s
     magnitude: Float64s
     count: Float64s
     bias: Float64s | None
+    numbers: Terms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Bound:
         warning: the |actual - y| above which the precision of an element is noted as reduced.
         deviation: the root mean square of |actual - y| that no order of summation exceeds where roundings are random.
         may_overflow: where an infinity of the right sign is conforming.
-        rises, falls: where a partial sum may overflow to infinity, and to minus infinity, in some order.
+        rises, falls: where a partial sum of numbers may overflow to infinity, and to minus infinity, in some order.
         vacuous: where the bound allows zero, whatever the terms cancel to.
     """
 
@@ -112,7 +114,7 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
         if _is_far_from_overflow(terms, dtype, accumulator):
             rises, falls, may_overflow = np.zeros((3, *vacuous.shape), dtype=bool)
         else:
-            rises, falls = (_rises(terms, sign, dtype, accumulator) for sign in (1, -1))
+            rises, falls = (_rises(terms.numbers or terms, sign, dtype, accumulator) for sign in (1, -1))
             may_overflow = np.abs(terms.y) + before >= _OVERFLOW[dtype]
             # The largest number may be within the bound even so. No number is y itself there.
             allowed = np.where(np.abs(terms.y) - before >= _OVERFLOW[dtype], 0.0, allowed)
@@ -163,7 +165,7 @@ def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
     growth = (1 + np.minimum(gamma(terms.count, u), 1)) * (1 + u)
     with np.errstate(invalid="ignore"):
         lost = _relative(terms.count + 1, _F64, terms.magnitude)
-        rises: Mask = ((terms.magnitude + sign * terms.y) / 2 + lost) * growth >= _OVERFLOW[accumulator]
+        rises: Mask = (terms.magnitude / 2 + sign * terms.y / 2 + lost) * growth >= _OVERFLOW[accumulator]
         if accumulator is not dtype and terms.bias is not None:
             # A bias may be added after the sum was rounded to the narrower type.
             error = _relative(terms.count, u, terms.magnitude)
@@ -205,7 +207,8 @@ def _deviation(terms: Terms, dtype: DType) -> Float64s:
 
     Source of the model of random roundings: Higham and Mary, SIAM J. Sci. Comput. 41, 2019.
     """
-    largest = (terms.magnitude + np.abs(terms.y)) / 2
+    # Halved before they are added: of the largest numbers of float64 the sum is none.
+    largest = terms.magnitude / 2 + np.abs(terms.y) / 2
     sums = DType.F64 if dtype is DType.F64 else DType.F32
     steps = UNIT_ROUNDOFF[sums] * np.sqrt((terms.count + 1) / 3) * largest + terms.count * _SMALLEST[sums]
     if sums is dtype:

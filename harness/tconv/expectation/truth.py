@@ -67,6 +67,16 @@ class Truth:
         """Whether an operand has subnormal numbers."""
         return any(is_subnormal(array, self.dtype).any() for array in self.operands.values())
 
+    @cached_property
+    def _special(self) -> bool:
+        """Whether an operand has NaN or an infinity."""
+        return not all(np.isfinite(array).all() for array in self.operands.values())
+
+    @cached_property
+    def _numbers(self) -> dict[str, Float64s]:
+        """The operands with zeros for NaN and infinities."""
+        return {role: np.where(np.isfinite(array), array, 0.0) for role, array in self.operands.items()}
+
     def shape(self, geometry: Geometry) -> tuple[int, ...]:
         """Return the output's shape in NCX."""
         return (self._x.shape[0], self._w.shape[1] * geometry.groups, *geometry.output)
@@ -95,13 +105,21 @@ class Truth:
         """
         if self.dtype is not DType.F64:
             return y
-        of_x, of_w, of_b = self._norms
-        if isfinite(of_x * of_w + of_b) or not all(np.isfinite(array).all() for array in self.operands.values()):
+        numbers = self._numbers if self._special else self.operands
+        x, w, b = numbers["x"], numbers["w"], numbers.get("b")
+        if isfinite(norm(x) * norm(w) + norm(b)):
             return y
-        bias = None if self._b is None else np.ldexp(self._b, -2 * _SMALLER)
-        smaller = sums(np.ldexp(self._x, -_SMALLER), np.ldexp(self._w, -_SMALLER), bias, geometry).y
+        smaller = sums(
+            np.ldexp(x, -_SMALLER), np.ldexp(w, -_SMALLER), None if b is None else np.ldexp(b, -2 * _SMALLER), geometry
+        ).y
         with np.errstate(over="ignore"):
-            return np.where(np.isfinite(y), y, np.ldexp(smaller, 2 * _SMALLER))
+            added = np.where(np.isfinite(y), y, np.ldexp(smaller, 2 * _SMALLER))
+        if not self._special:
+            return added
+        # Of the infinities and NaN among the operands, the signs of the numbers beside them decide what they give.
+        signs = {role: np.where(np.isfinite(array), np.sign(array), array) for role, array in self.operands.items()}
+        special = sums(signs["x"], signs["w"], signs.get("b"), geometry).y
+        return np.where(np.isfinite(special), added, special)
 
     def terms(self, geometry: Geometry) -> Terms:
         """Return what the bound under a geometry is made of."""
@@ -116,7 +134,8 @@ class Truth:
                 bias = None if self._b is None else np.abs(self._b)
                 magnitude = sums(np.abs(self._x), np.abs(self._w), bias, geometry, norms=lambda: self._norms).y
         bias = None if self._b is None else self._b.reshape(-1, *(1,) * len(geometry.output))
-        return Terms(self.values(geometry), magnitude, self.count(geometry), bias)
+        numbers = Truth(self._numbers, self.dtype).terms(geometry) if self._special else None
+        return Terms(self.values(geometry), magnitude, self.count(geometry), bias, numbers)
 
     def count(self, geometry: Geometry) -> Float64s:
         """Return n, the products that reach each element and one more with a bias, (Y...)."""

@@ -129,8 +129,10 @@ def wrong(actual, expected):
         return unequal
     near = (np.abs(got - owed) <= limits["allowed"]) & np.isfinite(got) & np.isfinite(owed)
     infinite = np.isinf(got) & limits["overflows"] & (np.sign(got) == np.sign(owed))
-    infinite |= (np.isposinf(got) & limits["rises"]) | (np.isneginf(got) & limits["falls"])
-    inserted = np.isnan(got) & (limits["poisoned"] | (limits["rises"] & limits["falls"]))
+    rises, falls = limits["rises"], limits["falls"]
+    infinite |= ((np.isposinf(got) & rises) | (np.isneginf(got) & falls)) & np.isfinite(owed)
+    met = (rises | np.isposinf(owed)) & (falls | np.isneginf(owed))
+    inserted = np.isnan(got) & (limits["poisoned"] | met)
     preserved = ((got != 0) & (np.abs(got) < SMALLEST_NORMAL)).any()
     flushed = (got == 0) & limits["subnormal"] & ~preserved
     return unequal & ~near & ~infinite & ~inserted & ~flushed

@@ -46,13 +46,12 @@ def _inserted(output: Output) -> Mask:
 
 
 def _overflowed(output: Output) -> Mask:
-    """Return where a finite sum may be infinite, or NaN where infinities of both signs may meet."""
-    actual, limits = output.actual, output.limits
-    overflowed: Mask = (
-        (np.isposinf(actual) & limits.rises)
-        | (np.isneginf(actual) & limits.falls)
-        | (np.isnan(actual) & limits.rises & limits.falls)
-    ) & np.isfinite(output.expected)
+    """Return where a finite sum may be infinite, and any sum NaN where infinities of both signs may meet."""
+    actual, expected, limits = output.actual, output.expected, output.limits
+    infinite = (np.isposinf(actual) & limits.rises) | (np.isneginf(actual) & limits.falls)
+    upwards, downwards = limits.rises | np.isposinf(expected), limits.falls | np.isneginf(expected)
+    met = np.isnan(actual) & upwards & downwards
+    overflowed: Mask = (infinite & np.isfinite(expected)) | met
     return overflowed
 
 
