@@ -236,6 +236,30 @@ def test_the_points_that_no_tap_reaches_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # Positions 1, 2, 3 under taps 1, 2, 3, a stride of 2 apart: 1 2 3+2 4 6+3 6 9, beside a bias of 10.
+        ("overlaps-hold-the-first-tap", [11, 12, 12, 14, 13, 16, 19]),
+        ("overlaps-hold-the-last-tap", [11, 12, 13, 14, 16, 16, 19]),
+    ],
+)
+def test_one_product_remains_where_taps_overlap_by_hand(name: str, expected: list[float]) -> None:
+    """The bias is added to the product that remains."""
+    found = made(name, Attributes(strides=(2,)), (1, 1, 3), (1, 1, 3), bias=True)
+    assert found is not None
+    assert found.finish is not None
+    y = found.finish(Truth(found.operands, DType.F32).values(found.geometry))
+    assert y.ravel().tolist() == expected
+    assert found.output == (7,)
+
+
+def test_overlaps_of_large_outputs_are_not_looked_for() -> None:
+    """What has a point for each position and tap would not fit into memory."""
+    assert made("overlaps-hold-the-first-tap", Attributes(), (1, 1, 2, 2), (1, 1, 2**12, 1)) is not None
+    assert made("overlaps-hold-the-first-tap", Attributes(), (1, 1, 2**8, 2**8), (1, 1, 5, 5)) is None
+
+
+@pytest.mark.parametrize(
     ("name", "axis", "zero"),
     [("channels-beyond-four-are-zero", 1, [4, 5]), ("positions-beyond-eight-are-zero", 3, [8])],
 )
@@ -302,7 +326,7 @@ def test_a_misreading_is_the_reference_of_something_else(smoke_cases: tuple[Case
             if found is not None:
                 y = Truth(found.operands, case.x.dtype).values(found.geometry)
                 finished = y if found.finish is None else found.finish(y)
-                assert finished.shape[2:] == found.geometry.output, (case.id, one.name)
+                assert finished.shape[2:] == found.output, (case.id, one.name)
                 computed[one.name] += 1
     assert set(computed) == {one.name for one in misreadings_of(ONNX)}
 

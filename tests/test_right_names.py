@@ -41,12 +41,15 @@ NAMES = {
     "DroppedTap": "last-column-dropped",
     "BiasDoubled": "bias-doubled",
     "BiasOfNextChannel": "bias-of-the-next-channel",
+    "OverlapsStored": "overlaps-hold-the-first-tap",
+    "OverlapsStoredBackwards": "overlaps-hold-the-last-tap",
 }
 """Whose mistake shows on integers."""
 PRECISION = {
     "Tf32Operands": ("operands-rounded-to-tf32", (DType.F32, DType.F64)),
     "Bf16Operands": ("operands-rounded-to-bf16", (DType.F32, DType.F16, DType.F64)),
     "Bf16Truncated": ("operands-truncated-to-bf16", (DType.F32, DType.F16, DType.F64)),
+    "InSinglePrecision": ("sums-kept-in-f32", (DType.F64,)),
     "F16Sums": ("sums-kept-in-f16", (DType.F32, DType.F64)),
     "StepsIn16Bits": ("steps-rounded-to-16-bits", (DType.F16, DType.BF16)),
     "ResultsTruncated": ("results-truncated", (DType.F16, DType.BF16)),

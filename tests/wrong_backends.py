@@ -212,6 +212,33 @@ class BiasOfNextChannel(Right):
         return super().computed(call, words, {k: np.roll(v, -1) if k == "b" else v for k, v in arrays.items()})
 
 
+class OverlapsStored(Right):
+    """Stores what each position of the data gives, one position after the other, and adds nothing but the bias."""
+
+    order: ClassVar[int] = 1
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Store what is computed of one position alone, wherever a tap brings it."""
+        x, w, bias = (arrays.get(name) for name in ("x", "w", "b"))
+        assert x is not None
+        assert w is not None
+        y = super().computed(call, words, {"x": np.zeros_like(x), "w": w})
+        for position in list(np.ndindex(x.shape[2:]))[:: self.order]:
+            here = (slice(None), slice(None), *position)
+            alone, mark = np.zeros_like(x), np.zeros_like(x)
+            alone[here], mark[here] = x[here], 1
+            given = super().computed(call, words, {"x": alone, "w": w})
+            reached = super().computed(call, words, {"x": mark, "w": np.ones_like(w)}) != 0
+            y = np.where(reached, given, y)
+        return y if bias is None else y + bias.astype(y.dtype).reshape(-1, *(1,) * (x.ndim - 2))
+
+
+class OverlapsStoredBackwards(OverlapsStored):
+    """The same from the last position to the first one."""
+
+    order = -1
+
+
 class OneProduct(Right):
     """One product of many is left out, or added twice, for one output channel alone."""
 
@@ -293,6 +320,16 @@ class SubnormalResultsFlushed(Right):
     def answer(self, y: Array) -> Outcome:
         """Flush."""
         return Produced(np.where(np.abs(y) < ml_dtypes.finfo(y.dtype).smallest_normal, 0, y).astype(y.dtype))
+
+
+class InSinglePrecision(Right):
+    """Operands, sums and results in single precision."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Compute with what is left of the operands."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            rounded = {name: array.astype(np.float32) for name, array in arrays.items()}
+            return super().computed(call, words, rounded).astype(np.float32)
 
 
 class F16Sums(Right):

@@ -122,7 +122,7 @@ def _candidates(problem: Problem) -> Iterator[tuple[Misreading, ...]]:
 def _gives(misread: Misread, actual: Array, dtype: DType, accumulates: Mapping[str, str]) -> bool:
     """Return whether an output is that of the misread call: exactly for integers, else within the bound."""
     truth = Truth(misread.operands, dtype)
-    if truth.shape(misread.geometry) != actual.shape:
+    if (*truth.shape(misread.geometry)[:2], *misread.output) != actual.shape:
         return False
     if misread.precision is not None:
         return misread.precision.accounts(actual, truth.terms(misread.geometry), dtype)

@@ -1,8 +1,8 @@
 """The catalogue of misreadings: the distinct ways to get a transposed convolution wrong that no text allows.
 
-Each has a name, a sentence, where it was seen, and a change of the attributes, of the geometry, of the operands, of the
-output, or of the precision. Its output is computed by the same reference, from what it changes. An answer to a question
-of `rules` that only another text gives is a misreading too; see `misreadings_of`.
+Each has a name, a sentence, where it was seen, and a change of the attributes, of the geometry, of the operands, of
+the output, of overlaps, or of the precision. Its output is computed by the same reference, from what it changes. An
+answer to a question of `rules` that only another text gives is a misreading too; see `misreadings_of`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis.misreadings import attributes, geometry, left_out, operands, output, precision, rounded_operands
+from tconv.diagnosis.misreadings import (
+    attributes,
+    geometry,
+    left_out,
+    operands,
+    output,
+    overlap,
+    precision,
+    rounded_operands,
+)
 from tconv.diagnosis.misreadings.applied import Misread, apply
 from tconv.diagnosis.misreadings.misreading import Misreading
 
@@ -38,6 +47,7 @@ CATALOGUE = (
     *geometry.MISREADINGS,
     *operands.MISREADINGS,
     *left_out.MISREADINGS,
+    *overlap.MISREADINGS,
     *rounded_operands.MISREADINGS,
     *output.MISREADINGS,
     *precision.MISREADINGS,

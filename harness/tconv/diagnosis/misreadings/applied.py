@@ -10,6 +10,7 @@ from tconv.diagnosis.misreadings.misreading import (
     GeometryOtherwise,
     OperandsOtherwise,
     OutputOtherwise,
+    OverlapOtherwise,
     PrecisionOtherwise,
 )
 from tconv.dialects.geometry import resolve
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tconv.diagnosis.misreadings.misreading import Change, Misreading, Operands
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.vocabulary import Array, Signature
+    from tconv.vocabulary import Array, Ints, Signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Misread:
     Attributes:
         geometry: the geometry that is computed.
         operands: the operands that are used.
+        output: the spatial sizes of the output, after `finish`.
         finish: the change of the output; None for no change.
         by_value: whether that change leaves the bound of the elements as it is; else it changes the bound alike.
         precision: how numbers lose bits, more than the bound allows; None where they do not.
@@ -39,6 +41,7 @@ class Misread:
 
     geometry: Geometry
     operands: Operands
+    output: Ints
     finish: Callable[[Array], Array] | None = None
     by_value: bool = False
     precision: PrecisionOtherwise | None = None
@@ -57,13 +60,20 @@ def apply(
     for change in changes:
         if isinstance(change, OperandsOtherwise):
             changed = change.change(changed, geometry, signature)
-    output = next((change for change in changes if isinstance(change, OutputOtherwise)), None)
     precision = next((change for change in changes if isinstance(change, PrecisionOtherwise)), None)
-    if geometry == owed and changed is operands and output is None and precision is None:
+    match next((change for change in changes if isinstance(change, OutputOtherwise | OverlapOtherwise)), None):
+        case OutputOtherwise(otherwise, by_value):
+            return Misread(
+                geometry, changed, geometry.output, lambda y: otherwise(y, geometry, signature), by_value, precision
+            )
+        case OverlapOtherwise(without_overlaps, pick):
+            apart = without_overlaps(geometry)
+            if apart is None:
+                return None
+            return Misread(apart, changed, geometry.output, lambda y: pick(y, geometry), precision=precision)
+    if geometry == owed and changed is operands and precision is None:
         return None
-    if output is None:
-        return Misread(geometry, changed, precision=precision)
-    return Misread(geometry, changed, lambda y: output.change(y, geometry, signature), output.by_value, precision)
+    return Misread(geometry, changed, geometry.output, precision=precision)
 
 
 def _geometry(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | Violation:

@@ -68,8 +68,27 @@ class PrecisionOtherwise:
     accounts: Callable[[Array, Terms, DType], bool]
 
 
+@dataclass(frozen=True, slots=True)
+class OverlapOtherwise:
+    """Products that reach the same point are not added.
+
+    Attributes:
+        apart: returns a geometry whose output has each product at a point of its own; None where there is none.
+        finish: returns the output of a geometry, whose products it picks from the output of the other.
+    """
+
+    apart: Callable[[Geometry], Geometry | None]
+    finish: Callable[[Array, Geometry], Array]
+
+
 Change = (
-    AnswerOtherwise | AttributesOtherwise | GeometryOtherwise | OperandsOtherwise | OutputOtherwise | PrecisionOtherwise
+    AnswerOtherwise
+    | AttributesOtherwise
+    | GeometryOtherwise
+    | OperandsOtherwise
+    | OutputOtherwise
+    | OverlapOtherwise
+    | PrecisionOtherwise
 )
 
 

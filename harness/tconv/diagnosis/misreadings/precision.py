@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _BITS = {dtype: EXACT_BITS[dtype] for dtype in (DType.F16, DType.BF16)}
-_MOST = {DType.F16: 65504.0, DType.BF16: 2.0**128 - 2.0**120}
+"""The significant bits of the 16-bit types."""
+_MOST = {DType.F16: 65504.0, DType.BF16: 2.0**128 - 2.0**120, DType.F32: 2.0**128 - 2.0**104}
 """The largest number of each type."""
 _EVIDENCE = 3
 """How many elements must show the loss: one or two may be wrong for any reason."""
+_OPERANDS = 2
+"""The roundings of both factors of a product."""
 _HALF = 0.5
 _LIKELY = 6.0
 """The rounding errors of n steps add up to at most this many times sqrt(n) of one, except in one case of 10^8.
@@ -31,8 +34,13 @@ Source: Higham and Mary, A new approach to probabilistic rounding error analysis
 """
 
 
-def _sums_in(narrow: DType) -> PrecisionOtherwise:
-    """Return the change that stores sums in a narrower type than the output's."""
+def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
+    """Return the change that stores sums in a narrower type than the output's.
+
+    Args:
+        narrow: the narrower type.
+        operands: whether it may be that of the operands, too.
+    """
 
     def at_best(y: Array, dtype: DType) -> Array:
         return y if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] else _nearest(y, narrow)
@@ -41,8 +49,8 @@ def _sums_in(narrow: DType) -> PrecisionOtherwise:
         got = actual.astype(np.float64)
         if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] or not _fits(got, narrow):
             return False
-        # Half precision has the bits of bfloat16 too.
-        if narrow is DType.F16 and _fits(got, DType.BF16):
+        # A type has the bits of those that have fewer, too.
+        if any(EXACT_BITS[fewer] < EXACT_BITS[narrow] and _fits(got, fewer) for fewer in _MOST):
             return False
         # Where what is owed has few bits, as small integers have, an output of few bits is no evidence.
         wrong = (got != terms.y) & np.isfinite(terms.y)
@@ -50,7 +58,7 @@ def _sums_in(narrow: DType) -> PrecisionOtherwise:
         if beyond.sum() < max(_EVIDENCE, wrong.sum() / 2):
             return False
         with np.errstate(invalid="ignore"):
-            near = np.abs(got - terms.y) <= _rounding(terms, UNIT_ROUNDOFF[narrow])
+            near = np.abs(got - terms.y) <= _rounding(terms, UNIT_ROUNDOFF[narrow], _OPERANDS if operands else 0)
         # The output is infinite where the narrower type has no number so large.
         return bool(
             (near | (np.isinf(got) & (np.abs(terms.y) > _MOST[narrow] / 2)) | (np.isnan(got) & np.isnan(terms.y))).all()
@@ -83,15 +91,19 @@ def _fits(values: Array, narrow: DType) -> bool:
 
 def _nearest(values: Array, narrow: DType) -> Array:
     with np.errstate(invalid="ignore"):
-        rounded = with_bits(values, _BITS[narrow], np.rint)
+        rounded = with_bits(values, EXACT_BITS[narrow], np.rint)
         return np.where(np.abs(rounded) > _MOST[narrow], np.copysign(np.inf, rounded), rounded)
 
 
-def _rounding(terms: Terms, unit: float) -> Array:
-    """Return how far a sum whose steps round by `unit` may be from the exact one: at worst, or almost certainly."""
+def _rounding(terms: Terms, unit: float, before: int = 0) -> Array:
+    """Return how far a sum whose steps round by `unit` may be from the exact one: at worst, or almost certainly.
+
+    Each term may have been rounded `before`, too.
+    """
+    steps = terms.count + before
     with np.errstate(invalid="ignore", over="ignore"):
-        likely = _LIKELY * np.sqrt(terms.count) * unit * terms.magnitude
-        return np.minimum(gamma(terms.count, unit) * terms.magnitude, likely)
+        likely = _LIKELY * np.sqrt(steps) * unit * terms.magnitude
+        return np.minimum(gamma(steps, unit) * terms.magnitude, likely)
 
 
 def _rounded(towards: Callable[[Array], Array]) -> PrecisionOtherwise:
@@ -137,6 +149,11 @@ def _up_from_odd(magnitude: Array) -> Array:
 
 MISREADINGS: tuple[Misreading, ...] = (
     Misreading("sums-kept-in-f16", "sums, or their results alone, are kept in half precision", _sums_in(DType.F16)),
+    Misreading(
+        "sums-kept-in-f32",
+        "sums, or their results alone, or the operands too, are kept in single precision",
+        _sums_in(DType.F32, operands=True),
+    ),
     Misreading("sums-kept-in-bf16", "sums, or their results alone, are kept in bfloat16", _sums_in(DType.BF16)),
     Misreading(
         "steps-rounded-to-16-bits",
