@@ -81,6 +81,9 @@ def test_what_a_text_allows_is_no_misreading() -> None:
         ("strides-of-the-first-axis", {"strides": (2, 3)}, (0, 0), (7, 9)),
         ("strides-axes-reversed", {"strides": (2, 3)}, (0, 0), (9, 9)),
         ("strides-for-dilations", {"strides": (2, 1), "dilations": (1, 3)}, (0, 0), (7, 12)),
+        # A convolution of 3 by 4 with strides of 2 and 3 has 2 by 2 outputs: 2*1 + 3 - 3 = 2, and 3*1 + 3 - 4 = 2.
+        ("same-as-of-a-convolution", {"strides": (2, 3), "auto_pad": "same_upper"}, (1, 1), (5, 10)),
+        ("same-as-of-a-convolution", {"strides": (2, 1), "auto_pad": "same_lower"}, (1, 1), (5, 4)),
         ("one-too-late", {}, (1, 1), (5, 6)),
         ("pads-on-the-data", {"strides": (2, 1), "pads_begin": (1, 0), "pads_end": (2, 1)}, (-2, 0), (13, 7)),
         ("crop-split-in-halves", {"pads_begin": (3, 0), "output_padding": (1, 0)}, (1, 0), (3, 6)),

@@ -29,6 +29,9 @@ def _is_cropped_by_pads(signature: Signature) -> bool:
     return signature.auto_pad == AutoPad.EXPLICIT and signature.attributes.output_shape is None
 
 
+_SAME = {AutoPad.SAME_UPPER, AutoPad.SAME_LOWER}
+
+
 def _is_summed(signature: Signature) -> bool:
     """Return whether the size is the sum of what taps reach, pads and output_padding."""
     return signature.attributes.output_shape is None and signature.auto_pad in {AutoPad.EXPLICIT, AutoPad.VALID}
@@ -87,6 +90,20 @@ def _kernel_of_the_first_axis(geometry: Geometry, signature: Signature) -> Geome
         return geometry
     reaches = [(k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True)]
     return replace(geometry, output=_plus(geometry.output, (reaches[0] - own for own in reaches)))
+
+
+def _same_as_of_a_convolution(geometry: Geometry, signature: Signature) -> Geometry:
+    if signature.auto_pad not in _SAME or signature.attributes.output_shape is not None:
+        return geometry
+    begin, output = [], []
+    for size, stride, full, op in zip(
+        geometry.spatial, geometry.strides, geometry.full, signature.per_axis("output_padding"), strict=True
+    ):
+        # full - (X - 1)*s is what the dilated kernel spans.
+        total = max((-(-size // stride) - 1) * stride + full - (size - 1) * stride - size, 0)
+        begin.append(total // 2 if signature.auto_pad == AutoPad.SAME_UPPER else total - total // 2)
+        output.append(full + op - total)
+    return replace(geometry, pads_begin=tuple(begin), output=tuple(output))
 
 
 def _output_shape_without_pads(geometry: Geometry, signature: Signature) -> Geometry:
@@ -157,6 +174,12 @@ MISREADINGS = tuple(
             "where the size is neither given nor SAME, that of every axis counts the kernel of the first axis",
             _kernel_of_the_first_axis,
             "nntrainer/nntrainer#4347",
+        ),
+        (
+            "same-as-of-a-convolution",
+            "SAME crops what a convolution of the same data would be padded by, so that the size follows from that",
+            _same_as_of_a_convolution,
+            "",
         ),
         (
             "output-shape-pads-nothing",
