@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from played_backends import records_of
 from small_corpus import written
-from strategies import every, examples
+from strategies import case, every, examples
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import Diagnosis
@@ -21,15 +21,18 @@ from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.diagnosis.placement import placed
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.dialects.geometry import Geometry
+from tconv.dialects.readings import Together
 from tconv.execution import evaluation
 from tconv.expectation.truth import Truth
 from tconv.gate.waivers import load
-from tconv.learning import denials, lessons, shared_facts, sheet
+from tconv.learning import Lesson, denials, lessons, shared_facts, sheet, without_named
 from tconv.learning.axis_terms import FULL
 from tconv.learning.formulas import HALVES, SUMS, Formula, TermColumns, simplest
 from tconv.learning.learner import Learner
 from tconv.learning.situations import Situation, situation_of
 from tconv.learning.text_axes import text_axes
+from tconv.records.record import Record
+from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad, DType
 
 if TYPE_CHECKING:
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
     from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
     from tconv.expectation.problem import Problem
-    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 ONNX = dialect_named("onnx/ConvTranspose-22")
@@ -468,3 +470,38 @@ def test_diagnose_prints_the_rule(command: Command) -> None:
     done = command("diagnose", case, "--backend", "wrong_backends:PadsSwapped")
     assert done.returncode == 0
     assert "its own rule, learnt from cases of this kind: under explicit: pads_begin is pads_end" in done.stdout
+
+
+NAME, PAIR = Together(("one-too-late",)), Together(("bias-ignored", "one-too-late"))
+A_CASE = case((3,), (2,))
+
+
+@pytest.mark.parametrize(
+    ("fits", "explained", "denied", "remains"),
+    [
+        # Six failures have the name, and the rules four of them: the name says more.
+        (4, {"abcdef": (NAME,)}, (), False),
+        # Rules that nearly all answers follow say what is computed.
+        (10, {"abcdef": (NAME,)}, (), True),
+        # A name of these failures alone says no more than the rules.
+        (4, {"abcd": (NAME,)}, (), True),
+        # One of them has another name.
+        (4, {"abcef": (NAME,), "d": (PAIR,)}, (), True),
+        # Half of them have the name, and the others none; less than half.
+        (4, {"abefg": (NAME,)}, (), False),
+        (4, {"aefgh": (NAME,)}, (), True),
+        (4, {"abcdef": (PAIR, NAME)}, (), False),
+        (4, {"abcdef": (NAME,)}, (NAME,), True),
+    ],
+)
+def test_rules_of_some_cases_are_left_out_where_a_name_says_more(
+    *, fits: int, explained: dict[str, tuple[Together, ...]], denied: tuple[Together, ...], remains: bool
+) -> None:
+    """Of ten answers some fit, and four of the failures are the rules'."""
+    lesson = Lesson((), (), None, tuple("abcd"), fits, 10, A_CASE)
+    names = {case: found for cases, found in explained.items() for case in cases}
+    failed = [
+        Record(case, "backend", "onnx/ConvTranspose-22", ver.TimedOut(1.0), diagnosis=names.get(case, ()))
+        for case in "abcdefgh"
+    ]
+    assert without_named([lesson], failed, denied) == ((lesson,) if remains else ())

@@ -15,7 +15,7 @@ from tconv.gate.reasons import other_reasons
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_waivers, waivers_elsewhere, waivers_of_other_versions
-from tconv.learning import denials, lessons, symptoms
+from tconv.learning import denials, lessons, symptoms, without_named
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -234,6 +234,8 @@ def _explained(
 ) -> tuple[tuple[Lesson, ...], tuple[Symptom, ...], Mapping[Together, int]]:
     """Return the rules that failures follow, what those that follow none have in common, and which names are denied."""
     learnt = lessons(run.records, find, run.dialect, frozenset(record.case for record in failed))
+    if any(lesson.partial for lesson in learnt):
+        learnt = without_named(learnt, failed, denials(run.records, failed, find, run.dialect))
     known = {case for lesson in learnt for case in lesson.cases}
     rest = [record for record in failed if record.case not in known]
     denied = denials(run.records, rest, find, run.dialect)

@@ -2,7 +2,7 @@
 
 from tconv.learning.denials import denials
 from tconv.learning.lesson import Lesson, Rule
-from tconv.learning.lessons import lessons
+from tconv.learning.lessons import lessons, without_named
 from tconv.learning.shared_facts import Shared, shared_facts
 from tconv.learning.sheet import SheetLine, sheet
 from tconv.learning.symptoms import Symptom, symptoms
@@ -18,4 +18,5 @@ __all__ = [
     "shared_facts",
     "sheet",
     "symptoms",
+    "without_named",
 ]

@@ -77,4 +77,9 @@ class Lesson:
 
     @property
     def _some(self) -> str:
-        return "" if self.where or self.fits >= MOST * self.of else "in some cases "
+        return "in some cases " if self.partial else ""
+
+    @property
+    def partial(self) -> bool:
+        """Whether other answers do not follow the rules, and no facts tell these apart."""
+        return self.where is None and self.fits < MOST * self.of

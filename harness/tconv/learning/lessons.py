@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.dialects.readings import Together
     from tconv.learning.answers import ObservedAnswer
     from tconv.learning.lesson import Lesson, Rule
     from tconv.learning.situations import Situation
@@ -45,6 +46,28 @@ def lessons(
         for lesson in learner.lessons()
     ]
     return tuple(sorted(_merged(found), key=lambda lesson: (-len(lesson.cases), str(lesson))))
+
+
+def without_named(found: Sequence[Lesson], failed: Sequence[Record], denied: Container[Together]) -> tuple[Lesson, ...]:
+    """Return lessons without those that say less than the name of a misreading does.
+
+    Rules that hold in some cases alone are what a misreading happens to give there, if it explains all of their
+    failures that were explained, which are at least half, and others too.
+
+    Args:
+        found: the lessons.
+        failed: the records of the failures.
+        denied: names that cases which agree deny.
+    """
+    names = {record.case: {name for name in record.diagnosis if name not in denied} for record in failed}
+    counts = Counter(name for of_case in names.values() for name in of_case)
+
+    def named(lesson: Lesson) -> bool:
+        explained = [names[case] for case in lesson.cases if names.get(case)]
+        shared = set.intersection(*explained) if len(lesson.cases) <= 2 * len(explained) else set()
+        return any(counts[name] > len(lesson.cases) for name in shared)
+
+    return tuple(lesson for lesson in found if not (lesson.partial and named(lesson)))
 
 
 def learners(
