@@ -42,6 +42,9 @@ def test_every_verdict_has_a_phrase(verdict: ver.Verdict) -> None:
         (ver.TimedOut(0.5), "no answer within 0.5 s"),
         (ver.Died("SIGKILL", ""), "SIGKILL"),
         (ver.Died("exit code 3", "one\ntwo\n"), "exit code 3: two"),
+        (ver.Died("SIGSEGV", "2026-11-23 06:59:30.501666359 [W:arena] tried to"), "SIGSEGV: [W:arena] tried to"),
+        (ver.Died("SIGSEGV", "[2026-11-23T06:59:30Z] no kernel\n"), "SIGSEGV: no kernel"),
+        (ver.Died("SIGSEGV", "2026-11-23 06:59:30\n"), "SIGSEGV: 2026-11-23 06:59:30"),
         (ver.Died("SIGABRT", MESSAGE), r"SIGABRT: second \x1b[31mred\x1b[0m\x07"),
         (
             ver.Died("SIGABRT", "loading\nthread 'main' panicked at src/a.rs:1:2:\nno kernel\nnote: run with ...\n"),

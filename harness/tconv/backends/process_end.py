@@ -41,6 +41,8 @@ _ERROR = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """A line that names an error; it begins where the line does, as those of a backtrace do not."""
+_TIME = re.compile(r"^\s*\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s+(?=\S)")
+"""The time that a line of a log begins with."""
 
 
 def ending(code: int | None) -> str:
@@ -102,7 +104,9 @@ def main_reason(text: str) -> str:
     lines = text.strip().splitlines()
     # The error that ended it is the last one: Python prints before it those that it came from.
     errors = [line.strip() for line in lines if _ERROR.search(line)]
-    return next(iter([*reasons(text), *errors[-1:], *lines[-1:]]), "")
+    reason = next(iter([*reasons(text), *errors[-1:], *lines[-1:]]), "")
+    # When it was printed is no reason, and would tell alike lines apart.
+    return _TIME.sub("", reason)
 
 
 def reasons(text: str) -> list[str]:
