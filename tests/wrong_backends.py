@@ -634,6 +634,39 @@ class ReusesItsOutput(Right):
         return Produced(output)
 
 
+class RemembersPads(Right):
+    """The first pads that a call of its process has stay for all later ones with pads."""
+
+    def __init__(self) -> None:
+        self._pads: dict[str, Any] = {}
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Take the first pads."""
+        words = super().understood(attributes)
+        given = {name: words[name] for name in ("pads_begin", "pads_end") if words[name]}
+        self._pads = self._pads or given
+        return words | self._pads if given else words
+
+
+class RemembersPadsAndDoublesBias(RemembersPads):
+    """The same, with the bias twice."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Double it."""
+        return super().computed(call, words, {k: v * 2 if k == "b" else v for k, v in arrays.items()})
+
+
+class WaversAlways(Right):
+    """Another answer each time."""
+
+    times = 0
+
+    def answer(self, y: Array) -> Outcome:
+        """Add how often it was asked."""
+        self.times += 1
+        return Produced((y + self.times).astype(y.dtype))
+
+
 class DiesOfTheCaseBefore(_Troubled):
     """What a case harms, another one dies of: the next that is asked about."""
 

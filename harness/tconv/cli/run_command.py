@@ -22,13 +22,16 @@ from tconv.corpus.corpus import EXCLUDING
 from tconv.corpus.literals import refuse_contradicted
 from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
 from tconv.execution.company import WORTHWHILE
-from tconv.execution.run import RunSettings, run
+from tconv.execution.lock import alone
+from tconv.execution.run import RunSettings, assigned, run
 from tconv.execution.selection import Selection
 from tconv.gate.assessment import assessed
+from tconv.gate.fresh_answers import asked_again
 from tconv.gate.record_files import assessed_files
 from tconv.gate.selected_records import read_selected
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen, header_of
+from tconv.records.rewriting import replace_records
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
 
@@ -127,7 +130,7 @@ def command(asked: Asked, **reports: Any) -> int:  # noqa: ANN401 - the options 
     for backend, selection in selections.items():
         settings = _settings(asked, backend, dialect, corpus, waiver_files[backend])
         if (path := _run(asked, settings, selection, quiet=report.detail == "quiet")) is not None:
-            assessments.append(_assessed(asked, path, waiver_files[backend], selection))
+            assessments.append(_settled(asked, settings, path, waiver_files[backend], selection))
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
     page = asked.output / f"{selection.name or 'index'}.html"
@@ -233,6 +236,22 @@ def _run(asked: Asked, settings: RunSettings, selection: Selection, *, quiet: bo
             raise
         click.echo(f"tconv: {settings.backend} is left out: {error}", err=True)
         return None
+
+
+def _settled(
+    asked: Asked, settings: RunSettings, path: Path, file: WaiverFile | None, selection: Selection
+) -> Assessment:
+    """Return what the gate says of a run that has ended, after failures were asked again in fresh processes."""
+    assessment = _assessed(asked, path, file, selection)
+    # The runtime of a cluster's workers may not be here.
+    if asked.dask is not None or not assessment.counts[Status.FAILED]:
+        return assessment
+    found = asked_again(assessment, assigned(settings), settings.timeout, selection.find)
+    if not found:
+        return assessment
+    with alone(path):
+        replace_records(path, found)
+    return _assessed(asked, path, file, selection)
 
 
 def _assessed(asked: Asked, path: Path, file: WaiverFile | None, selection: Selection) -> Assessment:

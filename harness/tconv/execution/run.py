@@ -7,8 +7,6 @@ import re
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import mkstemp
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
@@ -26,9 +24,11 @@ from tconv.records.cells import START
 from tconv.records.header_differences import differences
 from tconv.records.headers import RunHeader, header_line
 from tconv.records.record_file import read
+from tconv.records.rewriting import rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -96,8 +96,17 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
     total = selection.count
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
-    folder = str(settings.output.resolve())
-    assignment = Assignment(
+    with _pool(assigned(settings, str(settings.output.resolve())), settings) as pool:
+        header = _header(selection, settings, pool, total)
+        path = settings.output / record_name(header, selection.name)
+        with alone(path):
+            _write(path, selection, settings, pool, header, progress)
+    return path
+
+
+def assigned(settings: RunSettings, folder: str | None = None) -> Assignment:
+    """Return what the workers of a run are started for; without a folder for artifacts they write none."""
+    return Assignment(
         settings.backend,
         settings.dialect,
         folder,
@@ -107,12 +116,6 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
         options=settings.options,
         isolate=settings.isolate,
     )
-    with _pool(assignment, settings) as pool:
-        header = _header(selection, settings, pool, total)
-        path = settings.output / record_name(header, selection.name)
-        with alone(path):
-            _write(path, selection, settings, pool, header, progress)
-    return path
 
 
 def _write(
@@ -261,22 +264,11 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
 
 def _cut(path: Path, whole: bytes, header: RunHeader | None) -> None:
     """Leave what is whole in a record file; under another header, where there is one, the file is replaced at once."""
+    if header is not None:
+        rewrite(path, header_line(header).encode() + whole[whole.index(b"\n") :])
+        return
     with writing(path):
-        if header is None:
-            os.truncate(path, len(whole))
-            return
-        file = path.resolve()
-        # A new file, as whoever knew its name could have put a link there.
-        descriptor, name = mkstemp(dir=file.parent, prefix=".")
-        partial = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as new:
-                if hasattr(os, "fchmod"):
-                    os.fchmod(descriptor, file.stat().st_mode)
-                new.write(header_line(header).encode() + whole[whole.index(b"\n") :])
-            partial.replace(file)
-        finally:
-            partial.unlink(missing_ok=True)
+        os.truncate(path, len(whole))
 
 
 def _whole(data: bytes) -> int:

@@ -59,6 +59,7 @@ class Record(Recorded):
         relation: what the wrong elements are beside what is owed, where that is seen and no misreading gives them.
         placement: where the values of a wrong output lie, as far as they tell.
         harmed: how the process died at this case, where the case alone does not end it: an earlier case had harmed it.
+        alone: the kind of the verdict on a failure that was asked again, alone in a fresh process; see `unstable`.
     """
 
     case: str
@@ -74,6 +75,7 @@ class Record(Recorded):
     relation: str | None = None
     placement: Placement | None = None
     harmed: str | None = None
+    alone: str | None = None
 
 
 _MORE = Record.__slots__[Record.__slots__.index("seconds") + 1 :]

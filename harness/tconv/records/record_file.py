@@ -16,6 +16,7 @@ from tconv.records.consistency import inconsistency
 from tconv.records.headers import FORMAT, HeaderLine, RunHeader
 from tconv.records.record import Record, record_of
 from tconv.records.texts import printable_line
+from tconv.verdict.kinds import Unstable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -42,6 +43,11 @@ class Run:
     def dialect(self) -> Dialect:
         """The dialect that the header names."""
         return dialect_named(self.header.dialect)
+
+    @property
+    def depends_on_order(self) -> bool:
+        """Whether a failure is known to depend on the calls before it."""
+        return any(record.alone and isinstance(record.verdict, Unstable) for record in self.records)
 
     @property
     def cases(self) -> int:

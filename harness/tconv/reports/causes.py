@@ -14,7 +14,7 @@ from tconv.errors import beginning, without_beginning
 from tconv.gate.examples import example
 from tconv.gate.status import Status
 from tconv.learning import Lesson, Symptom, shared_facts
-from tconv.records.failure import group_of
+from tconv.records.failure import MAY_DEPEND, group_of
 from tconv.reports.phrases import headline, phrase
 from tconv.verdict import kinds as ver
 
@@ -37,6 +37,8 @@ _NUMBER = re.compile(r"((?<![\w.])\d+(?!\w|\.\d))")
 """A whole number that is no part of a name or of a version."""
 _MESSAGES = ver.RefusedValid | ver.Broke | ver.Unsupported | ver.Died
 """Verdicts whose phrase is a runtime's message."""
+_NOT_ASKED = ("not asked again",)
+"""The group of failures that may depend on the calls before them, as others are known to."""
 _AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
@@ -82,10 +84,16 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     learnt = _learnt_of(assessment) if status is Status.FAILED else {}
     rest = [judged for judged in members if judged.record.case not in learnt]
     explained = shared({judged.record.case: judged.record.diagnosis for judged in rest})
+    spoiled = status is Status.FAILED and assessment.run.depends_on_order
     for judged in members:
         found = learnt.get(judged.record.case)
-        groups[_key(found) if found else _group(judged, explained.get(judged.record.case))].append(judged)
-    in_order = sorted(groups.items(), key=lambda item: (_undeclared(item[1]), -len(item[1]), item[0]))
+        if spoiled and judged.record.alone is None and isinstance(judged.record.verdict, MAY_DEPEND):
+            groups[_NOT_ASKED].append(judged)
+        else:
+            groups[_key(found) if found else _group(judged, explained.get(judged.record.case))].append(judged)
+    in_order = sorted(
+        groups.items(), key=lambda item: (item[0] == _NOT_ASKED, _undeclared(item[1]), -len(item[1]), item[0])
+    )
     said = {group: _said(example(members, group), members) for group, members in groups.items()}
     cut = _cut(said.values())
     return [_cause(group, members, assessment, learnt, cut[said[group]]) for group, members in in_order]
@@ -149,6 +157,9 @@ def _cause(
             what, line = _of_symptom(found, members, assessment, said)
             common = _common(members, assessment)
             return Cause(what, case, tuple(members), common, symptom=found, group=group, said=line)
+        case Status.FAILED if group == _NOT_ASKED:
+            line = f"{_kinds(members)}, and not asked again alone: others of the run depend on the calls before them"
+            return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED if group[0] == "explained":
             line = _failed(group, members, shown, said)
             return Cause(line + _doubt(group, assessment), case, tuple(members), group=group, said=line)

@@ -96,9 +96,10 @@ def summary(record: Record) -> str:
 
 def explanation(record: Record) -> str:
     """Return why an output is wrong: the misreadings that give it, or where and how; empty where neither is known."""
-    if record.diagnosis:
-        return f"as if {' or '.join(map(str, record.diagnosis))}"
-    return record.described or ""
+    why = f"as if {' or '.join(map(str, record.diagnosis))}" if record.diagnosis else record.described or ""
+    if record.alone is None or isinstance(record.verdict, ver.Unstable):
+        return why
+    return "; ".join(filter(None, (why, f"{record.alone} too where asked alone in a fresh process")))
 
 
 def tolerance(record: Record) -> str:
