@@ -268,18 +268,19 @@ def _sized(case: str, side: int, verdict: ver.Verdict, *names: str) -> Record:
 
 
 def test_a_cause_has_one_example_in_all_reports(page: Callable[..., _Page]) -> None:
-    """It is the smallest that is nothing but the cause, then the smallest of no invalid call, with its own numbers."""
+    """The smallest that is nothing but the cause, of no invalid call and not empty, with its own numbers."""
     other = ver.Differed("exact", 1, 9, (0, 0, 3), 3.0, 4.0)
     shown = "padding/grow[a-long-name=yes]"
     records = [
         _sized("invalid/x", 1, other, "pads-exchanged"),
         _sized("padding/both", 2, other, "pads-exchanged", "groups-reversed"),
+        _sized("empty/e", 0, other, "pads-exchanged"),
         _sized(shown, 3, ver.Differed("exact", 349, 528, (0, 0, 3), 3.0, 4.0), "pads-exchanged"),
         _sized("padding/x", 4, other, "pads-exchanged"),
     ]
     assessment = _assessment(records)
     written = page(assessment)
-    assert f"example {shown} 4 ✗ acme" in written.words
+    assert f"example {shown} 5 ✗ acme" in written.words
     assert "differed as if pads-exchanged: 349 of 528 elements" in written.words
     (cause,) = causes(assessment, Status.FAILED)
     assert cause.example == shown

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from tconv.gate.status import Judged
     from tconv.records.record import Record
 
+Rank = tuple[bool, bool, bool, tuple[int, int, str]]
+"""How well a record stands for a cause; the smallest is its example."""
 _INVALID = "invalid/"
 """How the ids of the topic begin whose cases break a constraint in some dialect."""
 
@@ -19,7 +21,8 @@ def example(members: Iterable[Judged], group: tuple[str, ...]) -> Judged:
     """Return the smallest member of a cause, if there is one among those that no reader takes for something else.
 
     Such a member has no other explanation than the cause; else, as the next best, it is not under the topic of invalid
-    calls: there a wrong value reads as if the call were invalid in this dialect too.
+    calls: there a wrong value reads as if the call were invalid in this dialect too; and it has no input without
+    elements, which may have reasons of its own.
 
     Args:
         members: the records of the cause; not empty.
@@ -28,10 +31,11 @@ def example(members: Iterable[Judged], group: tuple[str, ...]) -> Judged:
     return min(members, key=lambda member: rank(member.record, group))
 
 
-def rank(record: Record, group: tuple[str, ...]) -> tuple[bool, bool, tuple[int, int, str]]:
-    """Return how well a record stands for a cause; the smallest of all is its example."""
+def rank(record: Record, group: tuple[str, ...]) -> Rank:
+    """Return how well a record stands for a cause."""
     otherwise = not set(group).issuperset(map(str, record.diagnosis))
-    return otherwise, record.case.startswith(_INVALID), size(record)
+    empty = record.call is not None and any(0 in shape for _, shape, _ in record.call.inputs)
+    return otherwise, record.case.startswith(_INVALID), empty, size(record)
 
 
 def size(record: Record) -> tuple[int, int, str]:

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import parse, path_of
-from tconv.gate.examples import rank
+from tconv.gate.examples import Rank, rank
 from tconv.gate.notes import NO_VALUES, NOTE_MEANINGS, noted
 from tconv.gate.status import OF_CELLS, Status
 from tconv.records.failure import failure
@@ -191,9 +191,10 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
     return Comparison(old, new, differing, tuple(found), same, added)
 
 
-def _rank(case: str, standing: CaseState | None) -> tuple[bool, bool, tuple[int, int, str]]:
-    record = standing.record if standing else None
-    return (False, False, (0, len(case), case)) if record is None else rank(record, standing.group if standing else ())
+def _rank(case: str, standing: CaseState | None) -> Rank:
+    if standing is None or standing.record is None:
+        return False, False, False, (0, len(case), case)
+    return rank(standing.record, standing.group)
 
 
 def _is_part(new: Assessment, old: Assessment) -> bool:
