@@ -107,7 +107,7 @@ def test_without_time_the_rest_is_told_to_be_unknown(
     monkeypatch.setattr(fresh_answers, "_FIRST", 1)
     records, printed = recorded("RemembersPads")
     assert sorted(record.verdict.kind for record in records.values()) == ["agreed", "agreed", "differed", "unstable"]
-    assert "     1  differed, and not asked again alone: others of the run depend on the calls before them\n" in printed
+    assert "     1  differed, and not asked again: others that were asked again are unstable\n" in printed
 
 
 def test_causes_are_not_learnt_from_answers_that_depend_on_others() -> None:
@@ -122,7 +122,7 @@ def test_causes_are_not_learnt_from_answers_that_depend_on_others() -> None:
     assert [cause.count for cause in found] == [1, 1, 2]
     assert [cause.what.partition(":")[0] for cause in found[1:]] == [
         "unstable" if found[0].what.startswith("differed") else "differed in a/b/c",
-        "differed, and not asked again alone",
+        "differed, and not asked again",
     ]
 
 

@@ -205,8 +205,8 @@ def assess(
         members = with_better_causes(members, of)
     active = active_waivers(waivers, dialect, backend)
     failed = [member.record for member in members if member.status is Status.FAILED]
-    # Where agreement is only counted, in cells, it would be no evidence; nor are answers that earlier calls spoil.
-    learns = find is not None and failed and not run.cells and not run.depends_on_order
+    # Where agreement is only counted, in cells, it would be no evidence; nor are answers that vary.
+    learns = find is not None and failed and not run.cells and not run.answers_vary
     explained = _explained(run, failed, find) if find is not None and learns else ((), (), {})
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, members, active, facts, facts_of, own=own)

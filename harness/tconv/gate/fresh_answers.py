@@ -34,7 +34,7 @@ TIMES = 3
 _FIRST = 6
 """So many failures are asked again, and others only where an answer of these depends on the calls before it."""
 _LONGEST_SECONDS = 10.0
-"""After this time only the first ones are asked again."""
+"""After this time no other failure is asked again: a runtime may take long to start."""
 
 
 def asked_again(
@@ -51,8 +51,10 @@ def asked_again(
         timeout: seconds that a case may take.
         find: returns a case of the run by its id.
     """
-    members = [member.record for member in assessment.judged if member.status is Status.FAILED]
-    examples = list(_examples(record for record in members if isinstance(record.verdict, MAY_DEPEND)))
+    failed = {member.record.case for member in assessment.judged if member.status is Status.FAILED}
+    # The records as they are in the file: the gate may know better what a refusal is.
+    recorded = (record for record in assessment.run.records if record.case in failed)
+    examples = list(_examples(record for record in recorded if isinstance(record.verdict, MAY_DEPEND)))
     # A probe of the type of sums would be a call before the case.
     known: dict[str, str | None] = {**dict.fromkeys(PROBED), **assessment.run.header.backend.accumulates}
     fresh = replace(assignment, repeat=TIMES, together=1, accumulates=known)
@@ -62,7 +64,7 @@ def asked_again(
     with suppress(BackendMissing):
         for count, record in enumerate(examples, start=1):
             case = find(record.case)
-            if count > _FIRST and (monotonic() > ends or not _depends(found)):
+            if (count > _FIRST and not _depends(found)) or (count > 1 and monotonic() > ends):
                 break
             if case is not None:
                 with Pool(fresh, 1, timeout) as pool:

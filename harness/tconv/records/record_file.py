@@ -45,8 +45,8 @@ class Run:
         return dialect_named(self.header.dialect)
 
     @property
-    def depends_on_order(self) -> bool:
-        """Whether a failure is known to depend on the calls before it."""
+    def answers_vary(self) -> bool:
+        """Whether a failure had another answer when it was asked again, so that others may have one too."""
         return any(record.alone and isinstance(record.verdict, Unstable) for record in self.records)
 
     @property

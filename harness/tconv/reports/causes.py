@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"((?<![\w.])\d+(?!\w|\.\d))")
 _MESSAGES = ver.RefusedValid | ver.Broke | ver.Unsupported | ver.Died
 """Verdicts whose phrase is a runtime's message."""
 _NOT_ASKED = ("not asked again",)
-"""The group of failures that may depend on the calls before them, as others are known to."""
+"""The group of failures that may be unstable, as others that were asked again are."""
 _AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
@@ -84,7 +84,7 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     learnt = _learnt_of(assessment) if status is Status.FAILED else {}
     rest = [judged for judged in members if judged.record.case not in learnt]
     explained = shared({judged.record.case: judged.record.diagnosis for judged in rest})
-    spoiled = status is Status.FAILED and assessment.run.depends_on_order
+    spoiled = status is Status.FAILED and assessment.run.answers_vary
     for judged in members:
         found = learnt.get(judged.record.case)
         if spoiled and judged.record.alone is None and isinstance(judged.record.verdict, MAY_DEPEND):
@@ -158,7 +158,7 @@ def _cause(
             common = _common(members, assessment)
             return Cause(what, case, tuple(members), common, symptom=found, group=group, said=line)
         case Status.FAILED if group == _NOT_ASKED:
-            line = f"{_kinds(members)}, and not asked again alone: others of the run depend on the calls before them"
+            line = f"{_kinds(members)}, and not asked again: others that were asked again are unstable"
             return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED if group[0] == "explained":
             line = _failed(group, members, shown, said)
