@@ -75,6 +75,25 @@ def test_what_a_fresh_process_does_too_stays_as_it_is(
     assert "1  differed as if bias-doubled: " in printed
 
 
+@pytest.mark.parametrize(
+    ("alone", "message"),
+    [
+        (ver.Disputed(("kept",), "exact"), "differed after other calls, and disputed 3 times alone in a fresh process"),
+        (ver.WrongShape((1,), (2,)), "differed after other calls, and wrong-shape 3 times alone in a fresh process"),
+        (ver.Died("SIGSEGV", ""), "differed after other calls, and died alone in a fresh process"),
+        (ver.Unstable("one, and then another"), "one, and then another"),
+        (DIFFERED, None),
+        (replace(DIFFERED, wrong=1), None),
+    ],
+)
+def test_another_verdict_alone_is_told(alone: ver.Verdict, message: str | None) -> None:
+    """Not only where it agrees: a failure of another kind shows as well that the calls before decide."""
+    after_others, answer = (Record("a", "b", "onnx/ConvTranspose-22", verdict) for verdict in (DIFFERED, alone))
+    compared = fresh_answers._compared(after_others, answer)
+    assert compared.verdict == (DIFFERED if message is None else ver.Unstable(message))
+    assert compared.alone == alone.kind
+
+
 def test_a_backend_that_is_always_wrong_is_recorded_as_it_was(
     recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

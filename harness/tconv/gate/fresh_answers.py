@@ -92,18 +92,19 @@ def _examples(failed: Iterable[Record]) -> Iterator[Record]:
 
 def _compared(after_others: Record, alone: Record) -> Record:
     """Return the record of a failure that was asked again."""
-    match alone.verdict:
-        case ver.Agreed() | ver.Disputed():
-            kinds = f"{after_others.verdict.kind} after other calls, and {alone.verdict.kind}"
-            message = f"{kinds} {TIMES} times alone in a fresh process"
-        case ver.Unstable(message):
-            pass
-        case _:
-            return replace(after_others, alone=alone.verdict.kind)
+    kind = alone.verdict.kind
+    if kind == after_others.verdict.kind:
+        return replace(after_others, alone=kind)
+    if isinstance(alone.verdict, ver.Unstable):
+        message = alone.verdict.message
+    else:
+        # Of a process that ended nothing could be asked again.
+        times = "" if isinstance(alone.verdict, ver.Died | ver.TimedOut) else f" {TIMES} times"
+        message = f"{after_others.verdict.kind} after other calls, and {kind}{times} alone in a fresh process"
     return replace(
         after_others,
         verdict=ver.Unstable(message),
-        alone=alone.verdict.kind,
+        alone=kind,
         artifact=None,
         tolerance=None,
         diagnosis=(),
