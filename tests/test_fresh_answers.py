@@ -108,6 +108,19 @@ def test_a_backend_that_is_always_wrong_is_recorded_as_it_was(
     assert "pads-exchanged" in printed
 
 
+def test_a_verdict_that_other_cases_settle_is_no_answer_that_varies(command: Command, tmp_path: Path) -> None:
+    """A refusal that a reading may explain is refused-valid where another case denies the reading; alone it is not."""
+    point = "auto_pad=explicit,output_shape=full+4,strides=3x4,output_padding=0,groups=2,bias=false"
+    refused = f"padding/output-shape/grow[{point}]"
+    denies = "padding/output-shape/negative-total-by-hand"
+    command("run", refused, denies, "--waivers", "none", "--output", "out")
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    verdicts = {record.case: record.verdict.kind for record in read(path).records}
+    assert verdicts == {refused: "disputed", denies: "disputed"}
+    ended = command("gate", "out", "--waivers", "none")
+    assert "1  refused-valid: " in ended.stdout
+
+
 def test_an_answer_that_is_never_the_same_is_unstable_as_it_says(
     recorded: Callable[..., tuple[dict[str, Record], str]],
 ) -> None:

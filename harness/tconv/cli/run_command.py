@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tconv.gate.waivers import WaiverFile
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Line
+    from tconv.records.record_file import Run
 
 _ALL = "all"
 
@@ -242,21 +243,22 @@ def _settled(
     asked: Asked, settings: RunSettings, path: Path, file: WaiverFile | None, selection: Selection
 ) -> Assessment:
     """Return what the gate says of a run that has ended, after failures were asked again in fresh processes."""
-    assessment = _assessed(asked, path, file, selection)
+    finished = read_selected(path, selection.corpus)
+    assessment = _assessed(asked, finished, file, selection)
     # The runtime of a cluster's workers may not be here.
     if asked.dask is not None or not assessment.counts[Status.FAILED]:
         return assessment
-    found = asked_again(assessment, assigned(settings), settings.timeout, selection.find)
+    failed = {member.record.case for member in assessment.judged if member.status is Status.FAILED}
+    found = asked_again(finished, failed, assigned(settings), settings.timeout, selection.find)
     if not found:
         return assessment
     with alone(path):
         replace_records(path, found)
-    return _assessed(asked, path, file, selection)
+    return _assessed(asked, read_selected(path, selection.corpus), file, selection)
 
 
-def _assessed(asked: Asked, path: Path, file: WaiverFile | None, selection: Selection) -> Assessment:
+def _assessed(asked: Asked, finished: Run, file: WaiverFile | None, selection: Selection) -> Assessment:
     """Return what the gate says of a run that has ended."""
-    finished = read_selected(path, selection.corpus)
     if ":" in finished.header.backend.spec:
         # The name of one's own backend, and so its waivers, are known with its records.
         file = chosen(asked.waivers, finished.header.backend.name)

@@ -17,17 +17,16 @@ from tconv.errors import BackendMissing
 from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.gate.examples import size
-from tconv.gate.status import Status
 from tconv.records.failure import MAY_DEPEND
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from tconv.cases.case import Case
     from tconv.execution.worker import Assignment
-    from tconv.gate.assessment import Assessment
     from tconv.records.record import Record
+    from tconv.records.record_file import Run
 
 TIMES = 3
 """How often a failure is asked again."""
@@ -38,7 +37,7 @@ _LONGEST_SECONDS = 10.0
 
 
 def asked_again(
-    assessment: Assessment, assignment: Assignment, timeout: float, find: Callable[[str], Case | None]
+    run: Run, failed: Container[str], assignment: Assignment, timeout: float, find: Callable[[str], Case | None]
 ) -> list[Record]:
     """Return the records of failures that were asked again, if an answer of one depends on the calls before it.
 
@@ -46,17 +45,16 @@ def asked_again(
     fresh process, as many others as there is time for. Those have the verdict `unstable`.
 
     Args:
-        assessment: the run, judged by the gate.
+        run: the records as they are in the file. The verdicts that other cases settle are no answers of the backend.
+        failed: the ids of the cases that failed, as the gate says.
         assignment: what its workers were started for.
         timeout: seconds that a case may take.
         find: returns a case of the run by its id.
     """
-    failed = {member.record.case for member in assessment.judged if member.status is Status.FAILED}
-    # The records as they are in the file: the gate may know better what a refusal is.
-    recorded = (record for record in assessment.run.records if record.case in failed)
-    examples = list(_examples(record for record in recorded if isinstance(record.verdict, MAY_DEPEND)))
+    may_depend = (record for record in run.records if isinstance(record.verdict, MAY_DEPEND))
+    examples = list(_examples(record for record in may_depend if record.case in failed))
     # A probe of the type of sums would be a call before the case.
-    known: dict[str, str | None] = {**dict.fromkeys(PROBED), **assessment.run.header.backend.accumulates}
+    known: dict[str, str | None] = {**dict.fromkeys(PROBED), **run.header.backend.accumulates}
     fresh = replace(assignment, repeat=TIMES, together=1, accumulates=known)
     ends = monotonic() + _LONGEST_SECONDS
     found: list[Record] = []
