@@ -11,7 +11,8 @@ from strategies import BACKPROP, ONEDNN, ONNX
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Stated, dialect_named
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
-from tconv.errors import UsageError, nearest
+from tconv.errors import UsageError
+from tconv.nearest_word import nearest
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, FilterFormat
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX

@@ -21,7 +21,8 @@ from strategies import examples
 from tconv.documents import tree as yaml_tree
 from tconv.documents.document import Document, error_at, load, read
 from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values, known_as
-from tconv.errors import FileError, FileErrors, printable
+from tconv.errors import FileError, FileErrors
+from tconv.shown_texts import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

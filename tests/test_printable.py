@@ -15,12 +15,13 @@ from rich.text import Text
 
 from made_records import DIALECT, header
 from tconv.cli.streams import PrintableStream
-from tconv.errors import FileError, beginning, one_line, printable, shortened, without_beginning
+from tconv.errors import FileError
 from tconv.records.headers import BackendHeader, header_line
 from tconv.records.record import Record, record_line
 from tconv.records.record_file import read
 from tconv.reports.listing import PrintableConsole
 from tconv.reports.markdown import code, escaped
+from tconv.shown_texts import beginning, one_line, printable, shortened, without_beginning
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from made_records import EVERY_VERDICT, header
 from tconv.diagnosis.placement import Placement
 from tconv.dialects.readings import Together
-from tconv.errors import FileError, printable
+from tconv.errors import FileError
 from tconv.records.headers import header_line
 from tconv.records.record import CallSummary, Line, Record, record_line, record_of
 from tconv.records.record_file import read
+from tconv.shown_texts import printable
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
 

@@ -14,8 +14,10 @@ from tconv.dialects import dialect_named
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.geometry import resolve as resolve_geometry
 from tconv.dialects.readings import Reading, applied
-from tconv.errors import Invalid, UsageError, Violation, nearest, shown
+from tconv.errors import Invalid, UsageError, Violation
 from tconv.expectation.owed import Values, owed
+from tconv.nearest_word import nearest
+from tconv.shown_texts import shown
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad, DataFormat, DType, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import diagnose
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import DIALECTS
-from tconv.errors import Invalid, UsageError, nearest
+from tconv.errors import Invalid, UsageError
 from tconv.expectation.bound import SYMBOLS, bound, derivation
 from tconv.expectation.owed import Candidate, Values
+from tconv.nearest_word import nearest
 from tconv.reports.phrases import headline, written
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import against_values

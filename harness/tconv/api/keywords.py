@@ -7,7 +7,8 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from tconv.api.arguments import Written
-from tconv.errors import UsageError, nearest
+from tconv.errors import UsageError
+from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

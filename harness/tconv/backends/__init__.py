@@ -14,7 +14,8 @@ from tconv.backends.extras import installing
 from tconv.backends.meant_modules import can_be_imported, instead_of_file, with_class
 from tconv.backends.options import Option, checked
 from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, Survived, TimedOut, Unsupported
-from tconv.errors import BackendMissing, OptionError, nearest
+from tconv.errors import BackendMissing, OptionError
+from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

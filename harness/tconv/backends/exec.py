@@ -20,7 +20,8 @@ from tconv.backends.isolated_child import ChildStarter
 from tconv.backends.outcome import Broke, Died, Produced, Refused, Survived, Unsupported
 from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS
-from tconv.errors import BackendMissing, OptionError, one_line
+from tconv.errors import BackendMissing, OptionError
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,8 @@ from typing import IO, TYPE_CHECKING
 
 from tconv.backends import confinement
 from tconv.backends.parent_death import end_with_parent
-from tconv.errors import BackendMissing, one_line
+from tconv.errors import BackendMissing
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.errors import OptionError, nearest
+from tconv.errors import OptionError
+from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

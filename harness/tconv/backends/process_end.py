@@ -11,7 +11,7 @@ from errno import EINVAL
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO
 
-from tconv.errors import shortened
+from tconv.shown_texts import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

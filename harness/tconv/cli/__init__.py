@@ -18,7 +18,9 @@ from tconv import __version__
 from tconv.cli.limits import refuse_too_little
 from tconv.cli.stopping import Stopped, stoppable
 from tconv.cli.streams import NoReader, printable_streams
-from tconv.errors import FileError, Invalid, TconvError, nearest, one_line
+from tconv.errors import FileError, Invalid, TconvError
+from tconv.nearest_word import nearest
+from tconv.shown_texts import one_line
 
 COMMANDS = {
     "run": "Run cases on a backend, judge every answer, report.",

@@ -17,7 +17,7 @@ from tconv.cli.record_files import cases_of, record_files
 from tconv.cli.stopping import Resumable
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
-from tconv.errors import BackendMissing, UsageError, nearest
+from tconv.errors import BackendMissing, UsageError
 from tconv.execution.selection import Selection
 from tconv.execution.signals import prepare
 from tconv.gate.waivers import chosen
@@ -27,6 +27,7 @@ from tconv.investigation.history.environments import Environments, default_cache
 from tconv.investigation.history.interpreters import interpreters
 from tconv.investigation.history.package_index import between, last_of_each_minor, wheels
 from tconv.investigation.history.runtimes import RUNTIMES, Runtime
+from tconv.nearest_word import nearest
 from tconv.reports import history
 
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ import click
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file
-from tconv.errors import one_line, writing
+from tconv.errors import writing
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import failure
 from tconv.reports.phrases import headline, summary
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from tconv.errors import printable
+from tconv.shown_texts import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

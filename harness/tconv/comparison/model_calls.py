@@ -12,7 +12,8 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from tconv.cases.case import Case, Operand
 from tconv.dialects import DIALECTS
-from tconv.errors import FileError, UsageError, nearest
+from tconv.errors import FileError, UsageError
+from tconv.nearest_word import nearest
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from tconv.cases.call import signature
 from tconv.comparison.porting import rewritten
 from tconv.dialects import DIALECTS, Stated
 from tconv.dialects.readings import Together
-from tconv.errors import Invalid, UsageError, nearest
+from tconv.errors import Invalid, UsageError
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.violations import violations
+from tconv.nearest_word import nearest
 from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from tconv.cases.case import Shapes, Source, Speller
 from tconv.corpus.budget import MOST_SWEEPS
 from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Format, Integers, Mappings, Numbers, Part, Texts, Values
-from tconv.errors import shown
+from tconv.shown_texts import shown
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
 
 _LIMIT = 2**31

@@ -18,7 +18,8 @@ from tconv.corpus.sweep import Sweep
 from tconv.corpus.sweep_reading import read_sweep
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Part
-from tconv.errors import FileError, made, one_line, together
+from tconv.errors import FileError, made, together
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

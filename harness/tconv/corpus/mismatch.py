@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import parse, path_of
-from tconv.errors import nearest, one_line
+from tconv.nearest_word import nearest
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -14,7 +14,8 @@ from tconv.corpus.building import merged
 from tconv.corpus.case_file import Settings
 from tconv.corpus.sweep import Axis, Skipped, Sweep
 from tconv.documents.document import error_at
-from tconv.errors import FileError, made, nearest, together
+from tconv.errors import FileError, made, together
+from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

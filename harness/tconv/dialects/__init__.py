@@ -10,7 +10,8 @@ from tconv.dialects.onnx import CONV_TRANSPOSE_11 as ONNX_11
 from tconv.dialects.onnx import CONV_TRANSPOSE_22 as ONNX_22
 from tconv.dialects.openvino import CONVOLUTION_BACKPROP_DATA_1 as OPENVINO_1
 from tconv.dialects.openvino import GROUP_CONVOLUTION_BACKPROP_DATA_1 as OPENVINO_GROUPED_1
-from tconv.errors import UsageError, nearest
+from tconv.errors import UsageError
+from tconv.nearest_word import nearest
 
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect

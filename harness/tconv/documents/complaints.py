@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from tconv.documents.models import known_keys
-from tconv.errors import nearest, one_line, shown
+from tconv.nearest_word import nearest
+from tconv.shown_texts import one_line, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

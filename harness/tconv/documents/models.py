@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from tconv.errors import nearest, shown
+from tconv.nearest_word import nearest
+from tconv.shown_texts import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

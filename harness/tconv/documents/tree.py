@@ -24,7 +24,8 @@ from yaml.events import (
 )
 
 from tconv.documents.scalars import KINDS, Scalar, kind_of
-from tconv.errors import FileError, one_line, printable, shown, together
+from tconv.errors import FileError, together
+from tconv.shown_texts import one_line, printable, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -22,12 +22,13 @@ from distributed import CancelledError, Client, KilledWorker
 
 from tconv import __version__
 from tconv.dialects import dialect_named
-from tconv.errors import ClusterError, TconvError, one_line, writing
+from tconv.errors import ClusterError, TconvError, writing
 from tconv.execution import dask_worker
 from tconv.execution.cluster_messages import CASES, Introduction, Reply, checked, differences, joined, order_of
 from tconv.execution.versions import versions
 from tconv.records import artifacts
 from tconv.records.record import Line, Record
+from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

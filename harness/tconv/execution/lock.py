@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
-from tconv.errors import FileError, one_line
+from tconv.errors import FileError
+from tconv.shown_texts import one_line
 
 if sys.platform != "win32":
     import fcntl

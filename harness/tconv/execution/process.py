@@ -12,10 +12,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tconv.backends.process_end import last_words, own_file
-from tconv.errors import BackendMissing, one_line
+from tconv.errors import BackendMissing
 from tconv.execution.worker_files import results_file
 from tconv.execution.worker_messages import EndedWhileLoading, Introduced, introduction_of
 from tconv.records.record import Line, begin
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tconv.backends import create, machine, options_of, orphans
 from tconv.backends.options import differing, written
 from tconv.dialects import dialect_named
-from tconv.errors import BackendMissing, OptionError, TconvError, one_line
+from tconv.errors import BackendMissing, OptionError, TconvError
 from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
@@ -32,6 +32,7 @@ from tconv.execution.signals import end_with_server, lead_own_group, leave_serve
 from tconv.execution.succession import shared, succeed
 from tconv.execution.worker_files import make_files, temporary_folder
 from tconv.records.record import record_line
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,13 +14,14 @@ from tconv import __version__
 from tconv.cases.layouts import from_ncx
 from tconv.diagnosis import UNDIAGNOSED
 from tconv.diagnosis.misreadings import misreadings_by_name
-from tconv.errors import UsageError, one_line, printable
+from tconv.errors import UsageError
 from tconv.expectation.owed import Refuse
 from tconv.export.asking import INSTALLED_BY, asking
 from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet
 from tconv.reports.markdown import escaped
 from tconv.reports.phrases import explanation, phrase, reproduce
+from tconv.shown_texts import one_line, printable
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DataFormat
 

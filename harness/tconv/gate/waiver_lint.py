@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tconv.cases.patterns import parse, path_of
 from tconv.documents import document as yaml_file
-from tconv.errors import nearest
 from tconv.gate.waivers import WaiverFile, load
+from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -19,8 +19,9 @@ from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Format, Mappings, Part, Texts
-from tconv.errors import nearest, together
+from tconv.errors import together
 from tconv.gate.scope import Options, Scope
+from tconv.nearest_word import nearest
 from tconv.records.headers import WaiversHeader
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
 

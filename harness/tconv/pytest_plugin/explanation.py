@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tconv.errors import one_line
 from tconv.gate.status import Status
 from tconv.reports.phrases import explanation as explained
 from tconv.reports.phrases import phrase, reproduce, tolerance
+from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

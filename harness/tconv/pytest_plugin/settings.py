@@ -12,8 +12,9 @@ import pytest
 from tconv.backends import refuse_unknown
 from tconv.corpus.corpus import TIERS_TO_FULL
 from tconv.dialects import DIALECTS
-from tconv.errors import BackendMissing, FileError, UsageError, nearest
+from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.gate import waivers
+from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection

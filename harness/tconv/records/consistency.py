@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.readings import Together
-from tconv.errors import nearest, shown
+from tconv.nearest_word import nearest
+from tconv.shown_texts import shown
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

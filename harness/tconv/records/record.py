@@ -17,7 +17,7 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
     RecordedDialect,
 )
 from tconv.dialects.readings import Together
-from tconv.errors import printable, shortened
+from tconv.shown_texts import printable, shortened
 from tconv.verdict.kinds import Agreed, Verdict
 
 if TYPE_CHECKING:

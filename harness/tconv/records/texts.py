@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from tconv.errors import printable
+from tconv.shown_texts import printable
 
 
 def _printable(value: object) -> object:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
 from tconv.dialects.readings import Together
-from tconv.errors import beginning, without_beginning
 from tconv.gate.examples import example
 from tconv.gate.status import Status
 from tconv.learning import Lesson, Symptom, shared_facts
 from tconv.records.failure import MAY_DEPEND, group_of
 from tconv.reports.phrases import headline, phrase
+from tconv.shown_texts import beginning, without_beginning
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

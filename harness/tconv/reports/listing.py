@@ -19,7 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tconv.errors import printable
+from tconv.shown_texts import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tconv.errors import one_line
+from tconv.shown_texts import one_line
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 

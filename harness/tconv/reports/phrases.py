@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, assert_never
 
 from tconv.backends.process_end import main_reason
 from tconv.dialects.readings import Together
-from tconv.errors import one_line
 from tconv.expectation.bound import SYMBOLS
+from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

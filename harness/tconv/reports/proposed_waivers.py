@@ -11,7 +11,6 @@ import yaml
 from packaging.version import InvalidVersion, Version
 
 from tconv.cases.patterns import label, path_of
-from tconv.errors import one_line, shortened
 from tconv.gate.examples import example
 from tconv.gate.scope import Scope
 from tconv.gate.status import Status
@@ -19,6 +18,7 @@ from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.reports.causes import causes
+from tconv.shown_texts import one_line, shortened
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad
 

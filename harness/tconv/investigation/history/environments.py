@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from tconv.errors import BackendMissing, one_line, writing
+from tconv.errors import BackendMissing, writing
 from tconv.execution.signals import undisturbed
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

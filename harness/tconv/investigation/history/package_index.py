@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
-from tconv.errors import BackendMissing, one_line
+from tconv.errors import BackendMissing
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tconv.errors import shortened
 from tconv.gate.status import UNDECLARED, Status
 from tconv.reports.statuses import STATUSES
+from tconv.shown_texts import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

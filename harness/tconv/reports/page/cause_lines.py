@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
-from tconv.errors import shortened
 from tconv.gate.examples import size
 from tconv.gate.status import Status
 from tconv.learning.situations import named
 from tconv.reports.causes import causes
 from tconv.reports.statuses import STATUSES
+from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from tconv.cases.columns import parts_of
 from tconv.cases.patterns import facts_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
-from tconv.errors import shortened
 from tconv.reports.between_runs.comparing import Transition
 from tconv.reports.page import figures, overview
 from tconv.reports.page.blocks import block, table_block
@@ -23,6 +22,7 @@ from tconv.reports.page.problems import Problems
 from tconv.reports.page.tables import Distinct, Table
 from tconv.reports.phrases import explanation, phrase, tolerance
 from tconv.reports.statuses import STATUSES
+from tconv.shown_texts import shortened
 from tconv.verdict.kinds import KINDS, Agreed, Disputed, Inexpressible, RefusedValid, Unsupported
 
 if TYPE_CHECKING:

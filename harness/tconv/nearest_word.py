@@ -1,0 +1,73 @@
+"""Which known word a person may have meant: `; did you mean X?`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_ELSEWHERE: Final = {
+    "stride": ("strides",),
+    "dilation": ("dilations",),
+    "kernel_size": ("kernel",),
+    "padding": ("pads_begin", "pads_end"),
+    "pads": ("pads_begin", "pads_end"),
+    "group": ("groups",),
+    "notset": ("explicit",),
+    "nchw": ("NCX",),
+    "ncdhw": ("NCX",),
+    "ncw": ("NCX",),
+    "nhwc": ("NXC",),
+    "ndhwc": ("NXC",),
+    "nwc": ("NXC",),
+    "float32": ("f32",),
+    "float": ("f32",),
+    "float16": ("f16",),
+    "half": ("f16",),
+    "bfloat16": ("bf16",),
+    "float64": ("f64",),
+    "double": ("f64",),
+}
+"""What other tools call it, in small letters."""
+_FEW = 3
+"""Words that may all have been meant."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return '; did you mean X?' for the known word nearest to `word`, or an empty text where none is near.
+
+    Capitals do not count, and words of other tools mean what these call so: 'SAME_UPPER', 'stride', 'NHWC'.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - only errors need it, and every command would wait for it
+
+    words = {text.lower(): text for text in map(str, known)}
+    meant = [text for text in _ELSEWHERE.get(word.lower(), ()) if text.lower() in words]
+    versions = _versions(word.lower(), words)
+    match = meant or versions or [words[text] for text in get_close_matches(word.lower(), words, n=1, cutoff=0.6)]
+    if not match and word:
+        # The beginning of a long name, such as 'openvino' of its dialects; of many it says nothing.
+        match = [words[text] for text in words if text.startswith(word.lower())]
+    if not match or len(match) > _FEW:
+        return ""
+    *others, last = map(repr, match)
+    joint = " and " if meant else " or "
+    return f"; did you mean {joint.join(filter(None, (', '.join(others), last)))}?"
+
+
+def _versions(word: str, words: Mapping[str, str]) -> list[str]:
+    """Return what a word with another version number may mean, such as `name-11` for `name-12`.
+
+    A number that is the beginning of a known one may be cut off. Another means the last version before it, which holds
+    until the next. Without a number all versions may be meant.
+    """
+    given = _VERSIONED.fullmatch(word)
+    name, number = (given[1], given[2]) if given else (word, "")
+    split = ((_VERSIONED.fullmatch(text), names) for text, names in words.items())
+    found = sorted((int(form[2]), text) for form, text in split if form and f"/{form[1]}".endswith(f"/{name}"))
+    begun = [text for version, text in found if str(version).startswith(number)]
+    return begun or [text for version, text in found if version <= int(number)][-1:]
+
+
+_VERSIONED = re.compile(r"(.+)-([0-9]{1,9})")
