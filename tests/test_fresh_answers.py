@@ -16,6 +16,7 @@ from tconv.records.record import Record
 from tconv.records.record_file import read
 from tconv.records.rewriting import replace_records
 from tconv.reports.causes import causes
+from tconv.reports.page.cause_lines import cause_lines
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -155,6 +156,9 @@ def test_causes_are_not_learnt_from_answers_that_depend_on_others() -> None:
     assert [cause.what.partition(":")[0] for cause in found[1:]] == [
         "unstable" if found[0].what.startswith("differed") else "differed in a/b/c",
         "differed, and not asked again",
+    ]
+    assert [line.words.partition(":")[0] for line in cause_lines([known])] == [
+        cause.what.partition(":")[0] for cause in found
     ]
 
 

@@ -76,9 +76,17 @@ class Cause:
         """Whether its cases are unsupported, and failed because nobody declared it."""
         return _undeclared(self.members)
 
+    @property
+    def asked_again(self) -> bool:
+        """Whether more is known of its answers than that others like them depend on the calls before."""
+        return self.group != _NOT_ASKED
+
 
 def causes(assessment: Assessment, status: Status) -> list[Cause]:
-    """Return the causes of the records of a status, the largest first; but the last are those of undeclared cases."""
+    """Return the causes of the records of a status, the largest first.
+
+    After these come undeclared cases, and at last the failures of which nothing is known, as answers vary.
+    """
     groups: dict[tuple[str, ...], list[Judged]] = defaultdict(list)
     members = [judged for judged in assessment.judged if judged.status is status]
     learnt = _learnt_of(assessment) if status is Status.FAILED else {}

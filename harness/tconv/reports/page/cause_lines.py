@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import misreadings_of
@@ -46,6 +46,7 @@ class CauseLine:
         learnt: whether the words are a rule that was learnt from all answers of the run.
         counts: for each run, its records by status.
         undeclared: whether its failures are unsupported cases that nobody declared.
+        asked_again: whether more is known of its answers than that others like them depend on the calls before.
         members: the run and the id of each record: first its example, whose numbers are quoted, then the smallest.
     """
 
@@ -58,6 +59,7 @@ class CauseLine:
     learnt: bool
     counts: tuple[Counter[Status], ...]
     undeclared: bool
+    asked_again: bool
     members: tuple[tuple[int, str], ...]
 
     @property
@@ -72,7 +74,7 @@ class CauseLine:
 
 
 def cause_lines(assessments: Sequence[Assessment]) -> list[CauseLine]:
-    """Return the causes of all runs: the most urgent status first, what is undeclared after it, then the largest."""
+    """Return the causes of all runs: the most urgent status first, and of a status the order of `causes`."""
     groups: defaultdict[tuple[str, ...], list[tuple[int, Status, Cause]]] = defaultdict(list)
     for run, assessment in enumerate(assessments):
         for status in EXPLAINED:
@@ -81,8 +83,14 @@ def cause_lines(assessments: Sequence[Assessment]) -> list[CauseLine]:
                     groups[_key(cause, status)].append((run, status, cause))
     lines = [_line(found, len(assessments)) for found in groups.values()]
     order = list(STATUSES)
-    lines.sort(key=lambda line: (order.index(line.worst), line.undeclared, -line.total[line.worst], line.words))
+    lines.sort(key=partial(_place, order))
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
+
+
+def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, bool, bool, int, str]:
+    """Return what decides where a line stands."""
+    count = line.total[line.worst]
+    return order.index(line.worst), not line.asked_again, line.undeclared, -count, line.words
 
 
 def _numbered(line: CauseLine, number: int) -> CauseLine:
@@ -125,6 +133,7 @@ def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
         largest.lesson is not None,
         counts,
         largest.undeclared,
+        largest.asked_again,
         tuple(members),
     )
 
