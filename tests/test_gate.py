@@ -25,6 +25,7 @@ from tconv.corpus import Corpus
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Judged, Status, with_better_causes
 from tconv.gate.status import judged as judged_record
+from tconv.gate.waivers_of_run import active_entries
 from tconv.records.headers import WaiversHeader, header_line
 from tconv.records.record import Record, record_line
 from tconv.reports import job_summary, junit, plain, terminal
@@ -257,7 +258,8 @@ def test_a_refusal_with_a_better_cause_than_a_reading_is_held_against_the_waiver
     for waivers, status in ((None, Status.FAILED), (file, Status.WAIVED)):
 
         def of(record: Record, waivers: WaiverFile | None = waivers) -> Judged:
-            return judged_record(record, facts(record.case) or {}, waivers, run.header.backend)
+            active = active_entries(waivers, DIALECT, run.header.backend)
+            return judged_record(record, facts(record.case) or {}, active)
 
         first, second = with_better_causes([of(record) for record in run.records], of)
         assert (first.status, second.status) == (Status.FAILED, status)

@@ -22,6 +22,7 @@ from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen
+from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
@@ -174,7 +175,8 @@ class _Target:
         return self._status(case, record) is Status.WAIVED
 
     def _status(self, case: Case, record: Record) -> Status:
-        return judged(record, case.facts, self.waivers, self.pool.backend).status
+        active = active_entries(self.waivers, self.dialect.name, self.pool.backend)
+        return judged(record, case.facts, active).status
 
 
 @contextmanager

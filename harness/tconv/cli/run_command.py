@@ -31,6 +31,7 @@ from tconv.gate.record_files import assessed_files
 from tconv.gate.selected_records import read_selected
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen, header_of
+from tconv.gate.waivers_of_run import active_entries
 from tconv.records.rewriting import replace_records
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
@@ -278,8 +279,9 @@ def _enough(
         if maxfail is None or '"kind":"agreed"' in line.text:
             return False
         known = of_name(backend.name) if ":" in backend.spec and waivers != "none" else file
-        facts = corpus.facts(line.case) or {}
-        failed += judged(line.record, facts, known, backend, strict=strict).status is Status.FAILED
+        record, facts = line.record, corpus.facts(line.case) or {}
+        active = active_entries(known, record.dialect, backend)
+        failed += judged(record, facts, active, strict=strict).status is Status.FAILED
         return failed >= maxfail
 
     return enough

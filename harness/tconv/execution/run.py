@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from tconv import __version__
 from tconv.backends.extras import installing
+from tconv.cases.columns import parts_of
 from tconv.errors import ClusterError, FileError, writing
 from tconv.execution.cell_counts import CellCounts
 from tconv.execution.isolation import wanted
@@ -152,7 +153,7 @@ def _write(
 
 def _foresee(case: Case, dialect: Dialect) -> None:
     """Work out what judging the run will ask for of a case, while the workers work; it is remembered."""
-    _ = remembered(case, dialect).expectation
+    _ = remembered(case, dialect).expectation, parts_of(case.facts)
 
 
 def _refuse_no_file(path: Path) -> None:

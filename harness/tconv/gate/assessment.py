@@ -14,7 +14,7 @@ from tconv.gate.notes import notes_of
 from tconv.gate.reasons import other_reasons
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
-from tconv.gate.waivers_of_run import active_waivers, waivers_elsewhere, waivers_of_other_versions
+from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
 from tconv.learning import denials, lessons, symptoms, without_named
 from tconv.verdict import kinds as ver
 
@@ -196,28 +196,27 @@ def assess(
     run, mixed = (run, ()) if find is None else settled(run, find)
     backend, dialect = run.header.backend, run.header.dialect
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
+    active = active_entries(waivers, dialect, backend)
 
     def of(record: Record) -> Judged:
-        return judged(record, facts[record.case], waivers, backend, strict=strict)
+        return judged(record, facts[record.case], active, strict=strict)
 
     members = tuple(map(of, run.records))
     if find is not None:
         members = with_better_causes(members, of)
-    active = active_waivers(waivers, dialect, backend)
     failed = [member.record for member in members if member.status is Status.FAILED]
     # Where agreement is only counted, in cells, it would be no evidence; nor are answers that vary.
     learns = find is not None and failed and not run.cells and not run.answers_vary
     explained = _explained(run, failed, find) if find is not None and learns else ((), (), {})
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
-    uses = waiver_uses(run, members, active, facts, facts_of, own=own)
-    declared = [entry for entry in (waivers.unsupported if waivers else ()) if entry.holds_on(backend)]
+    uses = waiver_uses(run, members, active.waivers, facts, facts_of, own=own)
     return Assessment(
         run,
         members,
         facts,
         tuple(replace(use, state="unneeded") if relative and use.state == "stale" else use for use in uses),
-        tuple(declaration_uses(members, declared, facts)),
-        tuple(harmed(run, active, facts)),
+        tuple(declaration_uses(members, active.unsupported, facts)),
+        tuple(harmed(run, active.waivers, facts)),
         tuple(incomplete(run, digest)),
         mixed,
         tuple(waivers_elsewhere(waivers, dialect, backend)),

@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
-from tconv.gate.waivers_of_run import active_waivers
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tconv.gate.waivers import Waiver, WaiverFile
-    from tconv.records.headers import BackendHeader
+    from tconv.gate.waivers import Waiver
+    from tconv.gate.waivers_of_run import ActiveEntries
     from tconv.records.record import Record
 
 
@@ -52,28 +51,20 @@ class Judged:
         return self.status is Status.FAILED and isinstance(self.record.verdict, ver.Unsupported)
 
 
-def judged(
-    record: Record,
-    facts: Mapping[str, str],
-    waivers: WaiverFile | None,
-    backend: BackendHeader,
-    *,
-    strict: bool = False,
-) -> Judged:
+def judged(record: Record, facts: Mapping[str, str], active: ActiveEntries, *, strict: bool = False) -> Judged:
     """Return a record with its status.
 
     Args:
         record: the record.
         facts: the case's facts.
-        waivers: the backend's known deviations; None for none.
-        backend: the backend that was judged, with its version and its machine.
+        active: the waivers and declarations that hold for the backend, its version and its machine.
         strict: whether accepting an invalid model is a failure.
     """
     match record.verdict:
         case ver.Agreed():
             return Judged(record, Status.PASSED)
         case ver.Disputed():
-            waiver = _waiver(record, facts, waivers, backend)
+            waiver = _waiver(record, facts, active)
             return Judged(
                 record, Status.WAIVED if waiver else Status.DISPUTED, waiver, waiver.because if waiver else ""
             )
@@ -82,8 +73,7 @@ def judged(
         case ver.Inexpressible(reason):
             return Judged(record, Status.INEXPRESSIBLE, reason=reason)
         case ver.Unsupported(reason):
-            entries = waivers.unsupported if waivers else ()
-            declared = next((e for e in entries if e.covers(record.case, facts) and e.holds_on(backend)), None)
+            declared = next((entry for entry in active.unsupported if entry.covers(record.case, facts)), None)
             if declared is None:
                 return Judged(record, Status.FAILED, reason=f"{UNDECLARED}{reason}")
             return Judged(record, Status.UNSUPPORTED, reason=declared.because)
@@ -101,7 +91,7 @@ def judged(
             | ver.Unstable()
             | ver.Broke()
         ):
-            waiver = _waiver(record, facts, waivers, backend)
+            waiver = _waiver(record, facts, active)
             if waiver is not None:
                 return Judged(record, Status.WAIVED, waiver, waiver.because)
             verdict = record.verdict
@@ -140,8 +130,5 @@ def _message(member: Judged) -> str | None:
             return None
 
 
-def _waiver(
-    record: Record, facts: Mapping[str, str], waivers: WaiverFile | None, backend: BackendHeader
-) -> Waiver | None:
-    active = active_waivers(waivers, record.dialect, backend)
-    return next((waiver for waiver in active if waiver.waives(record, facts)), None)
+def _waiver(record: Record, facts: Mapping[str, str], active: ActiveEntries) -> Waiver | None:
+    return next((waiver for waiver in active.waivers if waiver.waives(record, facts)), None)

@@ -1,20 +1,39 @@
-"""Which waivers of a file are for a run: its dialect, its version of the backend, its machine."""
+"""Which entries of a waiver file are for a run: its dialect, its version of the backend, its machine."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.gate.waivers import Waiver, WaiverFile
+    from tconv.gate.waivers import Unsupported, Waiver, WaiverFile
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
 
 
-def active_waivers(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:
-    """Return the waivers of a file, where there is one, that hold for this dialect and this backend on its machine."""
-    return [waiver for waiver in (file.waivers if file else ()) if waiver.active(dialect_name, backend)]
+@dataclass(frozen=True, slots=True)
+class ActiveEntries:
+    """The entries of a waiver file that hold for a run.
+
+    Attributes:
+        waivers: known deviations.
+        unsupported: declarations of what the backend does not implement.
+    """
+
+    waivers: tuple[Waiver, ...] = ()
+    unsupported: tuple[Unsupported, ...] = ()
+
+
+def active_entries(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> ActiveEntries:
+    """Return the entries of a file, where there is one, that hold for this dialect and this backend on its machine."""
+    if file is None:
+        return ActiveEntries()
+    return ActiveEntries(
+        tuple(waiver for waiver in file.waivers if waiver.active(dialect_name, backend)),
+        tuple(entry for entry in file.unsupported if entry.holds_on(backend)),
+    )
 
 
 def waivers_elsewhere(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> list[Waiver]:

@@ -12,6 +12,7 @@ from tconv.errors import FileError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import judged
+from tconv.gate.waivers_of_run import active_entries
 from tconv.pytest_plugin import settings as ini
 
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ class Session:
             BackendMissing: the backend is not there or does not start.
         """
         record, backend = self.pool.record(case), self.pool.backend
-        waivers = self.waivers(backend.name)
-        return judged(record, case.facts, waivers, backend, strict=self.settings.strict)
+        active = active_entries(self.waivers(backend.name), record.dialect, backend)
+        return judged(record, case.facts, active, strict=self.settings.strict)
 
     def waivers(self, backend: str) -> WaiverFile | None:
         """Return the waivers for the backend of that name; None where there are none."""
