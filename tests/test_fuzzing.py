@@ -131,16 +131,16 @@ def test_what_was_found_until_an_interrupt_is_kept(
     monkeypatch.setattr(fuzz_command, "_shrinking", shrinking)
     done = fuzz("RefusesEverything", "--examples", "100")
     assert (done.returncode, done.stdout) == (130, "")
-    kept = "54 deviations found until then (2 findings, 1 of them shrunk) kept in out/findings.yaml"
-    assert done.stderr.splitlines()[-1] == f"tconv: interrupted; {kept}"
+    saved = "54 deviations found until then (2 findings, 1 of them shrunk) written to out/findings.yaml"
+    assert done.stderr.splitlines()[-1] == f"tconv: interrupted; {saved}"
     sizes = [len(settings(case)) for case in findings(tmp_path)]
     assert min(sizes) <= 3 < max(sizes)
     assert ", interrupted" in (tmp_path / "out" / "findings.yaml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("backend", "kept"), [("RefusesEverything", "33 deviations"), ("Right", "nothing was")])
+@pytest.mark.parametrize(("backend", "found"), [("RefusesEverything", "33 deviations"), ("Right", "nothing was")])
 def test_what_was_drawn_until_an_interrupt_is_kept(
-    backend: str, kept: str, fuzz: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    backend: str, found: str, fuzz: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Before anything is shrunk; where nothing was found, no file is written."""
 
@@ -152,7 +152,7 @@ def test_what_was_drawn_until_an_interrupt_is_kept(
     monkeypatch.setattr(fuzz_command._Clock, "__call__", clock)
     done = fuzz(backend, "--examples", "100")
     assert done.returncode == 130
-    assert done.stderr.splitlines()[-1].startswith(f"tconv: interrupted; {kept} found until then")
+    assert done.stderr.splitlines()[-1].startswith(f"tconv: interrupted; {found} found until then")
     assert (tmp_path / "out" / "findings.yaml").exists() == (backend != "Right")
 
 
@@ -167,8 +167,8 @@ def test_what_was_found_until_a_backend_was_lost_is_kept(
     monkeypatch.setattr(fuzz_command, "_shrinking", lost)
     done = fuzz("RefusesEverything", "--examples", "100")
     assert done.returncode == 3
-    kept = "54 deviations found until then (2 findings, 0 of them shrunk) kept in out/findings.yaml"
-    assert done.stderr.splitlines()[-1] == f"tconv: backend 'x' must start (got: gone); {kept}"
+    saved = "54 deviations found until then (2 findings, 0 of them shrunk) written to out/findings.yaml"
+    assert done.stderr.splitlines()[-1] == f"tconv: backend 'x' must start (got: gone); {saved}"
     assert len(findings(tmp_path)) == 2
 
 

@@ -74,11 +74,11 @@ def test_only_a_command_with_resume_speaks_of_it(name: str, monkeypatch: pytest.
     with pytest.raises(Stopped) as raised:
         command.invoke(context)
     has_resume = any("--resume" in parameter.opts for parameter in command.params)
-    assert ("--resume" in raised.value.kept) == has_resume
+    assert ("--resume" in raised.value.outcome) == has_resume
     context.params["last_failed"] = True
     with pytest.raises(Stopped) as raised:
         command.invoke(context)
-    assert not raised.value.kept
+    assert not raised.value.outcome
 
 
 def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:

@@ -84,9 +84,9 @@ class Asked:
 def command(asked: Asked) -> int:
     """Ask a backend what no case file asks: cases drawn at random over all attributes.
 
-    Failures that no waiver knows of are told once each, shrunk to the smallest case that fails alike, and written to
-    findings.yaml, which `tconv run --cases` takes. With --against, what is told is where two backends answer the same
-    case differently. The same seed draws the same cases. Exits with 1 where something is found.
+    Failures that no waiver knows of are reported once each, shrunk to the smallest case that fails alike, and written
+    to findings.yaml, which `tconv run --cases` takes. With --against, cases are reported that two backends answer
+    differently. The same seed draws the same cases. Exits with 1 where something is found.
     """
     seconds = _SECONDS if asked.seconds is None and asked.examples is None else asked.seconds
     named = [(asked.backend, asked.dialect, asked.option)]
@@ -111,11 +111,11 @@ def command(asked: Asked) -> int:
                 found.familiar = _familiar(targets[0])
             found.shrink(look, _shrinking)
         except Stopped as stopped:
-            stopped.kept = _kept(found, _title(targets, asked.seed, clock.ran), asked.output)
+            stopped.outcome = _saved(found, _title(targets, asked.seed, clock.ran), asked.output)
             raise
         except BackendLost as lost:
-            kept = _kept(found, _title(targets, asked.seed, clock.ran), asked.output)
-            raise BackendLost(f"{lost}; {kept}") from None
+            saved = _saved(found, _title(targets, asked.seed, clock.ran), asked.output)
+            raise BackendLost(f"{lost}; {saved}") from None
     return _report(targets, found, _title(targets, asked.seed, clock.ran), asked.output)
 
 
@@ -124,7 +124,7 @@ def _title(targets: list[_Target], seed: int, ran: int) -> str:
     return f"{whom}  seed {seed}  {ran:,} cases"
 
 
-def _kept(found: Fuzzing, title: str, output: Path) -> str:
+def _saved(found: Fuzzing, title: str, output: Path) -> str:
     """Write what was found until the command ended early, and return what there is, in words."""
     findings = found.findings()
     if not findings:
@@ -132,7 +132,7 @@ def _kept(found: Fuzzing, title: str, output: Path) -> str:
     path = _write(findings, output, f"{title}, interrupted")
     shrunk, count = sum(finding.whole for finding in findings), len(found.deviations)
     these = f"{len(findings)} {'finding' if len(findings) == 1 else 'findings'}, {shrunk} of them shrunk"
-    return f"{count:,} {'deviation' if count == 1 else 'deviations'} found until then ({these}) kept in {path}"
+    return f"{count:,} {'deviation' if count == 1 else 'deviations'} found until then ({these}) written to {path}"
 
 
 def _report(targets: list[_Target], found: Fuzzing, title: str, output: Path) -> int:
@@ -145,7 +145,7 @@ def _report(targets: list[_Target], found: Fuzzing, title: str, output: Path) ->
     show(out, ("finding", "cases", "smallest case"), [*map(_row, findings)], numbers={"cases"})
     path = _write(findings, output, title)
     cases = "1 case" if count == 1 else f"{count:,} cases"
-    say(out, f"{cases} {'failed' if len(targets) == 1 else 'differ'}; kept in {path}:")
+    say(out, f"{cases} {'failed' if len(targets) == 1 else 'differ'}; written to {path}:")
     for target in targets:
         words = ["tconv", "run", "--cases", str(path), *target.pool.backend.arguments, "--dialect", target.dialect.name]
         say(out, shlex.join(words))

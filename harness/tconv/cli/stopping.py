@@ -31,26 +31,26 @@ class Stopped(BaseException):
 
     Attributes:
         number: the signal's.
-        kept: what there is of what was done until then, in words; empty where nothing is left of it.
+        outcome: what there is of what was done until then, in words; empty where nothing is left of it.
     """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
-        self.kept = ""
+        self.outcome = ""
 
 
 class Resumable(click.Command):
-    """A command with --resume: whoever stops it is told of that."""
+    """A command with --resume: whoever stops it is shown that option."""
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's signature
-        """Run the command; a signal that stops it carries what is kept."""
+        """Run the command; a signal that stops it carries that hint."""
         try:
             return super().invoke(ctx)
         except Stopped as stopped:
             # A run of what failed last is a selection of its own each time.
             if not ctx.params.get("last_failed"):
-                stopped.kept = "a run goes on from here by the same command with --resume"
+                stopped.outcome = "a run goes on from here by the same command with --resume"
             raise
 
 
@@ -78,7 +78,7 @@ def stoppable(code: Callable[[], int], *, whole_process: bool) -> int:
     except Stopped as stopped:
         with suppress(OSError):
             said = _SAID[signal.Signals(stopped.number)]
-            click.echo(f"tconv: {said}{stopped.kept and f'; {stopped.kept}'}", err=True)
+            click.echo(f"tconv: {said}{stopped.outcome and f'; {stopped.outcome}'}", err=True)
         _hear(signal.SIG_IGN)
         return _SHELL + stopped.number
     finally:
