@@ -185,6 +185,14 @@ def test_a_company_that_nobody_survives_is_told_where_each_does_alone(tmp_path: 
     assert any(isinstance(record.verdict, ver.DiffersInCompany) for record in found.values())
 
 
+def test_a_company_that_hangs_once_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked again and answered: no process died, and a busy machine may be slow."""
+    monkeypatch.setenv("WRONG_BACKENDS_LOG", str(tmp_path / "asked"))
+    found = records("HangsOnceInCompany", cases(tmp_path, PEACE), together=4, timeout=0.5)
+    assert {record.verdict.kind for record in found.values()} == {"agreed"}
+    assert {record.harmed for record in found.values()} == {None}
+
+
 def test_what_is_like_cases_that_end_workers_goes_alone(tmp_path: Path) -> None:
     """After two deaths of a kind a death costs no more workers than alone: one that has a past, and a fresh one."""
     sizes = [[size] for size in range(2, 18)]

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from made_records import AGREED, CASES, DIFFERED, facts, run_of
 from small_corpus import HEAD, written
-from tconv.gate import fresh_answers
+from tconv.dialects.readings import Together
+from tconv.errors import DialectError, FileError
+from tconv.execution.lock import alone
 from tconv.gate.assessment import assess
-from tconv.gate.status import Status
-from tconv.records.record import Record
+from tconv.gate.status import Judged, Status, judged, with_better_causes
+from tconv.gate.varying_answers import NOT_ASKED
+from tconv.gate.waivers_of_run import ActiveEntries
+from tconv.investigation import fresh_answers
+from tconv.records.record import FreshAnswer, Record
 from tconv.records.record_file import read
 from tconv.records.rewriting import replace_records
 from tconv.reports.causes import causes
@@ -21,9 +28,9 @@ from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from small_corpus import Command
+    from tconv.records.record_file import Run
 
 # All have the same shapes. The first call's pads stay in a backend that remembers them.
 TEXT = f"""{HEAD}
@@ -33,7 +40,8 @@ cases:
   - {{name: third, with: {{pads_end: 1, strides: 1, bias: false}}}}
   - {{name: with-bias, with: {{pads_begin: 1, bias: true}}}}
 """
-MESSAGE = "differed after other calls, and agreed 3 times alone in a fresh process"
+AGREES = FreshAnswer("agreed", same=False)
+MESSAGE = "differed after other calls, and agreed alone in a fresh process"
 
 
 @pytest.fixture
@@ -51,17 +59,18 @@ def recorded(command: Command, tmp_path: Path) -> Callable[..., tuple[dict[str, 
     return run
 
 
-def test_an_answer_that_earlier_calls_spoil_is_unstable(
+def test_an_answer_that_earlier_calls_spoil_is_explained_by_that_alone(
     recorded: Callable[..., tuple[dict[str, Record], str]],
 ) -> None:
-    """Its values are those of other mistakes, which are not named."""
-    records, printed = recorded("RemembersPads")
+    """Its values are those of other mistakes, which are recorded and not named in the reports."""
+    records, printed = recorded("RemembersPads", "--junit", "junit.xml")
     assert records["first"].verdict == AGREED
     for name in ("second", "third"):
-        assert records[name].verdict == ver.Unstable(MESSAGE)
-        assert (records[name].alone, records[name].diagnosis, records[name].artifact) == ("agreed", (), None)
-    assert "     2  unstable: differed after other calls, and agreed 3 times" in printed
-    assert "pads" not in printed.partition("failed\n")[2].partition("unstable")[0]
+        assert (records[name].verdict.kind, records[name].alone) == ("differed", AGREES)
+        assert records[name].artifact
+    assert f"     2  {MESSAGE}: " in printed
+    assert "exchanged" not in printed + Path("junit.xml").read_text(encoding="utf-8")
+    assert Path("junit.xml").read_text(encoding="utf-8").count("after other calls, and agreed alone") == 2
 
 
 def test_what_a_fresh_process_does_too_stays_as_it_is(
@@ -69,44 +78,112 @@ def test_what_a_fresh_process_does_too_stays_as_it_is(
 ) -> None:
     """Beside failures that depend on earlier calls, one that does not has its own cause."""
     records, printed = recorded("RemembersPadsAndDoublesBias")
-    assert records["second"].verdict == ver.Unstable(MESSAGE)
-    assert records["with-bias"].verdict.kind == "differed"
-    assert records["with-bias"].alone == "differed"
-    assert "bias-doubled" in map(str, records["with-bias"].diagnosis)
+    assert records["second"].alone == AGREES
+    assert records["with-bias"].alone == FreshAnswer("differed", same=True)
     assert "1  differed as if bias-doubled: " in printed
 
 
+WRONG = ver.Differed("exact", 1, 3, (0, 0, 1), 11.0, math.nan)
+BEYOND = replace(WRONG, rule="bound")
+
+
 @pytest.mark.parametrize(
-    ("alone", "message"),
+    ("after_others", "alone", "answers"),
     [
-        (ver.Disputed(("kept",), "exact"), "differed after other calls, and disputed 3 times alone in a fresh process"),
-        (ver.WrongShape((1,), (2,)), "differed after other calls, and wrong-shape 3 times alone in a fresh process"),
-        (ver.Died("SIGSEGV", ""), "differed after other calls, and died alone in a fresh process"),
-        (ver.Unstable("one, and then another"), "one, and then another"),
-        (DIFFERED, None),
-        (replace(DIFFERED, wrong=1), None),
+        (WRONG, ver.Disputed(("kept",), "exact"), [FreshAnswer("disputed", same=False)]),
+        (WRONG, ver.Died("SIGSEGV", ""), [FreshAnswer("died", same=False)]),
+        (WRONG, ver.Unstable("one, and then another"), [FreshAnswer("unstable", same=False)]),
+        (WRONG, WRONG, [FreshAnswer("differed", same=True)]),
+        (WRONG, replace(WRONG, wrong=2), [FreshAnswer("differed", same=False)]),
+        (BEYOND, replace(BEYOND, wrong=2), [FreshAnswer("differed", same=True)]),
+        (ver.WrongShape((1,), (2,)), ver.WrongShape((1,), (3,)), [FreshAnswer("wrong-shape", same=False)]),
+        (WRONG, ver.Died("SIGKILL", ""), []),
+        (WRONG, ver.TimedOut(1.0), []),
     ],
 )
-def test_another_verdict_alone_is_told(alone: ver.Verdict, message: str | None) -> None:
-    """Not only where it agrees: a failure of another kind shows as well that the calls before decide."""
-    after_others, answer = (Record("a", "b", "onnx/ConvTranspose-22", verdict) for verdict in (DIFFERED, alone))
-    compared = fresh_answers._compared(after_others, answer)
-    assert compared.verdict == (DIFFERED if message is None else ver.Unstable(message))
-    assert compared.alone == alone.kind
+def test_another_failure_alone_is_another_answer(
+    after_others: ver.Verdict, alone: ver.Verdict, answers: list[FreshAnswer]
+) -> None:
+    """Sums with rounding may differ a little from process to process; who gets no answer knows nothing."""
+    first, second = (Record("a", "b", "onnx/ConvTranspose-22", verdict) for verdict in (after_others, alone))
+    found = list(fresh_answers._beside(first, second))
+    assert [record.alone for record in found] == answers
+    assert all(record.verdict is after_others for record in found)
 
 
-def test_a_backend_that_is_always_wrong_is_recorded_as_it_was(
+def test_a_failure_that_a_misreading_explains_only_after_other_calls_varies() -> None:
+    """Where a search for names came to no end, they are not compared."""
+    first = Record("a", "b", "onnx/ConvTranspose-22", BEYOND, diagnosis=(Together(("bias-doubled",)),))
+    others = [replace(first, diagnosis=names) for names in ((Together(("bias-ignored",)),), ())]
+    assert [fresh_answers._same(first, other) for other in others] == [False, True]
+
+
+def test_a_backend_that_is_always_wrong_has_its_names(recorded: Callable[..., tuple[dict[str, Record], str]]) -> None:
+    """The records say of which failures it is known that they are so alone."""
+    records, printed = recorded("PadsSwapped")
+    failures = [record for record in records.values() if record.verdict.kind == "differed"]
+    assert {record.alone for record in failures} == {FreshAnswer("differed", same=True)}
+    assert "pads-exchanged" in printed
+
+
+def test_records_that_cannot_be_written_again_lose_no_answer(
     recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file of records is not written again, and says nothing of the second question."""
+    """The run is complete: its answer is given, with what is known now."""
 
-    def replaced(*_: object) -> None:
-        pytest.fail("the records were replaced")
+    def full(path: Path, _: object) -> None:
+        raise FileError(path, "must be a file that can be written (got: No space left on device)")
 
-    monkeypatch.setattr("tconv.cli.run_command.replace_records", replaced)
-    records, printed = recorded("PadsSwapped")
+    monkeypatch.setattr("tconv.cli.run_command.replace_records", full)
+    records, printed = recorded("RemembersPads")
     assert {record.alone for record in records.values()} == {None}
-    assert "pads-exchanged" in printed
+    assert MESSAGE in printed
+
+
+def test_no_other_run_writes_the_records_meanwhile(
+    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came of the second questions would stand in the file of the other run."""
+    refused: list[str] = []
+
+    def asked(run: Run, *_: object) -> list[Record]:
+        with pytest.raises(FileError) as other, alone(run.path):
+            pass
+        refused.append(str(other.value))
+        return []
+
+    monkeypatch.setattr("tconv.cli.run_command.fresh_answers", asked)
+    recorded("RemembersPads")
+    assert "must be written by one run at a time" in refused[0]
+
+
+def test_a_backend_that_does_not_start_again_loses_no_answer(
+    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its failures are reported as they were."""
+
+    def gone(*_: object) -> None:
+        raise DialectError("dialect must be one that RemembersPads speaks (got another)")
+
+    monkeypatch.setattr(fresh_answers, "Pool", gone)
+    records, printed = recorded("RemembersPads")
+    assert {record.alone for record in records.values()} == {None}
+    assert "2 cases failed without a waiver" in printed
+
+
+def test_a_resumed_run_asks_what_was_not_asked_before(
+    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found before counts: others are asked, although the first of them vary no more."""
+    monkeypatch.setattr(fresh_answers, "_FIRST", 1)
+    clock = iter([0.0, 0.0, 100.0])
+    with monkeypatch.context() as patch:
+        patch.setattr(fresh_answers, "monotonic", lambda: next(clock))
+        before, _ = recorded("RemembersPads")
+    assert sorted(record.alone is None for record in before.values()) == [False, True, True, True]
+    after, printed = recorded("RemembersPads", "--resume")
+    assert [record.case for record in after.values() if record.varies] == ["small/second", "small/third"]
+    assert NOT_ASKED not in printed
 
 
 def test_a_verdict_that_other_cases_settle_is_no_answer_that_varies(command: Command, tmp_path: Path) -> None:
@@ -122,25 +199,24 @@ def test_a_verdict_that_other_cases_settle_is_no_answer_that_varies(command: Com
     assert "1  refused-valid: " in ended.stdout
 
 
-def test_an_answer_that_is_never_the_same_is_unstable_as_it_says(
+def test_an_answer_that_is_never_the_same_varies(
     recorded: Callable[..., tuple[dict[str, Record], str]],
 ) -> None:
     """Asked three times in a fresh process, it has three answers there."""
     records, _ = recorded("WaversAlways")
-    assert isinstance(records["first"].verdict, ver.Unstable)
-    assert "and then" in records["first"].verdict.message
-    assert records["first"].alone == "unstable"
+    assert records["first"].alone == FreshAnswer("unstable", same=False)
 
 
-def test_without_time_the_rest_is_told_to_be_unknown(
+def test_without_time_the_rest_is_said_to_be_unknown(
     recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others may have another cause than those that were asked again, or the same; no name is given to them."""
-    monkeypatch.setattr(fresh_answers, "_LONGEST_SECONDS", -1.0)
-    monkeypatch.setattr(fresh_answers, "_FIRST", 1)
-    records, printed = recorded("RemembersPads")
-    assert sorted(record.verdict.kind for record in records.values()) == ["agreed", "agreed", "differed", "unstable"]
-    assert "     1  differed, and not asked again: others that were asked again are unstable\n" in printed
+    clock = iter([0.0, 0.0, 100.0])
+    monkeypatch.setattr(fresh_answers, "monotonic", lambda: next(clock))
+    records, printed = recorded("RemembersPads", "--junit", "junit.xml")
+    assert [record.alone for record in records.values()].count(AGREES) == 1
+    assert f"     1  differed, and {NOT_ASKED[:30]}" in printed
+    assert "exchanged" not in printed + Path("junit.xml").read_text(encoding="utf-8")
 
 
 def test_causes_are_not_learnt_from_answers_that_depend_on_others() -> None:
@@ -149,17 +225,29 @@ def test_causes_are_not_learnt_from_answers_that_depend_on_others() -> None:
     unknown = assess(run, None, facts)
     assert len(causes(unknown, Status.FAILED)) == 2
     first, second, *rest = run.records
-    spoiled = replace(first, verdict=ver.Unstable(MESSAGE), alone="agreed")
-    known = assess(replace(run, records=[spoiled, replace(second, alone="differed"), *rest]), None, facts)
+    same = FreshAnswer("differed", same=True)
+    known = assess(
+        replace(run, records=[replace(first, alone=AGREES), replace(second, alone=same), *rest]), None, facts
+    )
     found = causes(known, Status.FAILED)
     assert [cause.count for cause in found] == [1, 1, 2]
-    assert [cause.what.partition(":")[0] for cause in found[1:]] == [
-        "unstable" if found[0].what.startswith("differed") else "differed in a/b/c",
-        "differed, and not asked again",
-    ]
-    assert [line.words.partition(":")[0] for line in cause_lines([known])] == [
-        cause.what.partition(":")[0] for cause in found
-    ]
+    assert sorted(cause.what.partition(":")[0] for cause in found[:2]) == [MESSAGE, "differed in a/b/c"]
+    assert found[2].what.startswith("differed, and not asked again: ")
+    assert [line.words for line in cause_lines([known])] == [cause.what for cause in found]
+
+
+def test_a_refusal_that_varies_shows_the_cause_of_others_as_before() -> None:
+    """What came alone stands beside the verdict: other cases are settled by the answers of the run."""
+    refused = ver.Disputed(("total-refused",), "refusal", message="out of handles")
+    run = run_of({CASES[0]: ver.RefusedValid("out of handles"), CASES[1]: refused})
+
+    def of(record: Record) -> Judged:
+        return judged(record, {}, ActiveEntries())
+
+    for answer in (None, AGREES):
+        first, second = run.records
+        members = with_better_causes([of(replace(first, alone=answer)), of(second)], of)
+        assert {member.status for member in members} == {Status.FAILED}
 
 
 def test_records_are_replaced_through_a_link(tmp_path: Path) -> None:

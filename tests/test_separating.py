@@ -68,7 +68,7 @@ def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
             "Right",
             0,
             "  agreed: exact",
-            "to conform: change nothing: this is what the text says; if the case failed in a run",
+            "to conform: change nothing: this is what the text says; if it failed in a run",
         ),
         pytest.param(
             "WrongShape",

@@ -1254,6 +1254,20 @@ class HangsInCompany(Company):
         return super().run_together(calls, arrays)
 
 
+class HangsOnceInCompany(Company):
+    """The first company of all its processes is never answered; a file says that it was asked."""
+
+    def run_together(
+        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
+    ) -> Sequence[Outcome | None] | Outcome:
+        """Sleep where nobody did before."""
+        asked = Path(os.environ[LOG])
+        if not asked.exists():
+            asked.touch()
+            time.sleep(FOREVER)
+        return super().run_together(calls, arrays)
+
+
 class ShortInCompany(Company):
     """One outcome is missing."""
 

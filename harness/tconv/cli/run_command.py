@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,24 +21,23 @@ from tconv.cli.stopping import Resumable
 from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
 from tconv.corpus.literals import refuse_contradicted
-from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
+from tconv.errors import BackendLost, BackendMissing, DialectError, FileError, OptionError, UsageError, writing
 from tconv.execution.company import WORTHWHILE
-from tconv.execution.lock import alone
-from tconv.execution.run import RunSettings, assigned, run
+from tconv.execution.run import RunSettings, assigned, running
 from tconv.execution.selection import Selection
 from tconv.gate.assessment import assessed
-from tconv.gate.fresh_answers import asked_again
 from tconv.gate.record_files import assessed_files
 from tconv.gate.selected_records import read_selected
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen, header_of
 from tconv.gate.waivers_of_run import active_entries
+from tconv.investigation.fresh_answers import fresh_answers
 from tconv.records.rewriting import replace_records
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tconv.dialects import Dialect
@@ -131,13 +131,12 @@ def command(asked: Asked, **reports: Any) -> int:  # noqa: ANN401 - the options 
     assessments = []
     for backend, selection in selections.items():
         settings = _settings(asked, backend, dialect, corpus, waiver_files[backend])
-        if (path := _run(asked, settings, selection, quiet=report.detail == "quiet")) is not None:
-            assessments.append(_settled(asked, settings, path, waiver_files[backend], selection))
+        assessments += _run(asked, settings, selection, waiver_files[backend], quiet=report.detail == "quiet")
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
-    page = asked.output / f"{selection.name or 'index'}.html"
+    page = asked.output / f"{_page_name(selections)}.html"
     comparisons = between_runs.paired(before, assessments) if before else []
-    html.write(assessments, page, selection.find, comparisons)
+    html.write(assessments, page, whole.find, comparisons)
     report.report(assessments, asked.cases, asked.waivers, page, comparisons)
     return int(any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons))
 
@@ -178,6 +177,12 @@ def _selection(asked: Asked, corpus: Corpus) -> Selection:
     selection = Selection(corpus, asked.tier, patterns, str(asked.cases or ""), shard)
     _ = selection.count
     return selection
+
+
+def _page_name(selections: Mapping[str, Selection]) -> str:
+    """Return the name of the page of all runs: that of their selection, where they have one in common."""
+    names = {selection.name for selection in selections.values()}
+    return (names.pop() if len(names) == 1 else "") or "index"
 
 
 def _last_failed(asked: Asked, backend: str, whole: Selection) -> Selection:
@@ -227,21 +232,25 @@ def _settings(
     )
 
 
-def _run(asked: Asked, settings: RunSettings, selection: Selection, *, quiet: bool) -> Path | None:
-    """Run a selection and return the record file; None for one of all backends that is not there."""
+def _run(
+    asked: Asked, settings: RunSettings, selection: Selection, file: WaiverFile | None, *, quiet: bool
+) -> list[Assessment]:
+    """Run a selection and return what the gate says of it; nothing for one of all backends that is not there."""
     try:
-        with showing(settings.backend, quiet=quiet) as progress:
-            return run(selection, settings, progress)
+        with ExitStack() as held:
+            with showing(settings.backend, quiet=quiet) as progress:
+                path = held.enter_context(running(selection, settings, progress))
+            return [_judged(asked, settings, path, file, selection, quiet=quiet)]
     except (BackendMissing, DialectError, OptionError) as error:
         # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
         if _ALL not in asked.backends or isinstance(error, BackendLost):
             raise
         click.echo(f"tconv: {settings.backend} is left out: {error}", err=True)
-        return None
+        return []
 
 
-def _settled(
-    asked: Asked, settings: RunSettings, path: Path, file: WaiverFile | None, selection: Selection
+def _judged(
+    asked: Asked, settings: RunSettings, path: Path, file: WaiverFile | None, selection: Selection, *, quiet: bool
 ) -> Assessment:
     """Return what the gate says of a run that has ended, after failures were asked again in fresh processes."""
     finished = read_selected(path, selection.corpus)
@@ -249,13 +258,18 @@ def _settled(
     # The runtime of a cluster's workers may not be here.
     if asked.dask is not None or not assessment.counts[Status.FAILED]:
         return assessment
+    if not quiet:
+        click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
     failed = {member.record.case for member in assessment.judged if member.status is Status.FAILED}
-    found = asked_again(finished, failed, assigned(settings), settings.timeout, selection.find)
+    found = fresh_answers(finished, failed, assigned(settings), settings.timeout, selection.find)
     if not found:
         return assessment
-    with alone(path):
+    try:
         replace_records(path, found)
-    return _assessed(asked, read_selected(path, selection.corpus), file, selection)
+    except FileError as error:
+        # The run is complete, and its answer must not be lost with what was asked after it.
+        click.echo(f"tconv: {error}; what came of failures that were asked again is not in the records", err=True)
+    return _assessed(asked, finished.with_records(found), file, selection)
 
 
 def _assessed(asked: Asked, finished: Run, file: WaiverFile | None, selection: Selection) -> Assessment:

@@ -68,8 +68,9 @@ def _opened(beside: Path, path: Path) -> TextIO:
             if os.fstat(descriptor).st_ino == beside.stat().st_ino:
                 break
         file.close()
-    file.truncate(0)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    file.write(f"process {os.getpid()} on {platform.node()}, since {now},")
-    file.flush()
+    # Who holds it is a help for others; a full disk has no place for it.
+    with suppress(OSError):
+        file.truncate(0)
+        os.pwrite(descriptor, f"process {os.getpid()} on {platform.node()}, since {now},".encode(), 0)
     return file

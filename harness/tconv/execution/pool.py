@@ -9,7 +9,7 @@ from tconv.backends.process_end import ending, last_words
 from tconv.errors import BackendLost, BackendMissing
 from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
 from tconv.execution.spares import Spares
-from tconv.execution.suspects import Suspects, ended
+from tconv.execution.suspects import Suspects
 from tconv.execution.waiting import CHUNK, Waiting
 from tconv.execution.worker_messages import EndedWhileLoading, raise_for
 from tconv.execution.workers import STARTS, Workers
@@ -265,7 +265,7 @@ class Pool:
             yield from self._verdict(asked[0], outcome)
             return
         if asked[0] not in self._suspects:
-            self._suspects.add(asked[0], ended(outcome))
+            self._suspects.add(asked[0])
             self._replace(worker, waiting, asked)
             return
         self._suspects.discard(asked[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
@@ -81,7 +81,16 @@ class RunSettings:
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
-    """Run a selection and return the record file, complete unless it had to end early.
+    """Run a selection and return the record file; see `running`."""
+    with running(selection, settings, progress) as path:
+        return path
+
+
+@contextmanager
+def running(
+    selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]
+) -> Iterator[Path]:
+    """Run a selection and give the record file, complete unless it had to end early; no other run may write it then.
 
     Args:
         selection: the cases.
@@ -97,12 +106,13 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
     total = selection.count
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
-    with _pool(assigned(settings, str(settings.output.resolve())), settings) as pool:
-        header = _header(selection, settings, pool, total)
-        path = settings.output / record_name(header, selection.name)
-        with alone(path):
+    with ExitStack() as lock:
+        with _pool(assigned(settings, str(settings.output.resolve())), settings) as pool:
+            header = _header(selection, settings, pool, total)
+            path = settings.output / record_name(header, selection.name)
+            lock.enter_context(alone(path))
             _write(path, selection, settings, pool, header, progress)
-    return path
+        yield path
 
 
 def assigned(settings: RunSettings, folder: str | None = None) -> Assignment:

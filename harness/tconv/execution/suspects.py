@@ -18,7 +18,7 @@ class Suspects:
     """Cases at which a worker ended after others, and companies of which one ended twice; both are asked again."""
 
     def __init__(self) -> None:
-        # How the worker ended, by the id of the case; of a company by that of its first case.
+        # How the worker died, by the id of the case, of a company by that of its first case; empty where it hung.
         self._causes: dict[str, str] = {}
         # The company, by the ids of its cases, each of which is asked alone.
         self._companies: dict[str, _DeadlyCompany] = {}
@@ -26,8 +26,13 @@ class Suspects:
     def __contains__(self, case: Case) -> bool:
         return case.id in self._causes
 
-    def add(self, case: Case, cause: str) -> None:
-        """Suspect a case."""
+    def add(self, case: Case, cause: str = "") -> None:
+        """Suspect a case.
+
+        Args:
+            case: the case at which a worker ended, or the first one of a company.
+            cause: how it died; empty where it hung, as it may do on a busy machine.
+        """
         self._causes[case.id] = cause
 
     def discard(self, case: Case) -> None:
@@ -51,8 +56,8 @@ class Suspects:
         Lines of the cases of a company that nobody survives are yielded when all of them are there.
         """
         for line in lines:
-            cause = self._causes.pop(line.case, None)
-            confirmed = line if cause is None else Line.of(replace(line.record, harmed=cause))
+            cause = self._causes.pop(line.case, "")
+            confirmed = Line.of(replace(line.record, harmed=cause)) if cause else line
             if company := self._companies.pop(line.case, None):
                 yield from company.judged(confirmed)
             else:
@@ -85,10 +90,10 @@ class _DeadlyCompany:
         for record in records:
             # What is wrong alone too is told as that.
             right = isinstance(record.verdict, ver.Agreed | ver.Disputed | ver.Mistrusted)
-            differs = ver.DiffersInCompany(self.ids, ended(self.outcome), record.verdict.kind)
+            differs = ver.DiffersInCompany(self.ids, _ended(self.outcome), record.verdict.kind)
             yield Line.of(replace(record, verdict=differs) if survived and right else record)
 
 
-def ended(outcome: ver.Died | ver.TimedOut) -> str:
+def _ended(outcome: ver.Died | ver.TimedOut) -> str:
     """Return how a worker ended, in a few words."""
     return outcome.cause if isinstance(outcome, ver.Died) else f"no answer in {outcome.seconds:g} s"

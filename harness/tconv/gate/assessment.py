@@ -13,6 +13,7 @@ from tconv.gate.declarations import declaration_uses
 from tconv.gate.notes import notes_of
 from tconv.gate.reasons import other_reasons
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
+from tconv.gate.varying_answers import without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
 from tconv.learning import denials, lessons, symptoms, without_named
@@ -204,6 +205,8 @@ def assess(
     members = tuple(map(of, run.records))
     if find is not None:
         members = with_better_causes(members, of)
+    if run.answers_vary:
+        members = without_explanations(members)
     failed = [member.record for member in members if member.status is Status.FAILED]
     # Where agreement is only counted, in cells, it would be no evidence; nor are answers that vary.
     learns = find is not None and failed and not run.cells and not run.answers_vary

@@ -26,10 +26,6 @@ _NUMBER = r"(?<![\w.])(?:nan|inf|0x[0-9a-fA-F]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)
 _NUMBERS = re.compile(rf"(?:[-+*(\[{{<,:/ ]*{_NUMBER}[)\]}}>,]*)+")
 
 
-MAY_DEPEND = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype | ver.RefusedValid | ver.Broke
-"""The verdicts on answers that may depend on the calls before them in the same process."""
-
-
 @dataclass(frozen=True, slots=True)
 class Failure:
     """What is compared of two failures.
@@ -56,9 +52,11 @@ class Failure:
 def failure(record: Record) -> Failure | None:
     """Return the failure that a record shows; None for agreed, mistrusted and inexpressible.
 
-    A disputed verdict is one too: two runs may differ in it.
+    A disputed verdict is one too: two runs may differ in it. Of an answer that varies its values say nothing.
     """
     verdict = record.verdict
+    if record.alone is not None and record.varies:
+        return Failure(verdict.kind, (), f"after other calls, and {record.alone.kind} alone")
     match verdict:
         case ver.Agreed() | ver.Mistrusted() | ver.Inexpressible():
             return None

@@ -42,6 +42,19 @@ class CallSummary(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
+class FreshAnswer(Recorded):
+    """What came of a failure that was asked again, alone in a fresh process.
+
+    Attributes:
+        kind: the kind of the verdict there.
+        same: whether it is the failure of the run, with the same figures where sums have no rounding.
+    """
+
+    kind: str
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Record(Recorded):
     """One case's line.
 
@@ -59,7 +72,7 @@ class Record(Recorded):
         relation: what the wrong elements are beside what is owed, where that is seen and no misreading gives them.
         placement: where the values of a wrong output lie, as far as they tell.
         harmed: how the process died at this case, where the case alone does not end it: an earlier case had harmed it.
-        alone: the kind of the verdict on a failure that was asked again, alone in a fresh process; see `unstable`.
+        alone: what came of a failure that was asked again; None where it was not asked.
     """
 
     case: str
@@ -75,7 +88,12 @@ class Record(Recorded):
     relation: str | None = None
     placement: Placement | None = None
     harmed: str | None = None
-    alone: str | None = None
+    alone: FreshAnswer | None = None
+
+    @property
+    def varies(self) -> bool:
+        """Whether the answer depends on the calls before it: alone in a fresh process there is another one."""
+        return self.alone is not None and not self.alone.same
 
 
 _MORE = Record.__slots__[Record.__slots__.index("seconds") + 1 :]
@@ -142,7 +160,7 @@ def record_of(line: str | bytes) -> Record:
     return _RECORD.validate_json(line)
 
 
-def _plain(part: Record | Verdict | CallSummary | Placement, names: Sequence[str] = ()) -> dict[str, Any]:
+def _plain(part: Record | Verdict | CallSummary | Placement | FreshAnswer, names: Sequence[str] = ()) -> dict[str, Any]:
     """Return a part of a record as JSON values by key, by default all keys, without those that are left out."""
     plain = {}
     for name in names or part.__slots__:
@@ -157,7 +175,7 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
         return shortened(printable(value), _LONGEST_TEXT)
     if isinstance(value, float):
         return value if math.isfinite(value) else _NON_FINITE.get(value, "NaN")
-    if isinstance(value, CallSummary | Placement):
+    if isinstance(value, CallSummary | Placement | FreshAnswer):
         return _plain(value)
     if isinstance(value, tuple):
         return [str(item) if isinstance(item, Together) else item for item in value]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from errno import EINVAL
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
@@ -16,10 +16,9 @@ from tconv.records.consistency import inconsistency
 from tconv.records.headers import FORMAT, HeaderLine, RunHeader
 from tconv.records.record import Record, record_of
 from tconv.records.texts import printable_line
-from tconv.verdict.kinds import Unstable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
     from tconv.dialects import Dialect
@@ -47,7 +46,12 @@ class Run:
     @property
     def answers_vary(self) -> bool:
         """Whether a failure had another answer when it was asked again, so that others may have one too."""
-        return any(record.alone and isinstance(record.verdict, Unstable) for record in self.records)
+        return any(record.varies for record in self.records)
+
+    def with_records(self, records: Iterable[Record]) -> Run:
+        """Return the run with other records of some of its cases."""
+        new = {record.case: record for record in records}
+        return replace(self, records=[new.get(record.case, record) for record in self.records])
 
     @property
     def cases(self) -> int:

@@ -12,9 +12,10 @@ from tconv.diagnosis import shared
 from tconv.dialects.readings import Together
 from tconv.gate.examples import example
 from tconv.gate.status import Status
+from tconv.gate.varying_answers import NOT_ASKED, may_vary
 from tconv.learning import Lesson, Symptom, shared_facts
-from tconv.records.failure import MAY_DEPEND, group_of
-from tconv.reports.phrases import headline, phrase
+from tconv.records.failure import group_of
+from tconv.reports.phrases import fresh, headline, phrase
 from tconv.shown_texts import beginning, without_beginning
 from tconv.verdict import kinds as ver
 
@@ -37,8 +38,8 @@ _NUMBER = re.compile(r"((?<![\w.])\d+(?!\w|\.\d))")
 """A whole number that is no part of a name or of a version."""
 _MESSAGES = ver.RefusedValid | ver.Broke | ver.Unsupported | ver.Died
 """Verdicts whose phrase is a runtime's message."""
-_NOT_ASKED = ("not asked again",)
-"""The group of failures that may be unstable, as others that were asked again are."""
+_NOT_ASKED = (NOT_ASKED,)
+"""The group of failures whose answers may vary, as those of others do that were asked again."""
 _AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
@@ -78,14 +79,14 @@ class Cause:
 
     @property
     def asked_again(self) -> bool:
-        """Whether more is known of its answers than that others like them depend on the calls before."""
+        """Whether more is known of its answers than that others like them vary."""
         return self.group != _NOT_ASKED
 
 
 def causes(assessment: Assessment, status: Status) -> list[Cause]:
     """Return the causes of the records of a status, the largest first.
 
-    After these come undeclared cases, and at last the failures of which nothing is known, as answers vary.
+    After these come undeclared cases, and at last failures of which nothing is known, as answers vary.
     """
     groups: dict[tuple[str, ...], list[Judged]] = defaultdict(list)
     members = [judged for judged in assessment.judged if judged.status is status]
@@ -95,7 +96,7 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     spoiled = status is Status.FAILED and assessment.run.answers_vary
     for judged in members:
         found = learnt.get(judged.record.case)
-        if spoiled and judged.record.alone is None and isinstance(judged.record.verdict, MAY_DEPEND):
+        if spoiled and may_vary(judged.record):
             groups[_NOT_ASKED].append(judged)
         else:
             groups[_key(found) if found else _group(judged, explained.get(judged.record.case))].append(judged)
@@ -166,11 +167,14 @@ def _cause(
             common = _common(members, assessment)
             return Cause(what, case, tuple(members), common, symptom=found, group=group, said=line)
         case Status.FAILED if group == _NOT_ASKED:
-            line = f"{_kinds(members)}, and not asked again: others that were asked again are unstable"
+            line = f"{_kinds(members)}, and {NOT_ASKED}"
             return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED if group[0] == "explained":
             line = _failed(group, members, shown, said)
             return Cause(line + _doubt(group, assessment), case, tuple(members), group=group, said=line)
+        case Status.FAILED if shown.record.varies:
+            line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {said}"
+            return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED:
             common = _common(members, assessment)
             agreeing = f"{common.others} that agree" if common and common.others else "none that agrees"

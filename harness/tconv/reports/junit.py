@@ -58,7 +58,7 @@ def _suite(assessment: Assessment, worse: Sequence[str]) -> TestSuite:
         suite.add_property(_clean(name), _clean(value))
     suite.add_testcases([_case(judged, header) for judged in assessment.judged])
     suite.add_testcases([_cell(cell) for cell in assessment.run.cells])
-    suite.add_testcases([_gate(reason) for reason in (*assessment.red, *worse)])
+    suite.add_testcases([_gate(reason) for reason in (*assessment.other_reasons, *worse)])
     return suite
 
 
@@ -72,7 +72,7 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
         case Status.PASSED | Status.DISPUTED | Status.REPORTED:
             case.system_out = _clean(f"{judged.status}: {phrase(record.verdict)}")
         case Status.FAILED:
-            why = _clean(explanation(record))
+            why = _clean(explanation(record) or ("" if judged.undeclared else judged.reason))
             what = _clean(headline(record.verdict))
             failure = Failure(what + (f"; {why}" if why else ""), record.verdict.kind)
             failure.text = _clean(reproduce(record, header.backend.arguments, header.path))

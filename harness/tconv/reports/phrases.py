@@ -96,10 +96,20 @@ def summary(record: Record) -> str:
 
 def explanation(record: Record) -> str:
     """Return why an output is wrong: the misreadings that give it, or where and how; empty where neither is known."""
+    if record.varies:
+        return fresh(record)
     why = f"as if {' or '.join(map(str, record.diagnosis))}" if record.diagnosis else record.described or ""
-    if record.alone is None or isinstance(record.verdict, ver.Unstable):
-        return why
-    return "; ".join(filter(None, (why, f"{record.alone} too where asked alone in a fresh process")))
+    return "; ".join(filter(None, (why, fresh(record))))
+
+
+def fresh(record: Record) -> str:
+    """Return what came of a failure that was asked again, alone in a fresh process; empty where it was not asked."""
+    if record.alone is None:
+        return ""
+    if record.alone.same:
+        return "the same alone in a fresh process"
+    other = "otherwise" if record.alone.kind == record.verdict.kind else record.alone.kind
+    return f"after other calls, and {other} alone in a fresh process"
 
 
 def tolerance(record: Record) -> str:

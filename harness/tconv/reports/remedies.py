@@ -71,7 +71,7 @@ def _command(name: str, record: Record, backend: Sequence[str], cases: str) -> s
 
 
 _REMEDIES = {
-    "agreed": "change nothing: this is what the text says; if the case failed in a run, an earlier call is the cause",
+    "agreed": "change nothing: this is what the text says; if it failed in a run, earlier calls or chance decide",
     "mistrusted": "nothing is shown yet: run the same case on integers, where zeros would not pass",
     "unsupported": "implement the call; until then nothing is computed that could be judged",
     "inexpressible": "ask in another dialect, which can say the case",

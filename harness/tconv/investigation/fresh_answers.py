@@ -1,0 +1,109 @@
+"""Failures asked again, each alone in a fresh process: whether the answer depends on the calls before it.
+
+A plan that is remembered by the shapes alone, or a buffer that is not cleared, gives wrong answers that a fresh process
+does not. Their values look like many other mistakes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from tconv.cases.patterns import path_of
+from tconv.errors import TconvError
+from tconv.execution.accumulation import PROBED
+from tconv.execution.pool import Pool
+from tconv.gate.examples import size
+from tconv.gate.varying_answers import may_vary
+from tconv.records.record import FreshAnswer
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator
+
+    from tconv.cases.case import Case
+    from tconv.execution.worker import Assignment
+    from tconv.records.record import Record
+    from tconv.records.record_file import Run
+
+TIMES = 3
+"""How often a failure is asked again."""
+_FIRST = 6
+"""So many failures are asked again in any run: those of as many groups, each of which may have a cause of its own."""
+_LONGEST_SECONDS = 10.0
+"""After this time no other failure is asked again: a process for each takes long where a runtime starts slowly."""
+
+
+def fresh_answers(
+    run: Run, failed: Container[str], assignment: Assignment, timeout: float, find: Callable[[str], Case | None]
+) -> list[Record]:
+    """Return the records of failures that were asked again, each with the answer of a fresh process beside its own.
+
+    The smallest failure of each of the largest groups is asked again, and where one of them has another answer in a
+    fresh process, as many others as there is time for. A backend that does not start again, or an answer that does not
+    come, says nothing: such failures stay as they are.
+
+    Args:
+        run: the records as they are in the file. The verdicts that other cases settle are no answers of the backend.
+        failed: the ids of the cases that failed, as the gate says.
+        assignment: what its workers were started for.
+        timeout: seconds that a case may take.
+        find: returns a case of the run by its id.
+    """
+    # A probe of the type of sums would be a call before the case.
+    known: dict[str, str | None] = {**dict.fromkeys(PROBED), **run.header.backend.accumulates}
+    fresh = replace(assignment, dialect=run.dialect, repeat=TIMES, together=1, accumulates=known)
+    ends = monotonic() + _LONGEST_SECONDS
+    found: list[Record] = []
+    with suppress(TconvError):
+        for count, record in enumerate(_in_order(run.records, failed), start=1):
+            varies = run.answers_vary or any(each.varies for each in found)
+            left = ends - monotonic()
+            if left <= 0 or (count > _FIRST and not varies):
+                break
+            if (case := find(record.case)) is not None:
+                with Pool(fresh, 1, min(timeout, left)) as pool:
+                    found.extend(_beside(record, pool.record(case)))
+    return found
+
+
+def _in_order(records: Iterable[Record], failed: Container[str]) -> Iterator[Record]:
+    """Yield failures in the order in which they are asked again: the smallest of each group that may have one cause.
+
+    That of the largest group is the first. Then all others come, the smallest first. What was asked again in an earlier
+    part of the run is not asked once more.
+    """
+    groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in sorted((record for record in records if may_vary(record) and record.case in failed), key=size):
+        name = str(record.diagnosis[0]) if record.diagnosis else path_of(record.case)
+        groups[record.verdict.kind, name].append(record)
+    in_order = sorted(groups.values(), key=len, reverse=True)
+    yield from (group[0] for group in in_order)
+    yield from sorted((record for group in in_order for record in group[1:]), key=size)
+
+
+def _beside(after_others: Record, alone: Record) -> Iterator[Record]:
+    """Yield the record of a failure with the answer of a fresh process, if that says anything of the backend."""
+    killed = isinstance(alone.verdict, ver.Died) and alone.verdict.cause == _KILLED
+    # A busy machine is slow, and one without memory kills.
+    if not killed and not isinstance(alone.verdict, ver.TimedOut):
+        yield replace(after_others, alone=FreshAnswer(alone.verdict.kind, same=_same(after_others, alone)))
+
+
+_KILLED = "SIGKILL"
+
+
+def _same(after_others: Record, alone: Record) -> bool:
+    """Return whether a failure is the same in a fresh process: with the same figures, where sums have no rounding."""
+    verdict = after_others.verdict
+    if verdict.kind != alone.verdict.kind:
+        return False
+    if isinstance(verdict, ver.WrongShape) or (isinstance(verdict, ver.Differed) and verdict.rule == "exact"):
+        # As texts, since NaN is not equal to itself.
+        return repr(verdict) == repr(alone.verdict)
+    # A search for names that ran out of time has none.
+    both = after_others.diagnosis and alone.diagnosis
+    return not both or not set(after_others.diagnosis).isdisjoint(alone.diagnosis)
