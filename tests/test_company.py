@@ -187,7 +187,7 @@ def test_a_company_that_nobody_survives_is_told_where_each_does_alone(tmp_path: 
 
 def test_a_company_that_hangs_once_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is asked again and answered: no process died, and a busy machine may be slow."""
-    monkeypatch.setenv("WRONG_BACKENDS_LOG", str(tmp_path / "asked"))
+    monkeypatch.setenv("WRONG_BACKENDS_HUNG", str(tmp_path / "hung"))
     found = records("HangsOnceInCompany", cases(tmp_path, PEACE), together=4, timeout=0.5)
     assert {record.verdict.kind for record in found.values()} == {"agreed"}
     assert {record.harmed for record in found.values()} == {None}

@@ -38,6 +38,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 LOG = "WRONG_BACKENDS_LOG"
 """The environment's name for a file that takes a line for every call: process, strides, spatial size."""
+HUNG = "WRONG_BACKENDS_HUNG"
+"""The environment's name for a file that is there once a company was not answered."""
 TROUBLE = 7
 """The stride on which the backends that die or fall silent do so."""
 SPOKEN = "<this was printed by a backend>"
@@ -1261,7 +1263,7 @@ class HangsOnceInCompany(Company):
         self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
     ) -> Sequence[Outcome | None] | Outcome:
         """Sleep where nobody did before."""
-        asked = Path(os.environ[LOG])
+        asked = Path(os.environ[HUNG])
         if not asked.exists():
             asked.touch()
             time.sleep(FOREVER)
