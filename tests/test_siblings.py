@@ -150,6 +150,24 @@ def test_a_value_that_siblings_contradict_is_inconsistent(corpus: Corpus, tellin
     assert {verdict.kind for verdict in failed} == {"inconsistent"}
 
 
+def test_one_case_makes_many_others_no_failures(
+    corpus: Corpus, telling: list[Case], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong value may be what the text says by mistake: the answers of all others stand, and a note tells of it."""
+    truncated = always(reading("negative-sized-truncated"))
+    everyone = run_of(telling, ONNX, truncated)
+    followers = [case for case, verdict in verdicts(everyone).items() if verdict.kind == "disputed"]
+    assert len(followers) > 8
+    odd = "porting/porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
+    assert odd in followers
+    run = run_of(telling, ONNX, lambda case: [] if case.id == odd else truncated(case))
+    assessment = assess(run, None, corpus.facts, find=corpus.find)
+    assert [answers.question for answers in assessment.mixed] == ["negative_sized"]
+    assert not assessment.counts[Status.FAILED]
+    terminal.show(assessment, None, "screen")
+    assert capsys.readouterr().out.count("note: inconsistent: the question negative_sized is answered by") == 1
+
+
 def test_answers_that_a_cause_explains_have_no_note_of_their_own(
     corpus: Corpus, telling: list[Case], capsys: pytest.CaptureFixture[str]
 ) -> None:

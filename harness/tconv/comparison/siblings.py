@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from tconv.expectation.owed import Refusal
     from tconv.records.record import Record
 
+_MANY = 8
+"""So many cases that show one answer are not held against a single case that shows another."""
+
 
 def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[Answers, ...]]:
     """Return a run with the verdicts that its own cases settle, and the questions that it answers in several ways.
@@ -103,10 +106,13 @@ def _answered(run: Run, find: Callable[[str], Case | None]) -> set[Refusal]:
 def _minority(answered: Answers, dialect: Dialect) -> list[tuple[str, tuple[str, str]]]:
     """Return the cases that answer a question otherwise than the text does, each with the question and that answer.
 
-    Where no case answers as the text does, the answer of most cases stands for the text's.
+    Where no case answers as the text does, the answer of most cases stands for the text's. So it does where one case
+    alone answers as the text does, against many: a value may be that of a reading by mistake.
     """
     primary = getattr(dialect.rules, answered.question, None)
-    usual = max(answered.given, key=lambda given: (given.answer == primary, given.count)).answer
+    most = max(given.count for given in answered.given)
+    firm = [given for given in answered.given if given.count > 1 or most < _MANY]
+    usual = max(firm, key=lambda given: (given.answer == primary, given.count)).answer
     others = [given for given in answered.given if given.answer != usual]
     return [(case, (answered.question, str(usual))) for given in others for case in given.cases]
 

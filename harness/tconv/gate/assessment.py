@@ -124,17 +124,15 @@ class Assessment:
 
     @property
     def mixed_unexplained(self) -> list[Answers]:
-        """Those of `mixed` of which a case failed that neither a learnt rule nor a symptom explains."""
+        """Those of `mixed` that no failure shows, or one that neither a learnt rule nor a symptom explains."""
         explained = {case for rule in self.learnt for case in rule.cases}
         explained.update(case for symptom in self.symptoms for case in symptom.cases)
-        questions = {
-            member.record.verdict.question
-            for member in self.judged
-            if isinstance(member.record.verdict, ver.Inconsistent)
-            and member.status is Status.FAILED
-            and member.record.case not in explained
-        }
-        return [answers for answers in self.mixed if answers.question in questions]
+        shown: dict[str, bool] = {}
+        for member in self.judged:
+            if isinstance(verdict := member.record.verdict, ver.Inconsistent):
+                unexplained = member.status is Status.FAILED and member.record.case not in explained
+                shown[verdict.question] = shown.get(verdict.question, False) or unexplained
+        return [answers for answers in self.mixed if shown.get(answers.question, True)]
 
     @property
     def waived(self) -> frozenset[str]:
