@@ -272,3 +272,36 @@ def test_two_elements_are_no_evidence_of_rounded_steps(count: int, *, named: boo
     (change,) = (one.change for one in CATALOGUE if one.name == "steps-rounded-to-16-bits")
     assert isinstance(change, PrecisionOtherwise)
     assert change.accounts(actual, truth.terms(geometry), DType.F16) == named
+
+
+@pytest.mark.parametrize(("data", "off"), [("integers", 2.0), ("normal", 12.0)])
+def test_errors_that_no_steps_have_are_no_rounded_steps(data: str, off: float) -> None:
+    """Integers of few bits are added without an error; and many errors near the worst case are no roundings."""
+    generator = np.random.default_rng(0)
+    draw = {"integers": lambda shape: generator.integers(-3, 4, shape), "normal": generator.standard_normal}[data]
+    operands = {role: np.asarray(draw(shape), float) for role, shape in {"x": (1, 9, 9), "w": (9, 2, 3)}.items()}
+    truth = Truth({role: array.astype(np.float16) for role, array in operands.items()}, DType.F16)
+    geometry = Geometry((9,), (3,), (1,), (1,), (0,), (11,), 1)
+    terms = truth.terms(geometry)
+    unit = np.spacing(np.abs(terms.y.astype(np.float16))).astype(float)
+    actual = (terms.y + np.where(unit > 0, off * unit, 0)).astype(np.float16)
+    (change,) = (one.change for one in CATALOGUE if one.name == "steps-rounded-to-16-bits")
+    assert isinstance(change, PrecisionOtherwise)
+    assert not change.accounts(actual, terms, DType.F16)
+
+
+def test_results_beyond_the_largest_half_are_sums_kept_in_half_precision() -> None:
+    """They are infinite there, and bfloat16 would have them; the smallest are multiples of the smallest number."""
+    generator = np.random.default_rng(0)
+    operands = {role: generator.standard_normal(shape) for role, shape in {"x": (1, 3, 9), "w": (3, 2, 3)}.items()}
+    operands["x"] *= np.logspace(-8, 7, 9)
+    truth = Truth({role: array.astype(np.float32) for role, array in operands.items()}, DType.F32)
+    terms = truth.terms(Geometry((9,), (3,), (3,), (1,), (0,), (27,), 1))
+    with np.errstate(over="ignore"):
+        actual = terms.y.astype(np.float16).astype(np.float32)
+    assert {np.isinf(actual).any(), (np.abs(actual) < 2.0**-14).any()} == {True}
+    known = {one.name: one.change for one in CATALOGUE}
+    for name in ("sums-kept-in-f16", "sums-kept-in-bf16"):
+        change = known[name]
+        assert isinstance(change, PrecisionOtherwise)
+        assert change.accounts(actual, terms, DType.F32) == (name == "sums-kept-in-f16")

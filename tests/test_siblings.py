@@ -18,6 +18,7 @@ from tconv.expectation.problem import Problem
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.learning import Symptom
+from tconv.records.record import FreshAnswer
 from tconv.reports import terminal
 from tconv.verdict import kinds as ver
 
@@ -148,6 +149,16 @@ def test_a_value_that_siblings_contradict_is_inconsistent(corpus: Corpus, tellin
     assessment = assess(run, None, corpus.facts, find=corpus.find)
     failed = [member.record.verdict for member in assessment.judged if member.status is Status.FAILED]
     assert {verdict.kind for verdict in failed} == {"inconsistent"}
+
+
+def test_answers_that_vary_make_no_others_failures(corpus: Corpus, telling: list[Case]) -> None:
+    """A value that an earlier call has spoilt may be that of any reading."""
+    run = run_of(telling, ONNX, lambda case: [reading("negative-same-shrunk")] if case.id == NEGATIVE else [])
+    other = next(record for record in run.records if record.case != NEGATIVE)
+    run = run.with_records([replace(other, alone=FreshAnswer("agreed", same=False))])
+    after, (mixed,) = settled(run, corpus.find)
+    assert mixed.question == "negative_same"
+    assert verdicts(after)[NEGATIVE].kind == "disputed"
 
 
 def test_one_case_makes_many_others_no_failures(

@@ -18,7 +18,7 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis.relations import related
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
-from tconv.learning import symptoms
+from tconv.learning import JudgedCalls, symptoms
 from tconv.learning.conditions import HARDLY, condition_of
 from tconv.learning.features import Features, features_of
 from tconv.learning.terms import terms_of
@@ -95,7 +95,7 @@ def found_for(change: Callable[[Problem], Array], cases: Sequence[Case], corpus:
 
     records = records_of(answer, cases)
     failed = [record for record in records if record.verdict.kind not in {"agreed", "disputed", "inexpressible"}]
-    return symptoms(records, failed, corpus.find, ONNX, frozenset())
+    return symptoms(JudgedCalls(records, corpus.find, ONNX), failed, frozenset())
 
 
 @pytest.mark.parametrize(

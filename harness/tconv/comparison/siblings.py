@@ -35,8 +35,8 @@ def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[An
 
     A refusal of which other cases deny every reading becomes `refused-valid`; of several readings those that are denied
     are left out. Where several are left, its words are unusual, or no other case is refused by one of its readings, it
-    is noted as ambiguous. A value that follows a
-    disputed reading, of a question that other cases answer otherwise, becomes `inconsistent`.
+    is noted as ambiguous. A value that follows a disputed reading, of a question that other cases answer otherwise,
+    becomes `inconsistent`, but in a run whose answers vary.
 
     Args:
         run: the records.
@@ -47,7 +47,9 @@ def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[An
     values = [record for record in run.records if _refusal(record) is None]
     shown = {answered.question: answered for answered in answers(Run(run.path, run.header, values), find)}
     mixed = tuple(answered for answered in shown.values() if answered.inconsistent)
-    elsewhere = dict(pair for answered in mixed for pair in _minority(answered, run.dialect))
+    # Where answers depend on earlier calls, or on chance, none shows how a question is answered.
+    telling = () if run.answers_vary else mixed
+    elsewhere = dict(pair for answered in telling for pair in _minority(answered, run.dialect))
     answered = _answered(run, find)
     records = [_settled(record, find, shown, elsewhere, answered, run.dialect) for record in run.records]
     return replace(run, records=_with_ambiguities(records)), mixed

@@ -16,7 +16,7 @@ from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
 from tconv.gate.varying_answers import without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
-from tconv.learning import denials, lessons, symptoms, without_named
+from tconv.learning import JudgedCalls, denials, lessons, named_conditions, symptoms, without_misread, without_named
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tconv.gate.notes import Noted
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
-    from tconv.learning import Lesson, Symptom
+    from tconv.learning import Lesson, Misread, Symptom
     from tconv.records.record import Record
     from tconv.records.record_file import Run
 
@@ -55,6 +55,7 @@ class Assessment:
         learnt: the rules that the failures follow, learnt from all answers.
         symptoms: what the failures that follow none of these rules have in common.
         denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
+        misread: where a misreading is made on some calls alone, by its name.
         relative: the backend that the waivers were written for, where it is another.
         waivers: the digest of the waivers; empty for none.
         strict: whether accepting an invalid model is a failure.
@@ -73,6 +74,7 @@ class Assessment:
     learnt: tuple[Lesson, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
     denied: Mapping[Together, int] = field(default_factory=dict)
+    misread: Mapping[Together, Misread] = field(default_factory=dict)
     relative: str = ""
     waivers: str = ""
     strict: bool = False
@@ -208,7 +210,7 @@ def assess(
     failed = [member.record for member in members if member.status is Status.FAILED]
     # Where agreement is only counted, in cells, it would be no evidence; nor are answers that vary.
     learns = find is not None and failed and not run.cells and not run.answers_vary
-    explained = _explained(run, failed, find) if find is not None and learns else ((), (), {})
+    explained = _explained(run, failed, find) if find is not None and learns else ((), (), {}, {})
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, members, active.waivers, facts, facts_of, own=own)
     return Assessment(
@@ -231,15 +233,18 @@ def assess(
 
 def _explained(
     run: Run, failed: Sequence[Record], find: Callable[[str], Case | None]
-) -> tuple[tuple[Lesson, ...], tuple[Symptom, ...], Mapping[Together, int]]:
-    """Return the rules that failures follow, what those that follow none have in common, and which names are denied."""
+) -> tuple[tuple[Lesson, ...], tuple[Symptom, ...], Mapping[Together, int], Mapping[Together, Misread]]:
+    """Return learnt rules, symptoms of other failures, how many cases deny a name, and where misreadings are made."""
+    calls = JudgedCalls(run.records, find, run.dialect)
+    misread = named_conditions(calls, failed)
     learnt = lessons(run.records, find, run.dialect, frozenset(record.case for record in failed))
+    learnt = without_misread(learnt, misread)
     if any(lesson.partial for lesson in learnt):
         learnt = without_named(learnt, failed, denials(run.records, failed, find, run.dialect))
-    known = {case for lesson in learnt for case in lesson.cases}
+    known = {case for lesson in learnt for case in lesson.cases}.union(*(each.cases for each in misread.values()))
     rest = [record for record in failed if record.case not in known]
     denied = denials(run.records, rest, find, run.dialect)
-    return learnt, symptoms(run.records, rest, find, run.dialect, denied), denied
+    return learnt, symptoms(calls, rest, denied), denied, misread
 
 
 def assessed(

@@ -17,13 +17,18 @@ SIZES = ("batch", "channels", "out_channels", "channels / groups", "out_channels
 """What a call has one number of."""
 
 
+_LISTS = ("strides", "dilations", "pads_begin", "output_padding")
+"""Attributes that a call may leave out, so that a runtime has to know their defaults."""
+
+
 class Features(NamedTuple):
     """What a call is like.
 
     Attributes:
         sizes: those of `SIZES`.
         axes: for each axis those of `PER_AXIS`.
-        words: what is no number: padding mode, types, layouts, presentation, and whether there is a bias.
+        words: what is no number: padding mode, types, layouts, presentation, whether there is a bias, and which lists
+            are written.
     """
 
     sizes: Mapping[str, int]
@@ -68,4 +73,5 @@ def _words(case: Case, signature: Signature) -> dict[str, str]:
         "data_source": case.data_source,
         "filter_source": case.filter_source,
         "output_shape_source": case.output_shape_source if attributes.output_shape else "",
+        **{f"{name}_written": str(getattr(attributes, name) is not None).lower() for name in _LISTS},
     }

@@ -8,32 +8,22 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import path_of
 from tconv.diagnosis import shared
-from tconv.expectation.problem import remembered
-from tconv.learning.conditions import HARDLY, condition_of
-from tconv.learning.features import features_of
-from tconv.learning.terms import terms_of
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from tconv.cases.case import Case
-    from tconv.dialects import Dialect
     from tconv.dialects.readings import Together
+    from tconv.learning.judged_calls import Condition, JudgedCalls
     from tconv.records.record import Record
-    from tconv.vocabulary import Mask
 
 _EXPLAINED = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape
 """Failures that are looked at."""
-_WRONG = _EXPLAINED | ver.WrongDtype | ver.Unstable
 _PLAIN = ("are 0", "are NaN")
 """Relations that many bugs have."""
 _MOST = 0.9
@@ -45,23 +35,6 @@ _FEW_SWEEPS = 5
 _UNNAMED = 1 / 3
 """The part of a symptom's answers that no misreading gives, so that the symptom says more than their names."""
 _MOST_SYMPTOMS = 6
-
-
-class Condition(NamedTuple):
-    """Where wrong answers are.
-
-    Attributes:
-        terms: what holds for a call, all of them together; empty where nearly all answers are wrong.
-        wrong: for how many wrong answers of the run it holds, whatever explains them.
-        right: for how many right answers of the run it holds.
-    """
-
-    terms: tuple[str, ...]
-    wrong: int
-    right: int
-
-    def __str__(self) -> str:
-        return " and ".join(self.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +63,12 @@ class Symptom:
         return "; ".join(filter(None, (str(self.condition or ""), self.relation)))
 
 
-def symptoms(
-    records: Sequence[Record],
-    failed: Sequence[Record],
-    find: Callable[[str], Case | None],
-    dialect: Dialect,
-    denied: Container[Together],
-) -> tuple[Symptom, ...]:
+def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[Together]) -> tuple[Symptom, ...]:
     """Return what failures have in common, what explains most first.
 
     Args:
-        records: the records of a run, those that passed too.
-        failed: those that failed, and follow no learnt rule.
-        find: returns a case by its id; None where the corpus has no such case.
-        dialect: the dialect of the run.
+        answers: the calls of the run, those with right answers too.
+        failed: the records that failed, and follow no learnt rule.
         denied: names of failures that cases which agree deny.
     """
     left = {record.case: record for record in failed if isinstance(record.verdict, _EXPLAINED)}
@@ -111,7 +76,6 @@ def symptoms(
     named = {case: name for case, name in names.items() if name not in denied}
     if len(left) - len(named) < 2:  # noqa: PLR2004 - what they have in common
         return ()
-    answers = _Answers(records, find, dialect)
     # Where misreadings give a part of the answers, that part is no sign of one bug everywhere.
     one_bug = len(left) - len(named) >= _MOST * len(left) and _sweeps([*left]) > _FEW_SWEEPS
     everywhere = answers.everywhere if one_bug else None
@@ -131,49 +95,7 @@ def symptoms(
     return tuple(sorted(found, key=lambda symptom: -len(symptom.cases)))
 
 
-@dataclass
-class _Answers:
-    """The answers of a run whose values are known to be wrong or right."""
-
-    records: Sequence[Record]
-    find: Callable[[str], Case | None]
-    dialect: Dialect
-
-    def __post_init__(self) -> None:
-        answered = [record for record in self.records if _is_right(record) or isinstance(record.verdict, _WRONG)]
-        made = ((record, self.find(record.case)) for record in answered)
-        calls = ((record, features_of(remembered(case, self.dialect))) for record, case in made if case is not None)
-        known = [(record, features) for record, features in calls if features is not None]
-        self.numbers = {record.case: number for number, (record, _) in enumerate(known)}
-        self.right = np.array([_is_right(record) for record, _ in known], dtype=bool)
-        terms = terms_of([features for _, features in known])
-        self.terms = tuple(terms)
-        self.holds: Mask = np.array([*terms.values()], dtype=bool).reshape(len(terms), len(known))
-
-    @cached_property
-    def _rightly(self) -> np.ndarray:
-        return np.flatnonzero(self.right)
-
-    @cached_property
-    def everywhere(self) -> Condition | None:
-        """That nearly all answers are wrong; None where they are not."""
-        right = int(self.right.sum())
-        wrong = len(self.right) - right
-        return Condition((), wrong, right) if right <= HARDLY * wrong else None
-
-    def condition(self, cases: Sequence[str]) -> tuple[Condition, tuple[str, ...]] | None:
-        """Return the condition that explains most of some wrong answers, and which these are; None where none does."""
-        numbers = np.array([self.numbers[case] for case in cases if case in self.numbers], dtype=np.int64)
-        terms = condition_of(self.holds, numbers, self._rightly)
-        if not terms:
-            return None
-        met: Mask = np.logical_and.reduce(self.holds[list(terms)])
-        right = int((met & self.right).sum())
-        condition = Condition(tuple(self.terms[term] for term in terms), int(met.sum()) - right, right)
-        return condition, tuple(case for case in cases if case in self.numbers and met[self.numbers[case]])
-
-
-def _largest(left: Mapping[str, Record], answers: _Answers, everywhere: Condition | None) -> Symptom | None:
+def _largest(left: Mapping[str, Record], answers: JudgedCalls, everywhere: Condition | None) -> Symptom | None:
     """Return the symptom that explains most failures; None where none explains several."""
     if not left:
         return None
@@ -213,10 +135,6 @@ def _usual_relation(records: Sequence[Record]) -> str:
 
 def _without_numbers(records: Sequence[Record]) -> Counter[str]:
     return Counter(without_numbers(record.relation or "") for record in records)
-
-
-def _is_right(record: Record) -> bool:
-    return isinstance(record.verdict, ver.Agreed | ver.Disputed) and record.verdict.rule in {"exact", "bound"}
 
 
 def _sweeps(cases: Sequence[str]) -> int:

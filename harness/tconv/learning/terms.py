@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,12 @@ _LIMITS = 24
 """Numbers that a size is compared with: the smallest of its values."""
 _MULTIPLES = (2, 4, 8, 16)
 """What vectors of a kernel hold, and what is left over beside them."""
-_COUNTED = ("channels", "out_channels", "channels / groups", "out_channels / groups")
+_COUNTED = ("channels", "out_channels", "channels / groups", "out_channels / groups", "groups")
 """Sizes of which kernels make vectors."""
 _ALONG_AXES = ("spatial", "output")
 """Sizes of an axis of which kernels make vectors, along the last one."""
+_POINTS = tuple(2**power for power in range(4, 17))
+"""Points of an output from which a kernel may tile, thread or overflow."""
 _PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides"), ("output_padding", "strides"))
 """Attributes of an axis that are compared."""
 
@@ -62,7 +65,9 @@ def _of_sizes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
         yield from _compared(name, sizes)
         if name in _COUNTED:
             yield from ((f"{name} is no multiple of {of}", sizes % of > 0) for of in _MULTIPLES)
-    per_group = (np.array([call.sizes[name] for call in calls]) for name in _COUNTED[2:])
+    per_group = (
+        np.array([call.sizes[name] for call in calls]) for name in ("channels / groups", "out_channels / groups")
+    )
     yield "channels / groups = out_channels / groups", np.equal(*per_group)
 
 
@@ -77,7 +82,7 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
             yield from _compared(f"{name} of {words}", numbers)
         if name in _ALONG_AXES:
             last = np.array([column[-1] for column in columns])
-            yield from ((f"{name} of the last axis is no multiple of {of}", last % of > 0) for of in _MULTIPLES[1:])
+            yield from ((f"{name} of the last axis is no multiple of {of}", last % of > 0) for of in _MULTIPLES)
         odd = np.array([max(number % 2 for number in column) for column in columns])
         even = np.array([max(1 - number % 2 for number in column) for column in columns])
         yield f"{name} of an axis is even", even > 0
@@ -89,6 +94,10 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
         below = [[axis[first] < axis[second] for axis in call.axes] for call in calls]
         yield f"{first} < {second} on an axis", np.array([any(column) for column in below])
         yield f"{first} >= {second} on an axis", np.array([not all(column) for column in below])
+    divided = [[axis["kernel"] % axis["strides"] == 0 for axis in call.axes] for call in calls]
+    yield "kernel is no multiple of strides on an axis", np.array([not all(column) for column in divided])
+    points = np.array([prod(axis["output"] for axis in call.axes) for call in calls])
+    yield from ((f"output points of a channel >= {limit}", points >= limit) for limit in _POINTS)
 
 
 _PLACES: dict[str, Callable[[list[int]], int]] = {

@@ -93,6 +93,7 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     learnt = _learnt_of(assessment) if status is Status.FAILED else {}
     rest = [judged for judged in members if judged.record.case not in learnt]
     explained = shared({judged.record.case: judged.record.diagnosis for judged in rest})
+    explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
     spoiled = status is Status.FAILED and assessment.run.answers_vary
     for judged in members:
         found = learnt.get(judged.record.case)
@@ -170,7 +171,8 @@ def _cause(
             line = f"{_kinds(members)}, and {NOT_ASKED}"
             return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED if group[0] == "explained":
-            line = _failed(group, members, shown, said)
+            misread = assessment.misread.get(Together.parse(group[-1]))
+            line = _failed(group, members, shown, said, f" where {misread.condition}" if misread else "")
             return Cause(line + _doubt(group, assessment), case, tuple(members), group=group, said=line)
         case Status.FAILED if shown.record.varies:
             line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {said}"
@@ -243,9 +245,9 @@ def _of_symptom(symptom: Symptom, members: list[Judged], assessment: Assessment,
     return f"{kinds} where {symptom.condition}: {symptom.evidence}; {words}", f"{kinds}: {words}"
 
 
-def _failed(group: tuple[str, ...], members: list[Judged], shown: Judged, said: str) -> str:
+def _failed(group: tuple[str, ...], members: list[Judged], shown: Judged, said: str, where: str = "") -> str:
     """Return the line of a group of failures: their kinds, what they have in common, and the phrase of the example."""
-    what = {"explained": f" as if {group[-1]}", "in": f" in {group[-1]}"}.get(group[-2], "")
+    what = {"explained": f" as if {group[-1]}{where}", "in": f" in {group[-1]}"}.get(group[-2], "")
     record = shown.record
     # The phrase of a wrong shape already has both shapes.
     described = f"; {record.described}" if record.described and record.verdict.kind != "wrong-shape" else ""

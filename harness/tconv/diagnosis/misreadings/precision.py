@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tconv.expectation.bound import Terms
-    from tconv.vocabulary import Array
+    from tconv.vocabulary import Array, Mask
 
 _BITS = {dtype: EXACT_BITS[dtype] for dtype in (DType.F16, DType.BF16)}
 """The significant bits of the 16-bit types."""
@@ -49,8 +49,8 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
         got = actual.astype(np.float64)
         if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] or not _fits(got, narrow):
             return False
-        # A type has the bits of those that have fewer, too.
-        if any(EXACT_BITS[fewer] < EXACT_BITS[narrow] and _fits(got, fewer) for fewer in _MOST):
+        # A type has the bits of those that have fewer, too, but not all of their range.
+        if any(EXACT_BITS[fewer] < EXACT_BITS[narrow] and _may_be(got, terms, fewer) for fewer in _MOST):
             return False
         # Where what is owed has few bits, as small integers have, an output of few bits is no evidence.
         wrong = (got != terms.y) & np.isfinite(terms.y)
@@ -58,30 +58,44 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
         if beyond.sum() < max(_EVIDENCE, wrong.sum() / 2):
             return False
         with np.errstate(invalid="ignore"):
-            near = np.abs(got - terms.y) <= _rounding(terms, UNIT_ROUNDOFF[narrow], _OPERANDS if operands else 0)
-        # The output is infinite where the narrower type has no number so large.
-        return bool(
-            (near | (np.isinf(got) & (np.abs(terms.y) > _MOST[narrow] / 2)) | (np.isnan(got) & np.isnan(terms.y))).all()
-        )
+            rounding = _rounding(terms, UNIT_ROUNDOFF[narrow], _OPERANDS if operands else 0)
+            # The smallest numbers are rounded to multiples of the smallest one.
+            near = np.abs(got - terms.y) <= rounding + terms.count * np.ldexp(1.0, SMALLEST_EXPONENT[narrow] - 1)
+        return bool((near | _overflows(got, terms, narrow) | (np.isnan(got) & np.isnan(terms.y))).all())
 
     return PrecisionOtherwise(at_best, accounts)
+
+
+def _may_be(got: Array, terms: Terms, narrow: DType) -> bool:
+    """Return whether outputs are numbers of a narrower type, infinite only where it has none so large."""
+    return _fits(got, narrow) and bool((_overflows(got, terms, narrow) | ~np.isinf(got) | np.isinf(terms.y)).all())
+
+
+def _overflows(got: Array, terms: Terms, narrow: DType) -> Mask:
+    """Return where an output is infinite and a narrower type has hardly a number so large."""
+    overflows: Mask = np.isinf(got) & (np.abs(terms.y) > _MOST[narrow] / 2)
+    return overflows
 
 
 def _steps_account(actual: Array, terms: Terms, dtype: DType) -> bool:
     """Return whether steps of a sum were rounded to the output's own 16-bit type.
 
-    A single rounding, to whichever side, is at most one unit in the last place off; more than that needs several.
+    A single rounding, to whichever side, is at most one unit in the last place off; more than that needs several. Their
+    errors are of either sign, so that together they are far from the worst case, and integers of few bits have none.
     """
     if dtype not in _BITS:
         return False
-    got = actual.astype(np.float64)
+    got, unit_roundoff = actual.astype(np.float64), UNIT_ROUNDOFF[dtype]
     with np.errstate(invalid="ignore"):
         error = np.abs(got - terms.y)
         unit = np.spacing(np.abs(actual)).astype(np.float64)
         of_f32 = _rounding(terms, UNIT_ROUNDOFF[DType.F32])
         wrong, several = error > unit / 2 + of_f32, error > unit + of_f32
-        near = error <= _rounding(terms, UNIT_ROUNDOFF[dtype]) + unit / 2
-    return bool(wrong.sum() >= _EVIDENCE and several.any() and near.all())
+        near = error <= _rounding(terms, unit_roundoff) + unit / 2
+        of_a_step = unit_roundoff * terms.magnitude * np.sqrt(terms.count) + unit / 2
+        usual = np.mean(np.square(error / of_a_step), where=several) <= 1 if several.any() else False
+        integers = (terms.magnitude <= 2.0 ** _BITS[dtype]) & (terms.magnitude % 1 == 0) & (terms.y % 1 == 0)
+    return bool(wrong.sum() >= _EVIDENCE and usual and near.all() and not (wrong & integers).any())
 
 
 def _fits(values: Array, narrow: DType) -> bool:

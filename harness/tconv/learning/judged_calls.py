@@ -1,0 +1,130 @@
+"""The calls of a run whose values are known to be right or wrong, and the conditions under which they are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tconv.expectation.problem import remembered
+from tconv.learning.conditions import HARDLY, condition_of
+from tconv.learning.features import features_of
+from tconv.learning.terms import terms_of
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+    from tconv.learning.conditions import Numbers
+    from tconv.learning.features import Features
+    from tconv.records.record import Record
+    from tconv.vocabulary import Mask
+
+_WRONG = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype | ver.Unstable
+
+
+class Condition(NamedTuple):
+    """Where wrong answers are.
+
+    Attributes:
+        terms: what holds for a call, all of them together; empty where nearly all answers are wrong.
+        wrong: for how many wrong answers of the run it holds, whatever explains them.
+        right: for how many of the right answers it holds that it was sought among.
+    """
+
+    terms: tuple[str, ...]
+    wrong: int
+    right: int
+
+    def __str__(self) -> str:
+        return " and ".join(self.terms)
+
+
+@dataclass
+class JudgedCalls:
+    """The calls of a run whose values are known to be wrong or right; nothing is worked out until it is asked for.
+
+    Attributes:
+        records: the records of the run, those that passed too.
+        find: returns a case by its id; None where the corpus has no such case.
+        dialect: the dialect of the run.
+    """
+
+    records: Sequence[Record]
+    find: Callable[[str], Case | None]
+    dialect: Dialect
+
+    @cached_property
+    def _known(self) -> list[tuple[Record, Features]]:
+        answered = [record for record in self.records if is_right(record) or isinstance(record.verdict, _WRONG)]
+        made = ((record, self.find(record.case)) for record in answered)
+        calls = ((record, features_of(remembered(case, self.dialect))) for record, case in made if case is not None)
+        return [(record, features) for record, features in calls if features is not None]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each call, by the id of its case."""
+        return {record.case: number for number, (record, _) in enumerate(self._known)}
+
+    @cached_property
+    def right(self) -> Mask:
+        """Which answers are right, (calls,)."""
+        return np.array([is_right(record) for record, _ in self._known], dtype=bool)
+
+    @property
+    def right_cases(self) -> list[str]:
+        """The ids of the cases with right answers."""
+        return [record.case for record, _ in self._known if is_right(record)]
+
+    @property
+    def wrong_cases(self) -> list[str]:
+        """The ids of the cases with wrong answers."""
+        return [record.case for record, _ in self._known if not is_right(record)]
+
+    @cached_property
+    def _terms(self) -> dict[str, Mask]:
+        return terms_of([features for _, features in self._known])
+
+    @cached_property
+    def _holds(self) -> Mask:
+        """For which calls each term holds, (terms, calls)."""
+        return np.array([*self._terms.values()], dtype=bool).reshape(len(self._terms), len(self._known))
+
+    @cached_property
+    def everywhere(self) -> Condition | None:
+        """That nearly all answers are wrong; None where they are not."""
+        right = int(self.right.sum())
+        wrong = len(self.right) - right
+        return Condition((), wrong, right) if right <= HARDLY * wrong else None
+
+    def condition(
+        self, wrong: Sequence[str], right: Sequence[str] | None = None
+    ) -> tuple[Condition, tuple[str, ...]] | None:
+        """Return the condition that explains most of some wrong answers, and which these are; None where none does.
+
+        Args:
+            wrong: the ids of their cases.
+            right: those of the right answers for which it must hardly hold; None for all of the run.
+        """
+        rightly = np.flatnonzero(self.right) if right is None else self._numbered(right)
+        terms = condition_of(self._holds, self._numbered(wrong), rightly)
+        if not terms:
+            return None
+        met: Mask = np.logical_and.reduce(self._holds[list(terms)])
+        words = [*self._terms]
+        condition = Condition(
+            tuple(words[term] for term in terms), int((met & ~self.right).sum()), int(met[rightly].sum())
+        )
+        return condition, tuple(case for case in wrong if case in self.numbers and met[self.numbers[case]])
+
+    def _numbered(self, cases: Sequence[str]) -> Numbers:
+        return np.array([self.numbers[case] for case in cases if case in self.numbers], dtype=np.int64)
+
+
+def is_right(record: Record) -> bool:
+    """Return whether a record has the values that the text, or another reading of it, gives."""
+    return isinstance(record.verdict, ver.Agreed | ver.Disputed) and record.verdict.rule in {"exact", "bound"}

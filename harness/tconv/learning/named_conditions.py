@@ -1,0 +1,101 @@
+"""Names that hold on some calls alone: a misreading of one kernel, with the condition on the calls that reach it.
+
+A kernel for groups, for 1x1 filters or for a layout may misread an attribute that all others read well. Then cases that
+agree deny the name of its failures, until the condition is known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
+from tconv.expectation.problem import SMALL, remembered
+from tconv.learning.denials import changes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tconv.dialects.readings import Together
+    from tconv.learning.judged_calls import Condition, JudgedCalls
+    from tconv.learning.lesson import Lesson
+    from tconv.records.record import Record
+
+_MOST_NAMES = 6
+"""Names that are looked at, those of most failures."""
+_FEWEST = 4
+"""Failures that have the name, and right answers that deny it, from which a condition is learnt."""
+_SAMPLE = 4096
+"""So many right answers, and so many wrong ones, are asked whether a misreading would change them, evenly chosen."""
+_NEARLY = 0.9
+"""The part of a name's failures for which its condition must hold."""
+_MOSTLY = 0.75
+"""The part of the wrong answers that a misreading would change and must give: else it fits some by chance."""
+
+
+class Misread(NamedTuple):
+    """Where a runtime misreads.
+
+    Attributes:
+        condition: the condition on its calls; `right` counts answers that the misreading would change.
+        cases: the ids of all failures that the misreading gives.
+    """
+
+    condition: Condition
+    cases: frozenset[str]
+
+
+def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Together, Misread]:
+    """Return where a runtime misreads, by the name of the misreading, for names that cases which agree deny.
+
+    Args:
+        calls: the calls of the run, those with right answers too.
+        failed: the records that failed.
+    """
+    names = {record.case: frozenset(record.diagnosis) for record in failed}
+    counts = Counter(name for of_case in names.values() for name in of_case)
+    found: dict[Together, Misread] = {}
+    for name, _ in sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:_MOST_NAMES]:
+        known = frozenset[str]().union(*(misread.cases for misread in found.values()))
+        cases = [case for case, of_case in names.items() if name in of_case and case not in known]
+        if len(cases) >= _FEWEST and (condition := _condition(name, cases, calls)) is not None:
+            found[name] = Misread(condition, frozenset(cases))
+    return found
+
+
+def _condition(name: Together, cases: Sequence[str], calls: JudgedCalls) -> Condition | None:
+    """Return the condition on the calls that are misread; None where none is known, or the name fits some by chance."""
+    denying = _changed(name, calls.right_cases, calls)
+    if len(denying) < _FEWEST:
+        return None
+    met = calls.condition(cases, denying)
+    if met is None or len(met[1]) < _NEARLY * len(cases):
+        return None
+    others = [case for case in calls.wrong_cases if case not in set(cases)]
+    fits = len(cases) >= _MOSTLY * (len(cases) + len(_changed(name, others, calls)))
+    return met[0] if fits else None
+
+
+def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misread]) -> tuple[Lesson, ...]:
+    """Return lessons without those that a misreading of some calls explains, with other failures."""
+
+    def explained(lesson: Lesson) -> bool:
+        return any(each.cases > set(lesson.cases) for each in misread.values())
+
+    return tuple(lesson for lesson in lessons if not explained(lesson))
+
+
+def _changed(name: Together, cases: Sequence[str], calls: JudgedCalls) -> list[str]:
+    """Return those of some cases that the misreadings would change."""
+    known = misreadings_by_name(calls.dialect)
+    misreadings = [known[each] for each in name.names if each in known]
+    # Whether fewer bits would be seen in an answer is a matter of chance.
+    if not misreadings or any(isinstance(each.change, PrecisionOtherwise) for each in misreadings):
+        return []
+    found = ((case_id, calls.find(case_id)) for case_id in cases[:: -(-len(cases) // _SAMPLE) or 1])
+    return [
+        case_id
+        for case_id, case in found
+        if case is not None and case.simplicity[1] <= SMALL and changes(misreadings, remembered(case, calls.dialect))
+    ]

@@ -1,0 +1,116 @@
+"""A misreading of one kernel alone: its name, with the condition on the calls that reach the kernel, is one cause."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from made_records import run_of
+from played_backends import ONNX, records_of
+from tconv.cases.layouts import from_ncx
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.diagnosis.misreadings import apply, misreadings_by_name
+from tconv.dialects import dialect_named
+from tconv.dialects.readings import Together
+from tconv.expectation.truth import Truth
+from tconv.gate.assessment import assess
+from tconv.gate.status import Status
+from tconv.learning import JudgedCalls, named_conditions
+from tconv.reports.causes import causes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.expectation.problem import Problem
+    from tconv.records.record import Record
+    from tconv.reports.causes import Cause
+    from tconv.vocabulary import Array
+
+IGNORED = Together(("dilations-ignored",))
+
+
+@pytest.fixture(scope="module")
+def spread(gate_cases: tuple[Case, ...]) -> list[Case]:
+    """Return valid cases with dilations and without, in one group and in several."""
+    small = [case for case in gate_cases if case.breaks is None and case.simplicity[1] <= 512]
+    return [case for case in small if case.id.startswith(("strides-dilations/", "interactions/", "groups/"))][::3]
+
+
+def misread(name: str, where: Callable[[Problem], bool]) -> Callable[[Problem], Array]:
+    """Return a runtime that misreads the calls for which `where` holds."""
+    misreading = misreadings_by_name(dialect_named(ONNX.name))[name]
+
+    def answer(problem: Problem) -> Array:
+        assert problem.values is not None
+        y = problem.truth.values(problem.values.primary.geometry)
+        if where(problem):
+            found = apply([misreading], problem.signature, problem.dialect, problem.truth.operands)
+            if found is not None:
+                y = Truth(found.operands, problem.case.x.dtype).values(found.geometry)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+
+    return answer
+
+
+def is_depthwise(problem: Problem) -> bool:
+    """Return whether each group has one output channel, and there are several."""
+    return (problem.case.attributes.groups or 1) > 1 and problem.case.w.shape[1] == 1
+
+
+def failed_of(records: Sequence[Record]) -> list[Record]:
+    """Return the records of wrong answers."""
+    return [record for record in records if record.verdict.kind in {"differed", "wrong-shape"}]
+
+
+def causes_of(records: Sequence[Record], corpus: Corpus) -> list[Cause]:
+    """Return the causes of a run of these records, the largest first."""
+    run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
+    return causes(assess(run, None, corpus.facts, find=corpus.find), Status.FAILED)
+
+
+def test_a_kernel_that_misreads_is_one_cause_with_its_condition(spread: list[Case], corpus: Corpus) -> None:
+    """In all padding modes, wrong values and wrong shapes together: not a rule for each mode."""
+    records = records_of(misread("dilations-ignored", is_depthwise), spread)
+    failed = failed_of(records)
+    assert len(failed) > 20
+    (found,) = named_conditions(JudgedCalls(records, corpus.find, ONNX), failed).items()
+    name, where = found
+    assert (name, where.cases) == (IGNORED, {record.case for record in failed})
+    # In these cases a group has as many channels as output channels.
+    assert (str(where.condition), where.condition.right) == ("channels / groups = 1", 0)
+    (cause,) = causes_of(records, corpus)
+    assert cause.count == len(failed)
+    assert f" as if dilations-ignored where {where.condition}: " in cause.what
+    assert "siblings" not in cause.what
+
+
+def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: Corpus) -> None:
+    """No case that agrees denies its name."""
+    records = records_of(misread("dilations-ignored", lambda _: True), spread)
+    failed = failed_of(records)
+    assert len(failed) > 20
+    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+
+
+def test_a_name_that_fits_some_wrong_answers_alone_has_no_condition(spread: list[Case], corpus: Corpus) -> None:
+    """Where the last tap is left out, a filter with its last column left out fits those of one axis, by chance."""
+    records = records_of(misread("last-tap-dropped", is_depthwise), spread)
+    failed = failed_of(records)
+    found = named_conditions(JudgedCalls(records, corpus.find, ONNX), failed)
+    assert Together(("last-column-dropped",)) not in found
+    assert Together(("last-tap-dropped",)) in found
+
+
+def test_failures_without_a_common_condition_have_their_name_alone(spread: list[Case], corpus: Corpus) -> None:
+    """Who misreads calls that nothing tells apart has the name, as far as it goes."""
+    random = np.random.default_rng(3)
+    records = records_of(misread("dilations-ignored", lambda _: bool(random.random() < 0.3)), spread)
+    failed = failed_of(records)
+    assert len(failed) > 10
+    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
