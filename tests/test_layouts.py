@@ -37,6 +37,18 @@ def test_nxc_by_hand() -> None:
     assert all(nxc[n, h, w, c] == ncx[n, c, h, w] for n, c, h, w in np.ndindex(2, 3, 4, 5))
 
 
+def test_a_layout_may_be_its_text() -> None:
+    """A runner's call has texts: they are no other layout, and what is none is refused."""
+    array, filled = counted((2, 3, 4)), counted((3, 2, 4))
+    for data_format in DataFormat:
+        assert to_ncx(array, data_format.value).shape == to_ncx(array, data_format).shape  # type: ignore[arg-type]
+    for filter_format in (FilterFormat.IOX, FilterFormat.XOI):
+        assert to_iox(filled, filter_format.value).shape == to_iox(filled, filter_format).shape  # type: ignore[arg-type]
+    for convert in (to_ncx, from_ncx, to_iox, from_iox):
+        with pytest.raises(ValueError, match="XNC"):
+            convert(array, "XNC")  # type: ignore[operator]
+
+
 def test_xoi_by_hand() -> None:
     """XOI is (X, O/G, C): taps first, then outputs, then inputs."""
     iox = counted((2, 3, 4, 5))

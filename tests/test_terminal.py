@@ -149,6 +149,16 @@ def test_green_is_said_and_red_is_explained(capsys: pytest.CaptureFixture[str]) 
     assert failed == "red: 1 case failed without a waiver"
 
 
+def test_a_note_says_where_16_bits_are_judged_by_themselves(capsys: pytest.CaptureFixture[str]) -> None:
+    """One kernel that keeps sums in f16 makes the bound of all calls wider, which nobody would see."""
+    for accumulator, count in (("f16", 1), ("f32", 0)):
+        run = run_of({CASES[0]: AGREED})
+        backend = run.header.backend.model_copy(update={"accumulates": {"f16": accumulator}})
+        run.header = run.header.model_copy(update={"backend": backend})
+        terminal.show(assess(run, None, facts), None, "screen")
+        assert capsys.readouterr().out.count("note: sums of f16 are judged as kept in f16, as a probe found") == count
+
+
 def test_the_head_names_what_was_judged(capsys: pytest.CaptureFixture[str]) -> None:
     """Backend, version, dialect, tier and the number of cases, then how many of each status."""
     terminal.show(assess(run_of({CASES[3]: AGREED, CASES[0]: DIFFERED}), None, facts), None)

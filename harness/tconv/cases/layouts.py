@@ -1,4 +1,4 @@
-"""Permutations between the canonical layouts, NCX and IOX, and the others."""
+"""Permutations between the canonical layouts, NCX and IOX, and the others; a layout may be given as its text."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ if TYPE_CHECKING:
 
 def data_shape(shape: Ints, data_format: DataFormat) -> Ints:
     """Return an NCX shape in `data_format`."""
-    return shape if data_format is DataFormat.NCX else (*shape[:1], *shape[2:], *shape[1:2])
+    return shape if DataFormat(data_format) is DataFormat.NCX else (*shape[:1], *shape[2:], *shape[1:2])
 
 
 def from_ncx(array: Array, data_format: DataFormat) -> Array:
     """Return an (N, C, X...) array in `data_format`, contiguous."""
-    if data_format is DataFormat.NCX:
+    if DataFormat(data_format) is DataFormat.NCX:
         return array
     return np.ascontiguousarray(array.transpose(0, *range(2, array.ndim), 1))
 
 
 def to_ncx(array: Array, data_format: DataFormat) -> Array:
     """Return an array in `data_format` as (N, C, X...)."""
-    return array if data_format is DataFormat.NCX else array.transpose(0, array.ndim - 1, *range(1, array.ndim - 1))
+    if DataFormat(data_format) is DataFormat.NCX:
+        return array
+    return array.transpose(0, array.ndim - 1, *range(1, array.ndim - 1))
 
 
 def from_iox(array: Array, filter_format: FilterFormat, groups: int = 1) -> Array:
     """Return a (C, O/G, K...) filter in `filter_format`, contiguous."""
-    match filter_format:
+    match FilterFormat(filter_format):
         case FilterFormat.IOX:
             return array
         case FilterFormat.XOI:
@@ -45,7 +47,7 @@ def from_iox(array: Array, filter_format: FilterFormat, groups: int = 1) -> Arra
 
 def to_iox(array: Array, filter_format: FilterFormat) -> Array:
     """Return a filter in `filter_format` as (C, O/G, K...)."""
-    match filter_format:
+    match FilterFormat(filter_format):
         case FilterFormat.IOX:
             return array
         case FilterFormat.XOI:
@@ -58,7 +60,7 @@ def to_iox(array: Array, filter_format: FilterFormat) -> Array:
 
 def permutation(rank: int, data_format: DataFormat) -> list[int]:
     """Return the axes that transpose an array of `data_format` with `rank` spatial axes to NCX."""
-    return list(range(rank + 2)) if data_format is DataFormat.NCX else [0, rank + 1, *range(1, rank + 1)]
+    return list(range(rank + 2)) if DataFormat(data_format) is DataFormat.NCX else [0, rank + 1, *range(1, rank + 1)]
 
 
 def inverse(axes: list[int]) -> list[int]:

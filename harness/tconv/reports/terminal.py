@@ -148,6 +148,9 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
         yield "a shard is not judged by cases of other shards; 'tconv report' and 'tconv gate' join the records of all"
     for of, chosen in chosen_kernels(assessment.run.header.backend.environment).items():
         yield f"the environment chooses kernels of {of}: {', '.join(chosen)}"
+    for dtype, accumulator in assessment.run.header.backend.accumulates.items():
+        if dtype == accumulator:
+            yield f"sums of {dtype} are judged as kept in {dtype}, as a probe found them: in f32 less error is allowed"
     yield from _of_waivers(assessment, verbose=verbose)
 
 
