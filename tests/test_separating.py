@@ -55,6 +55,13 @@ def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
     assert (reasoning.further, reasoning.left) == ((), ("bias-doubled",))
 
 
+def test_no_other_call_comes_before_the_case(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe might spoil it, and none is needed for single precision."""
+    monkeypatch.setenv("WRONG_BACKENDS_LOG", str(tmp_path / "log"))
+    separate(corpus.case("bias/bias/alone"), [], ONNX, "wrong_backends:Right", 10.0)
+    assert len((tmp_path / "log").read_text().splitlines()) == 3
+
+
 @pytest.mark.parametrize(
     ("backend", "code", "last", "change"),
     [

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
@@ -87,7 +88,11 @@ def separate(
     Raises:
         BackendMissing: the backend is not there or does not start.
     """
-    with Pool(Assignment(backend, dialect, None, "", REPEAT, options=dict(options)), 1, timeout) as pool:
+    # A probe is a call before the case, which it may spoil: there is none of types that are not asked.
+    unprobed: dict[str, str | None] = {dtype: None for dtype in PROBED if dtype != case.x.dtype}
+    others = (other for other in others if other.x.dtype not in unprobed)
+    assignment = Assignment(backend, dialect, None, "", REPEAT, options=dict(options), accumulates=unprobed)
+    with Pool(assignment, 1, timeout) as pool:
         first = pool.record(case)
         left = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []

@@ -78,6 +78,11 @@ class Cause:
         return _undeclared(self.members)
 
     @property
+    def varies(self) -> bool:
+        """Whether its answers depend on earlier calls, or on chance, or may do so: alone a case need not show them."""
+        return not self.asked_again or any(member.record.varies for member in self.members)
+
+    @property
     def asked_again(self) -> bool:
         """Whether more is known of its answers than that others like them vary."""
         return self.group != _NOT_ASKED

@@ -13,7 +13,7 @@ from tconv.reports.markdown import code, escaped
 from tconv.reports.phrases import on_waivers
 from tconv.reports.run_names import run_names
 from tconv.reports.statuses import STATUSES
-from tconv.reports.terminal import command
+from tconv.reports.terminal import command, command_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,7 +99,7 @@ def _causes(assessment: Assessment, status: Status) -> Iterator[str]:
         return
     yield from _TABLE
     for cause in found[:_MOST]:
-        words = command(assessment, cause.example, status)
+        words = command_of(assessment, cause, status)
         yield f"| {cause.count:,} | {escaped(cause.what)} | {code(words)} |"
     if rest := found[_MOST:]:
         yield f"| {sum(cause.count for cause in rest):,} | in {len(rest)} smaller causes | |"

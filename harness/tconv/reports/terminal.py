@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.gate.assessment import Assessment
+    from tconv.reports.causes import Cause
 
 Detail = Literal["quiet", "screen", "verbose"]
 """How much is printed: the answer alone, at most about a screen of causes, or every cause."""
@@ -126,7 +127,7 @@ def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[En
     for status in _ORDER:
         if assessment.counts[status] and (heading := STATUSES[status].heading):
             entries = [
-                entry(cause.count, cause.what, command(assessment, cause.example, status), width)
+                entry(cause.count, cause.what, command_of(assessment, cause, status), width)
                 for cause in causes(assessment, status)
             ]
             yield heading, entries
@@ -168,6 +169,24 @@ def _of_waivers(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
         yield f"waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}"
     if wide[1:] and not verbose:
         yield f"{len(wide) - 1} more {'waivers are' if wide[2:] else 'waiver is'} as wide; --verbose lists them"
+
+
+def command_of(assessment: Assessment, cause: Cause, status: Status) -> str:
+    """Return the command that shows a cause: of answers that vary only the run that had them."""
+    if not cause.varies:
+        return command(assessment, cause.example, status)
+    header = assessment.run.header
+    words = [
+        "tconv",
+        "run",
+        *header.patterns,
+        *header.backend.arguments,
+        "--dialect",
+        header.dialect,
+        "--tier",
+        header.tier,
+    ]
+    return shlex.join([*words, *(["--cases", header.path] if header.path else []), "--jobs", "1"])
 
 
 def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -> str:
