@@ -211,5 +211,9 @@ def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that returns
         if "" not in sys.path:
             # As with `python -m`, modules in the current folder can be imported.
             sys.path.insert(0, "")
-        return getattr(import_module(module), attribute)
+        loaded = import_module(module)
+        if not hasattr(loaded, attribute):
+            must = f"backend {spec!r} must be the name of a class or a function of its module"
+            raise BackendMissing(f"{must} (got {attribute!r}){nearest(attribute, vars(loaded))}")
+        return getattr(loaded, attribute)
     return next(entry for entry in entry_points(group=GROUP) if entry.name == spec).load()

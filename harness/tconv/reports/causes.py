@@ -184,14 +184,17 @@ def _cause(
             return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED:
             common = _common(members, assessment)
-            agreeing = f"{common.others} that agree" if common and common.others else "none that agrees"
-            shares = f"; all {len(members)} are {common}, and {agreeing}" if common else ""
+            shares = f"; all {len(members)} are {common}, and {_that_agree(common.others)}" if common else ""
             line = _failed(group, members, shown, said)
             return Cause(line + shares, case, tuple(members), common, group=group, said=line)
         case Status.DISPUTED:
             return Cause(said, case, tuple(members), group=group, said=said)
         case _:
             return Cause(group[0], case, tuple(members), group=group, said=group[0])
+
+
+def _that_agree(count: int) -> str:
+    return f"{count} that agree" if count > 1 else f"{count or 'none'} that agrees"
 
 
 def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:
