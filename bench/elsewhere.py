@@ -187,14 +187,14 @@ def torch_calls(cases: list[Case], dialect: Dialect) -> Iterator[Callable[[], ob
     """Yield torch's call of each case that its padding and output_padding can say; none where torch is not there."""
     try:
         import torch  # noqa: PLC0415 - it need not be there
-
-        from tconv.backends.torch import _OPERATORS, _output_padding  # noqa: PLC0415
     except ImportError:
         return
+    from tconv.backends.torch import _OPERATORS, own_padding  # noqa: PLC0415
+
     torch.set_num_threads(1)
     for case in cases:
         geometry = Problem(case, dialect).values.primary.geometry
-        added = _output_padding(geometry, case.x.shape[2:])
+        added = own_padding(geometry)
         if added is not None and len(geometry.kernel) in _OPERATORS:
             x, w, b = (
                 None if array is None else torch.from_numpy(array.copy())
