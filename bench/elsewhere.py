@@ -16,7 +16,14 @@ the model, load it, run it. What each way does besides:
 Run `python bench/elsewhere.py [--cases N] [--small] [--json FILE] [--against FILE]`.
 """
 
+# ruff: noqa: E402 - numpy's libraries read the number of threads when they are loaded
+
 from __future__ import annotations
+
+import os
+
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ[f"{_library}_NUM_THREADS"] = "1"
 
 import argparse
 import pickle

@@ -40,6 +40,7 @@ from tconv.dialects import dialect_named
 from tconv.execution.company import WORTHWHILE, Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.position import Position
+from tconv.execution.threads import limited
 from tconv.expectation.owed import Values, expectation
 from tconv.records.record import record_line
 
@@ -162,7 +163,9 @@ def sums(chunks: Sequence[Sequence[Case]], sizes: Sequence[int]) -> list[float]:
         ours, theirs = spawn.Pipe()
         connections.append(ours)
         processes.append(spawn.Process(target=take_turns, args=(theirs, chunks, size)))
-        processes[-1].start()
+        # As in a worker: numpy's products would take both processors, and wait for each other.
+        with limited():
+            processes[-1].start()
         theirs.close()
     for connection in connections:
         connection.recv()

@@ -35,6 +35,7 @@ from tconv.investigation.fresh_answers import fresh_answers
 from tconv.records.rewriting import replace_records
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
+from tconv.reports.page.problems import CaseParts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -128,15 +129,15 @@ def command(asked: Asked, **reports: Any) -> int:  # noqa: ANN401 - the options 
     # A bad waiver file is reported before the run, not after it.
     waiver_files = {backend: chosen(asked.waivers, backend) for backend in backends}
     selections = {backend: _last_failed(asked, backend, whole) for backend in backends}
-    assessments = []
+    assessments, parts = [], CaseParts()
     for backend, selection in selections.items():
-        settings = _settings(asked, backend, dialect, corpus, waiver_files[backend])
+        settings = _settings(asked, backend, dialect, corpus, waiver_files[backend], parts)
         assessments += _run(asked, settings, selection, waiver_files[backend], quiet=report.detail == "quiet")
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
     page = asked.output / f"{_page_name(selections)}.html"
     comparisons = between_runs.paired(before, assessments) if before else []
-    html.write(assessments, page, whole.find, comparisons)
+    html.write(assessments, page, whole.find, comparisons, parts)
     report.report(assessments, asked.cases, asked.waivers, page, comparisons)
     return int(any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons))
 
@@ -212,7 +213,12 @@ def _own(asked: Asked) -> bool:
 
 
 def _settings(
-    asked: Asked, backend: str, dialect: Dialect | None, corpus: Corpus, file: WaiverFile | None
+    asked: Asked,
+    backend: str,
+    dialect: Dialect | None,
+    corpus: Corpus,
+    file: WaiverFile | None,
+    parts: CaseParts,
 ) -> RunSettings:
     """Return how the cases are run on a backend."""
     return RunSettings(
@@ -229,6 +235,7 @@ def _settings(
         waivers=lambda name: header_of(chosen(asked.waivers, name), asked.waivers, strict=asked.strict),
         isolate=asked.isolate,
         enough=_enough(asked.maxfail, corpus, file, asked.waivers, strict=asked.strict),
+        foresee=parts.of,
     )
 
 

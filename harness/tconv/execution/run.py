@@ -63,6 +63,7 @@ class RunSettings:
         waivers: returns what the header says of the waivers for a backend of this name.
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
         enough: returns whether the run ends after this line of the backend; it can be resumed then.
+        foresee: works out more of what will be asked of a case after the run, while the workers work.
     """
 
     backend: str
@@ -78,6 +79,7 @@ class RunSettings:
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
     isolate: bool | None = field(default_factory=wanted)
     enough: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
+    foresee: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
@@ -154,6 +156,7 @@ def _write(
             _append(path, file, text)
             if text and (case := selection.streamed(line.case)) is not None:
                 _foresee(case, pool.dialect)
+                settings.foresee(case, pool.dialect)
             progress(number, total, line)
             if settings.enough(line, pool.backend):
                 break

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tconv.reports.between_runs import Comparison
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
+    from tconv.reports.page.problems import CaseParts
     from tconv.reports.page.records import RecordBlocks
 
 PAGE_LIMIT = 24 * 2**20
@@ -88,6 +89,7 @@ def write(
     destination: Path,
     find: Callable[[str], Case | None] = lambda _: None,
     comparisons: Sequence[Comparison] = (),
+    parts: CaseParts | None = None,
 ) -> None:
     """Write the page; it replaces an older one as a whole.
 
@@ -96,20 +98,22 @@ def write(
         destination: the file.
         find: returns the case of an id, for what its dialect says of it; None where the corpus at hand has none.
         comparisons: what became of the runs' cases since a baseline.
+        parts: what dialects say of cases, as far as it was worked out while they were run.
     """
-    atomic_write.write(destination, _page(assessments, find, comparisons))
+    atomic_write.write(destination, _page(assessments, find, comparisons, parts))
 
 
 def _page(
     assessments: Sequence[Assessment],
     find: Callable[[str], Case | None] = lambda _: None,
     comparisons: Sequence[Comparison] = (),
+    parts: CaseParts | None = None,
 ) -> str:
     # The same records make the same page, in whatever order their runs were.
     assessments = sorted(assessments, key=lambda assessment: assessment.run.path.name)
     runs = overview.overviews(assessments)
     lines = cause_lines(assessments)
-    blocks = record_blocks(runs, lines, find, transitions(runs, comparisons))
+    blocks = record_blocks(runs, lines, find, transitions(runs, comparisons), parts)
     empty = _render(runs, lines, blocks, [], comparisons)
     arrays = array_blocks(assessments, lines, PAGE_LIMIT - len(empty))
     return _render(runs, lines, blocks, arrays, comparisons)
