@@ -277,6 +277,7 @@ def test_what_passes_is_no_failure(verdict: ver.Verdict) -> None:
         ("var v_ax0_1 at 0x7F3A", "var v_ax0_# at #"),
         ("/var/tconv-exec-k3j/model.onnx of conv", "#model.onnx of conv"),
         ("lib tmpx81_ab2.so, build 6f17d22bba15001f", "lib #.so, build #"),
+        ("call0_W_canonical of (node_0!Y_ncx)", "call0_W of (node_#!Y)"),
         ("deadbeef, a decade of effaced facades", "deadbeef, a decade of effaced facades"),
     ],
 )

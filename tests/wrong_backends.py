@@ -206,6 +206,10 @@ class BiasDoubled(Right):
         return super().computed(call, words, {k: v * 2 if k == "b" else v for k, v in arrays.items()})
 
 
+class PadsSwappedAndBiasDoubled(PadsSwapped, BiasDoubled):
+    """Two mistakes that know nothing of each other."""
+
+
 class BiasOfNextChannel(Right):
     """Every channel has the bias of the next."""
 

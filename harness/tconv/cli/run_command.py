@@ -32,6 +32,7 @@ from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen, header_of
 from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.fresh_answers import fresh_answers
+from tconv.investigation.joint_explanations import joint_explanations
 from tconv.records.rewriting import replace_records
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
@@ -259,24 +260,28 @@ def _run(
 def _judged(
     asked: Asked, settings: RunSettings, path: Path, file: WaiverFile | None, selection: Selection, *, quiet: bool
 ) -> Assessment:
-    """Return what the gate says of a run that has ended, after failures were asked again in fresh processes."""
+    """Return what the gate says of a run that has ended, after its failures were looked at together and asked again."""
     finished = read_selected(path, selection.corpus)
     assessment = _assessed(asked, finished, file, selection)
-    # The runtime of a cluster's workers may not be here.
-    if asked.dask is not None or not assessment.counts[Status.FAILED]:
+    if not assessment.counts[Status.FAILED]:
         return assessment
-    if not quiet:
-        click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
     failed = {member.record.case for member in assessment.judged if member.status is Status.FAILED}
-    found = fresh_answers(finished, failed, assigned(settings), settings.timeout, selection.find)
-    if not found:
+    explained = joint_explanations(finished, failed, selection.find)
+    known = finished.with_records(explained)
+    # The runtime of a cluster's workers may not be here.
+    if asked.dask is None:
+        if not quiet:
+            click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
+        known = known.with_records(fresh_answers(known, failed, assigned(settings), settings.timeout, selection.find))
+    changed = [new for old, new in zip(finished.records, known.records, strict=True) if new is not old]
+    if not changed:
         return assessment
     try:
-        replace_records(path, found)
+        replace_records(path, changed)
     except FileError as error:
-        # The run is complete, and its answer must not be lost with what was asked after it.
-        click.echo(f"tconv: {error}; what came of failures that were asked again is not in the records", err=True)
-    return _assessed(asked, finished.with_records(found), file, selection)
+        # The run is complete, and its answer must not be lost with what was found after it.
+        click.echo(f"tconv: {error}; what was found out of failures after the run is not in the records", err=True)
+    return _assessed(asked, known, file, selection)
 
 
 def _assessed(asked: Asked, finished: Run, file: WaiverFile | None, selection: Selection) -> Assessment:

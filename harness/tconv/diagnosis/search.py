@@ -95,13 +95,34 @@ def _named(
             break
         if thread_time() > ends:
             return Diagnosis(tuple(explained)) if explained else undiagnosed(f"{GIVEN_UP}: ")
-        misread = apply(misreadings, problem.signature, problem.dialect, operands)
-        if misread is not None and _gives(misread, actual, dtype, accumulates):
+        if _explains(misreadings, problem, actual, accumulates):
             explained.append(Together(tuple(misreading.name for misreading in misreadings)))
     if explained:
         return Diagnosis(tuple(explained))
     account = accounted(actual, operands, dtype, geometry, accumulates)
     return undiagnosed(f"{account}; ") if account else undiagnosed()
+
+
+def explains(
+    misreadings: Sequence[Misreading], problem: Problem, actual: Array, accumulates: Mapping[str, str]
+) -> bool:
+    """Return whether misreadings together give an output.
+
+    Args:
+        misreadings: the misreadings.
+        problem: the problem; it owes a value.
+        actual: the output, in NCX.
+        accumulates: what the backend accumulates f16 and bf16 in.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _explains(misreadings, problem, actual, accumulates)
+
+
+def _explains(
+    misreadings: Sequence[Misreading], problem: Problem, actual: Array, accumulates: Mapping[str, str]
+) -> bool:
+    misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
+    return misread is not None and _gives(misread, actual, problem.case.x.dtype, accumulates)
 
 
 def _where(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Description:

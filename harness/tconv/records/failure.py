@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _COUNTER = re.compile(r"(?<=\w_)\d+\b")
 """What a runtime appends to the names of its nodes."""
+_CONVERTED = re.compile(r"(?<=[XWBY])_(?:canonical|ncx)\b")
+"""What the model of a call appends to the name of a tensor that it brings to another layout."""
 _FOLDER = re.compile(r"(?<![\w.])(?:/[\w.+@~-]+)+/(?=[\w.+-])")
 """Where a file is, which another machine or process has elsewhere."""
 _RANDOM = re.compile(r"\btmp\w{6,}|\b(?=[a-z]*\d)(?=\d*[a-z])[0-9a-f]{8,}\b")
@@ -96,9 +98,10 @@ def group_of(record: Record, explained: Together | None) -> tuple[str, ...]:
 def without_numbers(text: str) -> str:
     """Return a text with `#` for every number and every list of numbers, but not for numbers within names.
 
-    Names that vary from process to process are `#` too: digests, temporary names, folders, what nodes are counted by.
+    Names that vary from process to process are `#` too: digests, temporary names, folders, what nodes are counted by. A
+    tensor of a call's model has one name in all layouts.
     """
-    text = _SCALAR.sub(r"\1", text)
+    text = _CONVERTED.sub("", _SCALAR.sub(r"\1", text))
     for varies in (_FOLDER, _RANDOM, _COUNTER):
         text = varies.sub("#", text)
     return " ".join(_NUMBERS.sub(" # ", text).split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -149,6 +149,11 @@ _agreed = lru_cache(maxsize=64)(_judged)
 def begin(case: str) -> str:
     """Return how the line of a case's record begins."""
     return f'{{"case":{_ENCODER.encode(case)},'
+
+
+def explained_by(record: Record, together: Together) -> Record:
+    """Return the record of a failure with one explanation more; what is said where there is none is left out."""
+    return replace(record, diagnosis=(*record.diagnosis, together), described=None, relation=None)
 
 
 def record_of(line: str | bytes) -> Record:

@@ -178,7 +178,13 @@ def _cause(
         case Status.FAILED if group[0] == "explained":
             misread = assessment.misread.get(Together.parse(group[-1]))
             line = _failed(group, members, shown, said, f" where {misread.condition}" if misread else "")
-            return Cause(line + _doubt(group, assessment), case, tuple(members), group=group, said=line)
+            return Cause(
+                line + _one_by_one(group, assessment) + _doubt(group, assessment),
+                case,
+                tuple(members),
+                group=group,
+                said=line,
+            )
         case Status.FAILED if shown.record.varies:
             line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {said}"
             return Cause(line, case, tuple(members), group=group, said=line)
@@ -208,6 +214,15 @@ def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:
     if judged.status not in {Status.FAILED, Status.DISPUTED}:
         return (headline(verdict),)
     return group_of(judged.record, explained)
+
+
+def _one_by_one(group: tuple[str, ...], assessment: Assessment) -> str:
+    """Return that other failures show each of several misreadings alone, where they do: then no new mistake is here."""
+    names = Together.parse(group[-1]).names
+    alone = {name for judged in assessment.judged for name in judged.record.diagnosis if len(name.names) == 1}
+    if len(names) == 1 or not alone.issuperset(Together((name,)) for name in names):
+        return ""
+    return "; other failures show each of these alone"
 
 
 def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:

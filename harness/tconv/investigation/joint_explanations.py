@@ -1,0 +1,101 @@
+"""Failures in which several mistakes of a runtime meet: the misreadings that other failures of the run show one by one.
+
+A runtime with two bugs is wrong in three ways: by the one, by the other, and by both in one call. No single misreading
+gives an output of the third kind. Which pairs are worth a trial is known only after the run, from its other failures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain, combinations
+from time import thread_time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.diagnosis import explains, shared
+from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.dialects.readings import Together
+from tconv.expectation.problem import remembered
+from tconv.records import artifacts
+from tconv.records.record import explained_by
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.diagnosis.misreadings import Misreading
+    from tconv.records.record import Record
+    from tconv.records.record_file import Run
+    from tconv.vocabulary import Array
+
+_FEWEST = 4
+"""So many failures have a misreading as their only cause before it is looked for in others: a few may fit by chance."""
+_MOST = 6
+"""So many misreadings are tried together, those of most failures."""
+_LARGEST = 3
+"""So many of them in one call, at most."""
+_SECONDS = 10.0
+"""Of this thread's processor, after which the search ends with what it has found."""
+_COMPARED = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape
+
+
+def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], Case | None]) -> list[Record]:
+    """Return the records of failures that several misreadings of a run explain together, each with that explanation.
+
+    The outputs are read from the artifacts. A failure without an artifact stays as it is.
+
+    Args:
+        run: the records of the run.
+        failed: the ids of the cases that failed, as the gate says.
+        find: returns a case of the run by its id.
+    """
+    wrong = [record for record in run.records if record.case in failed and isinstance(record.verdict, _COMPARED)]
+    names = _established(wrong)
+    known = misreadings_by_name(run.dialect)
+    sets = [tuple(known[name] for name in together) for together in _combinations([n for n in names if n in known])]
+    ends = thread_time() + _SECONDS
+    found = []
+    for record in wrong:
+        if thread_time() > ends:
+            break
+        if not sets or not {Together((name,)) for name in names}.isdisjoint(record.diagnosis):
+            continue
+        if (together := _together(record, sets, run, find(record.case))) is not None:
+            found.append(explained_by(record, together))
+    return found
+
+
+def _established(wrong: Sequence[Record]) -> list[str]:
+    """Return the names of the misreadings that many failures show one by one, those of most failures first."""
+    counts = Counter(shared({record.case: record.diagnosis for record in wrong}).values())
+    single = [(name.names[0], count) for name, count in counts.most_common() if len(name.names) == 1]
+    return [name for name, count in single if count >= _FEWEST][:_MOST]
+
+
+def _combinations(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return chain.from_iterable(combinations(names, count) for count in range(2, _LARGEST + 1))
+
+
+def _together(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run, case: Case | None) -> Together | None:
+    """Return the first set of misreadings that gives a failure's output; None where none does."""
+    if case is None or (actual := _output(record, run, case)) is None:
+        return None
+    problem = remembered(case, run.dialect)
+    if problem.values is None:
+        return None
+    for misreadings in sets:
+        if explains(misreadings, problem, actual, run.header.backend.accumulates):
+            return Together(tuple(misreading.name for misreading in misreadings))
+    return None
+
+
+def _output(record: Record, run: Run, case: Case) -> Array | None:
+    """Return the output of a failure, (N, O, Y...), in its own type; None where it was not kept."""
+    actual = artifacts.array(run.path.parent, record.artifact, "actual")
+    if actual is None:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        return actual.astype(NUMPY_TYPES[case.x.dtype])

@@ -1,0 +1,94 @@
+"""A runtime with several mistakes: calls in which they meet have the names that other failures have alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from small_corpus import TIMEOUT
+from tconv.corpus import Corpus
+from tconv.dialects.readings import Together
+from tconv.execution.run import RunSettings, run
+from tconv.execution.selection import Selection
+from tconv.gate.assessment import assess
+from tconv.gate.status import Status
+from tconv.investigation.joint_explanations import joint_explanations
+from tconv.records.record_file import read
+from tconv.reports.causes import causes
+
+if TYPE_CHECKING:
+    from tconv.records.record_file import Run
+
+PADS, BIAS = "pads-exchanged", "bias-doubled"
+BOTH = Together((PADS, BIAS))
+PATTERNS = ("padding/combinations/**[auto_pad=explicit,shape=plane]", "interactions/interactions/planes[dtype=f32,padding=pads]")
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    """Return tconv's own cases."""
+    return Corpus.load()
+
+
+@pytest.fixture(scope="module")
+def recorded(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Return a run of a backend with two mistakes, as its workers have recorded it."""
+    folder = tmp_path_factory.mktemp("two")
+    backend = "wrong_backends:PadsSwappedAndBiasDoubled"
+    return read(
+        run(Selection(corpus, "gate", PATTERNS), RunSettings(backend, None, 2, TIMEOUT, folder), lambda *_: None)
+    )
+
+
+def failed_of(recorded: Run) -> set[str]:
+    """Return the ids of the cases with wrong values."""
+    return {record.case for record in recorded.records if record.verdict.kind == "differed"}
+
+
+def unexplained(recorded: Run) -> set[str]:
+    """Return the ids of the cases with wrong values for which no misreading is known."""
+    return {record.case for record in recorded.records if record.verdict.kind == "differed" and not record.diagnosis}
+
+
+def test_mistakes_that_meet_are_explained_by_the_names_that_they_have_alone(recorded: Run, corpus: Corpus) -> None:
+    """Each failure that nothing explained has both names, and says nothing any more of an output without a name."""
+    assert len(unexplained(recorded)) > 10
+    found = joint_explanations(recorded, failed_of(recorded), corpus.find)
+    explained = {record.case: record for record in found}
+    assert unexplained(recorded) <= explained.keys()
+    assert Counter(record.diagnosis[-1] for record in found).most_common(1)[0][0] in {BOTH, Together((BIAS, PADS))}
+    assert not any(record.described or record.relation for record in found)
+
+
+def test_they_are_one_cause_that_names_no_new_mistake(recorded: Run, corpus: Corpus) -> None:
+    """Three causes for two mistakes: the one, the other, and both in one call."""
+    known = recorded.with_records(joint_explanations(recorded, failed_of(recorded), corpus.find))
+    found = causes(assess(known, None, corpus.facts, find=corpus.find), Status.FAILED)
+    assert len(found) == 3, [cause.what for cause in found]
+    joint = [cause for cause in found if " + " in cause.what]
+    assert [cause.what.endswith("; other failures show each of these alone") for cause in joint] == [True]
+
+
+def test_a_name_of_few_failures_is_not_looked_for_in_others(recorded: Run, corpus: Corpus) -> None:
+    """A misreading that fits three outputs may fit them by chance."""
+    alone = [record for record in recorded.records if Together((BIAS,)) in record.diagnosis]
+    few = {record.case for record in alone[3:]}
+    without = replace(recorded, records=[record for record in recorded.records if record.case not in few])
+    assert joint_explanations(without, failed_of(without), corpus.find) == []
+
+
+def test_a_failure_without_its_arrays_stays_as_it_is(recorded: Run, corpus: Corpus) -> None:
+    """Artifacts may have been removed, or were too many."""
+    (first, *_) = unexplained(recorded)
+    bare = [replace(record, artifact=None) if record.case == first else record for record in recorded.records]
+    found = joint_explanations(replace(recorded, records=bare), failed_of(recorded), corpus.find)
+    assert first not in {record.case for record in found}
+    assert found
+
+
+def test_what_is_no_failure_stays_as_it_is(recorded: Run, corpus: Corpus) -> None:
+    """A waived deviation has its reason already."""
+    assert joint_explanations(recorded, frozenset(), corpus.find) == []
