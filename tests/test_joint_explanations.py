@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 PADS, BIAS = "pads-exchanged", "bias-doubled"
 BOTH = Together((PADS, BIAS))
-PATTERNS = ("padding/combinations/**[auto_pad=explicit,shape=plane]", "interactions/interactions/planes[dtype=f32,padding=pads]")
+PATTERNS = (
+    "padding/combinations/**[auto_pad=explicit,shape=plane]",
+    "interactions/interactions/planes[dtype=f32,padding=pads]",
+)
 
 
 @pytest.fixture(scope="module")
