@@ -1,4 +1,4 @@
-"""The models of a case file. They are used where the file is read, and nowhere else."""
+"""The models of a case file. Behind the file's boundary there are dataclasses: `cases/case.py`, `sweep.py`."""
 
 from __future__ import annotations
 
