@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from tconv.backends.process_end import main_reason
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import SYMBOLS
+from tconv.records.headers import cases_option
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
@@ -186,7 +187,7 @@ def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> s
         cases: the value of --cases; empty for tconv's own corpus.
     """
     words = ["tconv", "run", record.case, *(backend or ("--backend", record.backend)), "--dialect", record.dialect]
-    return shlex.join([*words, "--cases", cases] if cases else words)
+    return shlex.join([*words, *cases_option(cases)])
 
 
 def _bracketed(value: object) -> str:
