@@ -153,7 +153,8 @@ class Case:
         x, w, b: recipes of data, filter and bias.
         shapes: what the model declares of the shapes of its inputs.
         filter_source: whether the filter is a constant of the model or an input.
-        data_source, bias_source, output_shape_source: the same of the others; None: the bias is what the filter is.
+        data_source, bias_source, output_shape_source: whether each of these is a constant of the model or an input; a
+            bias_source of None is the value of filter_source.
         spelling: whose words are written.
         breaks: the one constraint that the case breaks on purpose.
         omit: attributes that are not written even where the dialect wants them.
