@@ -191,11 +191,6 @@ class Case:
         return Case, tuple({} if name == "facts" else getattr(self, name) for name in _FIELDS)
 
     @property
-    def topic(self) -> str:
-        """The first segment of the id."""
-        return self.id.split("/", 1)[0]
-
-    @property
     def signature(self) -> Signature:
         """What the case itself writes; a dialect may want more attributes, see `call.signature`."""
         b = None if self.b is None else self.b.tensor_type
