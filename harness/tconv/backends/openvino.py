@@ -13,7 +13,7 @@ from tconv.backends import BackendInfo
 from tconv.backends.openvino_device import Device, simd, version
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 from tconv.cases.layouts import inverse, permutation
-from tconv.shown_texts import one_line, shortened
+from tconv.shown_texts import beginning, one_line
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def _has_sizes(call: Call) -> bool:
 
 
 def said(error: Exception) -> str:
-    """Return an exception's message in one line, at most 500 characters of it: the reason stands at its end."""
-    return shortened(one_line(str(error)), 500)
+    """Return the beginning of an exception's message in one line: it has the check that failed, which waivers name."""
+    return beginning(one_line(str(error)), 500)
 
 
 def _result(call: Call, arrays: Mapping[str, Array]) -> tuple[ov.Node, list[ov.Node]]:
