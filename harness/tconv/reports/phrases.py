@@ -6,6 +6,8 @@ import shlex
 from typing import TYPE_CHECKING, assert_never
 
 from tconv.backends.process_end import main_reason
+from tconv.dialects import DIALECTS
+from tconv.dialects.answer_words import contrasted
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import SYMBOLS
 from tconv.shown_texts import one_line
@@ -71,11 +73,25 @@ def _of_company(verdict: ver.DiffersInCompany) -> str:
 
 def _disputed(verdict: ver.Disputed | ver.Inconsistent) -> str:
     if isinstance(verdict, ver.Inconsistent):
-        return f"follows {Together(verdict.readings)}; other cases answer {verdict.question} by {verdict.elsewhere}"
+        return f"follows {Together(verdict.readings)}{_contrast(verdict)}"
     if verdict.rule == "refusal":
         ambiguous = " perhaps" if verdict.notes else ""
         return f"refused,{ambiguous} as {' or '.join(verdict.readings)} says: {one_line(verdict.message or '')}"
     return f"follows {Together(verdict.readings)}" + (f" ({', '.join(verdict.notes)})" if verdict.notes else "")
+
+
+def _contrast(verdict: ver.Inconsistent) -> str:
+    """Return how the answer of a case differs from that of other cases, as the end of a sentence."""
+    changes = (
+        reading.change
+        for dialect in DIALECTS.values()
+        for reading in dialect.disputed
+        if reading.name in verdict.readings
+    )
+    for change in changes:
+        if change.question == verdict.question:
+            return f": {contrasted(change.answer, verdict.elsewhere)}"
+    return f"; other cases answer {verdict.question} by {verdict.elsewhere}"
 
 
 def _mistrusted(verdict: ver.Mistrusted) -> str:

@@ -50,7 +50,11 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
     """Return what to change where nothing explains the output, or there is none."""
     match record.verdict:
         case ver.Disputed(readings):
-            return f"nothing has to change: the text allows {' and '.join(readings)} too"
+            allowed = " and ".join(readings)
+            # One case shows one answer: whether all cases have it is known by a run alone.
+            return (
+                f"nothing has to change here, as the text allows {allowed} too; other cases of a run may contradict it"
+            )
         case ver.RefusedValid():
             shown = _command("show", record, (), cases)
             return f"change this: the call is valid, so answer it, with the values of: {shown}"
