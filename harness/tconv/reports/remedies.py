@@ -42,7 +42,8 @@ def remedy(
         return f"change this: {lesson.condition}, {'; '.join(rules)}"
     if left:
         does = " or ".join(says.get(name, name) for name in left)
-        return f"change this, which the text does not say: {does}"
+        # Of one case it is not known on which other calls the runtime does so.
+        return f"change this for calls like this one, as the text does not say it: {does}"
     return _of_kind(record, backend, cases)
 
 
