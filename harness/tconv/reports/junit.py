@@ -96,10 +96,10 @@ def _case(judged: Judged, assessment: Assessment, causes_of: Mapping[str, str]) 
 def _to_see_it(record: Record, assessment: Assessment) -> str:
     """Return the command that shows a failure; of `inconsistent` that of the gate, as the case alone is no failure."""
     header = assessment.run.header
-    again = reproduce(record, header.backend.arguments, header.path)
+    again = reproduce(record, header.arguments, header.path)
     if not isinstance(verdict := record.verdict, ver.Inconsistent):
         return again
-    gate = shlex.join(["tconv", "gate", str(assessment.run.path), *(["--cases", header.path] if header.path else [])])
+    gate = f"tconv gate {assessment.run.argument}" + (f" --cases {shlex.quote(header.path)}" if header.path else "")
     given = next((answers.given for answers in assessment.mixed if answers.question == verdict.question), ())
     others = [answer.example.id for answer in given if answer.answer == verdict.elsewhere]
     such_as = f", such as {others[0]}" if others else ""

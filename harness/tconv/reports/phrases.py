@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.declarations import DeclarationUse
     from tconv.gate.waiver_uses import WaiverUse
+    from tconv.records.headers import RunHeader
     from tconv.records.record import Record
 
 
@@ -198,11 +199,18 @@ def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> s
 
     Args:
         record: the record.
-        backend: the words that name the backend on the command line; empty for the backend's own name.
+        backend: the words that name the backend on the command line, and how it is asked; empty for the backend's own
+            name.
         cases: the value of --cases; empty for tconv's own corpus.
     """
     words = ["tconv", "run", record.case, *(backend or ("--backend", record.backend)), "--dialect", record.dialect]
     return shlex.join([*words, "--cases", cases] if cases else words)
+
+
+def run_again(header: RunHeader) -> list[str]:
+    """Return the words of the command that makes a run again."""
+    words = ["tconv", "run", *header.patterns, *header.arguments, "--dialect", header.dialect, "--tier", header.tier]
+    return [*words, "--cases", header.path] if header.path else words
 
 
 def _bracketed(value: object) -> str:
