@@ -20,7 +20,7 @@ from tconv.shown_texts import beginning, without_beginning
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
@@ -51,7 +51,7 @@ class Cause:
         what: the waiver, the reading, the learnt rule, or the failure with the phrase of its example.
         example: the id of the case that stands for it.
         members: the records, judged.
-        common: of failures that follow no rule, the facts that their cases share.
+        common: of failures that have neither a rule nor a name, the facts that their cases share.
         lesson: the rule that they follow, where one was learnt.
         symptom: what they have in common, where they follow no rule.
         group: what makes records those of this cause, also in another run.
@@ -172,7 +172,7 @@ def _cause(
             return Cause(line, case, tuple(members), lesson=found, group=group, said=line)
         case Status.FAILED if isinstance(found, Symptom):
             what, line = _of_symptom(found, members, assessment, said)
-            common = _common(members, assessment)
+            common = common_facts(members, assessment)
             return Cause(what, case, tuple(members), common, symptom=found, group=group, said=line)
         case Status.FAILED if group == _NOT_ASKED:
             line = f"{_kinds(members)}, and {NOT_ASKED}"
@@ -185,7 +185,6 @@ def _cause(
                 line + _one_by_one(group, assessment) + _doubt(group, assessment),
                 case,
                 tuple(members),
-                _common(members, assessment),
                 group=group,
                 said=line,
                 where=where,
@@ -194,7 +193,7 @@ def _cause(
             line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {said}"
             return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED:
-            common = _common(members, assessment)
+            common = common_facts(members, assessment)
             shares = f"; all {len(members)} are {common}, and {_that_agree(common.others)}" if common else ""
             line = _failed(group, members, shown, said)
             return Cause(line + shares, case, tuple(members), common, group=group, said=line)
@@ -236,7 +235,7 @@ def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
     return f"; {denied} siblings that agree deny it, so it only fits these" if denied else ""
 
 
-def _common(members: list[Judged], assessment: Assessment) -> Shared | None:
+def common_facts(members: Sequence[Judged], assessment: Assessment) -> Shared | None:
     """Return what the cases of a group have in common, and cases that agree have not."""
     refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
     agreeing = [other.record for other in assessment.judged if other.status in _AGREEING]

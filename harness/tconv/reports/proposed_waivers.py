@@ -17,7 +17,7 @@ from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
-from tconv.reports.causes import causes
+from tconv.reports.causes import causes, common_facts
 from tconv.shown_texts import one_line, shortened
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
+    from tconv.learning import Shared
     from tconv.reports.causes import Cause
 
 _LONGEST_MESSAGE = 120
@@ -152,9 +153,19 @@ def _where(cause: Cause, members: Sequence[Judged], assessment: Assessment) -> I
             )
             more = {name: list(values) for name, values in shared.items() if name in known}
             yield {"auto_pad": modes, "output_shape_given": label(situation.output_shape), **more}
-    elif cause.common is not None:
-        common = {name: list(values) if len(values) > 1 else values[0] for name, values in cause.common.where.items()}
-        yield from [common] if cause.common.all_of else ({name: value} for name, value in common.items())
+    elif (common := _common(cause, assessment)) is not None:
+        facts = {name: list(values) if len(values) > 1 else values[0] for name, values in common.where.items()}
+        yield from [facts] if common.all_of else ({name: value} for name, value in facts.items())
+
+
+def _common(cause: Cause, assessment: Assessment) -> Shared | None:
+    """Return the facts that the cases of a cause share.
+
+    Reports say the name of a misreading, and do not look for these facts, which takes long; but a waiver needs them.
+    """
+    if cause.common is None and cause.group[:1] == ("explained",):
+        return common_facts(cause.members, assessment)
+    return cause.common
 
 
 def _not_waived(members: Sequence[Judged], made: Sequence[Waiver], assessment: Assessment) -> list[Judged]:

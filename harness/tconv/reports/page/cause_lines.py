@@ -142,9 +142,6 @@ def _shared(cause: Cause) -> object:
     """Return what the calls of a cause have in common; None where that is not known."""
     if cause.lesson is not None:
         return cause.lesson.where
-    if _is_explained(cause):
-        # The name says what happens, and its condition stands beside it.
-        return None
     return cause.common if cause.symptom is None else cause.symptom.condition
 
 
