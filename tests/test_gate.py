@@ -30,7 +30,7 @@ from tconv.records.headers import WaiversHeader, header_line
 from tconv.records.record import Record, record_line
 from tconv.reports import job_summary, junit, plain, terminal
 from tconv.reports.page import overview
-from tconv.reports.phrases import on_waivers
+from tconv.reports.phrases import notes_on
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
 
@@ -271,9 +271,9 @@ def test_a_run_says_how_strictly_it_was_judged() -> None:
     run = run_of({FIRST: ver.AcceptedInvalid("pads-length"), OTHER: AGREED})
     run.header = run.header.model_copy(update={"waivers": WaiversHeader(file="none", strict=True)})
     strict, lenient = (assess(run, None, facts, strict=strict) for strict in (True, False))
-    assert (len(strict.red), on_waivers(strict)) == (1, [])
+    assert (len(strict.red), notes_on(strict)) == (1, [])
     assert lenient.red == []
-    assert on_waivers(lenient) == ["the run was judged with the waivers none --strict; here they are none"]
+    assert notes_on(lenient) == ["the run was judged with the waivers none --strict; here they are none"]
     assert [plain.result(each)["strict"] for each in (strict, lenient)] == [True, False]
 
 
@@ -363,8 +363,8 @@ def test_a_waiver_is_not_stale_where_an_earlier_one_waives_its_example_too() -> 
         assert assessment.counts[Status.WAIVED] == 2
         idle = [use.waiver.name for use in assessment.shadowed]
         assert idle == (["narrow"] if file.waivers[0].name == "broad" else [])
-        assert [note for note in on_waivers(assessment) if "'narrow' waives nothing, as 'broad'" in note] == (
-            on_waivers(assessment) if idle else []
+        assert [note for note in notes_on(assessment) if "'narrow' waives nothing, as 'broad'" in note] == (
+            notes_on(assessment) if idle else []
         )
 
 

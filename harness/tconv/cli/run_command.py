@@ -229,6 +229,7 @@ def _settings(
         waivers=lambda name: header_of(chosen(asked.waivers, name), asked.waivers, strict=asked.strict),
         isolate=asked.isolate,
         enough=_enough(asked.maxfail, corpus, file, asked.waivers, strict=asked.strict),
+        asks_again=True,
     )
 
 
@@ -261,15 +262,14 @@ def _judged(
     if not quiet:
         click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
     failed = {member.record.case for member in assessment.judged if member.status is Status.FAILED}
-    found = fresh_answers(finished, failed, assigned(settings), settings.timeout, selection.find)
-    if not found:
-        return assessment
+    fresh = fresh_answers(finished, failed, assigned(settings), settings.timeout, selection.find)
+    header = finished.header.model_copy(update={"asked_again": fresh.complete})
     try:
-        replace_records(path, found)
+        replace_records(path, fresh.records, header)
     except FileError as error:
         # The run is complete, and its answer must not be lost with what was asked after it.
         click.echo(f"tconv: {error}; what came of failures that were asked again is not in the records", err=True)
-    return _assessed(asked, finished.with_records(found), file, selection)
+    return _assessed(asked, replace(finished.with_records(fresh.records), header=header), file, selection)
 
 
 def _assessed(asked: Asked, finished: Run, file: WaiverFile | None, selection: Selection) -> Assessment:

@@ -63,6 +63,7 @@ class RunSettings:
         waivers: returns what the header says of the waivers for a backend of this name.
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
         enough: returns whether the run ends after this line of the backend; it can be resumed then.
+        asks_again: whether failures will be asked again when the run has ended.
     """
 
     backend: str
@@ -78,6 +79,7 @@ class RunSettings:
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
     isolate: bool | None = field(default_factory=wanted)
     enough: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
+    asks_again: bool = False
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
@@ -242,6 +244,7 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         together=settings.together,
         platform=versions(),
         waivers=settings.waivers(pool.backend.name),
+        asked_again=False if settings.asks_again else None,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
