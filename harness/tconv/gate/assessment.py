@@ -47,7 +47,7 @@ class Assessment:
         facts: the facts of the cases, by id; empty for a case that the corpus does not have.
         uses: what the waivers of this dialect and version did.
         declarations: what the declarations of what is unsupported did, those that hold for this backend and machine.
-        harmed: cases in which a process died that an earlier case had harmed, where no waiver covers the earlier case.
+        harmed: cases in which a process died that an earlier case had harmed, where no waiver excuses it.
         incomplete: why the records are not all that there should be.
         mixed: questions to which the backend gives no single answer, where they were looked for.
         elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
