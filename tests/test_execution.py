@@ -30,6 +30,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.answer import changed
+from tconv.execution.earlier_cases import EarlierCases
 from tconv.execution.pool import Pool
 from tconv.execution.position import _INDEX, _MESSAGE, Position
 from tconv.execution.process import Chunk, WorkerProcess
@@ -39,6 +40,7 @@ from tconv.execution.waiting import CHUNK, Waiting
 from tconv.execution.worker import Assignment
 from tconv.execution.worker_files import make_files, results_file
 from tconv.records.headers import WaiversHeader
+from tconv.records.record import Line, Record
 from tconv.records.record_file import read
 from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
@@ -178,6 +180,40 @@ def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: 
     # What harms was not judged yet when the worker died: it is asked once more, and harms one more.
     assert after < harmed
     assert len(harmed) <= 2 * len(after)
+
+
+def test_a_harmed_process_tells_which_cases_it_was_asked_before(tmp_path: Path) -> None:
+    """Those that may have harmed it: in this process, before it died, and not answered as they should."""
+    asked = cases(tmp_path, EIGHT)
+    with pool_of("HarmsAsItErrs") as pool:
+        records = [line.record for line in pool.run(asked)]
+    strides = {case.id: case.attributes.strides for case in asked}
+    assert {strides[record.case] for record in records if record.verdict.kind == "differed"} == {(5,), (TROUBLE,)}
+    harmed = [record for record in records if record.harmed]
+    assert len(harmed) > 2
+    for record in harmed:
+        # The answers of a stage are judged together: with the last one, others before it have no record yet.
+        assert strides[record.earlier[-1]] in {(5,), (TROUBLE,)}
+        assert record.case not in record.earlier
+    # A process dies at the first call after a harm.
+    alone = [record for record in harmed if len(record.earlier) == 1]
+    assert alone
+    assert not any(record.earlier for record in records if not record.harmed)
+
+
+def test_a_process_is_not_told_what_the_one_before_it_was_asked() -> None:
+    """A child of the backend that died after others, or alone, is another one from then on."""
+    earlier = EarlierCases()
+
+    def passed(case: str, verdict: ver.Verdict, harmed: str | None = None) -> tuple[str, ...]:
+        line = Line.of(Record(case, "acme", "onnx/ConvTranspose-22", verdict, harmed=harmed))
+        return earlier.passed(line).record.earlier
+
+    agreed, wrong = ver.Agreed("exact"), ver.RefusedValid('no "verdict":{"kind":"agreed"}, and no "harmed":"SIGSEGV"')
+    assert [passed("a", wrong), passed("b", agreed), passed("c", wrong)] == [(), (), ()]
+    assert passed("d", agreed, "SIGABRT") == ("a", "c")
+    assert [passed("e", wrong), passed("f", agreed, "SIGABRT")] == [(), ("e",)]
+    assert [passed("g", wrong), passed("h", ver.Died("SIGSEGV", "")), passed("i", agreed, "SIGABRT")] == [(), (), ()]
 
 
 def test_a_death_before_any_case_costs_no_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -684,6 +684,20 @@ class DiesOfTheCaseBefore(_Troubled):
         return Right.run(self, call, arrays)
 
 
+class HarmsAsItErrs(Right):
+    """Strides of 7, or of 5, give wrong values, and harm the process: it dies of the next call."""
+
+    harmed = False
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Die of the harm, or compute; harm the process."""
+        if self.harmed:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        self.harmed = not {5, TROUBLE}.isdisjoint(call.attributes.get("strides", ()))  # type: ignore[arg-type]
+        outcome = super().run(call, arrays)
+        return Produced(outcome.array + 1) if self.harmed else outcome  # type: ignore[union-attr] # it is valid
+
+
 class DiesUnasked(Right):
     """The process ends when it is given cases, before it is asked about one; where there is a log, once only."""
 

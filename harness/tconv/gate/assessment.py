@@ -13,7 +13,7 @@ from tconv.gate.declarations import declaration_uses
 from tconv.gate.notes import notes_of
 from tconv.gate.reasons import other_reasons
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
-from tconv.gate.varying_answers import without_explanations
+from tconv.gate.varying_answers import may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
 from tconv.learning import JudgedCalls, denials, lessons, named_conditions, symptoms, without_misread, without_named
@@ -47,7 +47,7 @@ class Assessment:
         facts: the facts of the cases, by id; empty for a case that the corpus does not have.
         uses: what the waivers of this dialect and version did.
         declarations: what the declarations of what is unsupported did, those that hold for this backend and machine.
-        harmed: cases in which a process died that an earlier case had harmed, where no waiver covers the earlier case.
+        harmed: cases in which a process died that an earlier case had harmed, where no waiver excuses it.
         incomplete: why the records are not all that there should be.
         mixed: questions to which the backend gives no single answer, where they were looked for.
         elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
@@ -85,6 +85,16 @@ class Assessment:
         before = self.run.header.waivers
         same = before is None or (before.digest, before.strict) == (self.waivers, self.strict)
         return "" if same else str(before)
+
+    @property
+    def unasked(self) -> int:
+        """How many failures may depend on earlier calls, for all that is known, as asking them again did not end.
+
+        None where the answers of the run vary: a cause of its own says it of them then.
+        """
+        if self.run.header.asked_again is not False or self.run.answers_vary:
+            return 0
+        return sum(member.status is Status.FAILED and may_vary(member.record) for member in self.judged)
 
     @property
     def stale(self) -> list[Waiver]:

@@ -166,9 +166,22 @@ def _shadowed(use: WaiverUse) -> str:
     )
 
 
-def on_waivers(assessment: Assessment) -> list[str]:
-    """Return the notes on a run's waiver file that each report has, in sentences."""
+def unasked(assessment: Assessment) -> str:
+    """Return that failures were not asked again, or not all that have to be, and what to do about it; empty if not."""
+    if not (count := assessment.unasked):
+        return ""
+    failures = f"{count:,} {'failure' if count == 1 else 'failures'}"
+    return (
+        f"it is not known of {failures} whether the answer depends on the calls before it: failures are asked again, "
+        "alone in a fresh process, and that has not come to its end; the command of the run with --resume, and without "
+        "--dask, goes on with it"
+    )
+
+
+def notes_on(assessment: Assessment) -> list[str]:
+    """Return the notes on how a run was asked and judged that each report has, in sentences."""
     notes = [
+        unasked(assessment),
         other_waivers(assessment),
         waivers_of_other_versions(assessment),
         *map(implemented, assessment.implemented),
