@@ -256,6 +256,45 @@ def test_one_product_remains_where_taps_overlap_by_hand(name: str, expected: lis
     assert found.output == (7,)
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # Two groups of one channel, whose sums are 1 2 and 6 8 in the first item, 5 6 and 14 16 in the second one.
+        ("sums-of-groups-accumulate", [[11, 12], [18, 21], [15, 16], [30, 33]]),
+        ("bias-along-the-last-axis", [[11, 13], [16, 19], [15, 17], [24, 27]]),
+        ("bias-in-the-first-item-alone", [[11, 12], [17, 19], [5, 6], [14, 16]]),
+    ],
+)
+def test_what_is_made_of_sums_and_bias_by_hand(name: str, expected: list[list[float]]) -> None:
+    """Two items of two channels of two points, each channel under a filter of one tap, beside a bias of 10 and 11."""
+    found = made(name, Attributes(groups=2), (2, 2, 2), (2, 1, 1), bias=True)
+    assert found is not None
+    assert found.finish is not None
+    y = found.finish(Truth(found.operands, DType.F32).values(found.geometry))
+    assert y.reshape(4, 2).tolist() == expected
+
+
+def test_the_bias_along_an_axis_of_another_size_stays_where_it_is() -> None:
+    """Three points have no place for the bias of two channels; a line has no first axis beside its last."""
+    for name, x in (("bias-along-the-last-axis", (1, 1, 3)), ("bias-along-the-first-axis", (1, 1, 2))):
+        found = made(name, Attributes(), x, (1, 2, 1), bias=True)
+        assert found is not None
+        assert found.finish is not None
+        y = Truth(found.operands, DType.F32).values(found.geometry)
+        assert np.array_equal(found.finish(y), y)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("bias-of-the-group-number", [10, 10, 11, 11]), ("bias-of-every-group-added", [20, 22, 24, 26])],
+)
+def test_the_bias_of_groups_by_hand(name: str, expected: list[float]) -> None:
+    """Two groups of two output channels, with a bias of 10 to 13."""
+    found = made(name, Attributes(groups=2), (1, 2, 1), (2, 2, 1), bias=True)
+    assert found is not None
+    assert found.operands["b"].tolist() == expected
+
+
 def test_overlaps_of_large_outputs_are_not_looked_for() -> None:
     """What has a point for each position and tap would not fit into memory."""
     assert made("overlaps-hold-the-first-tap", Attributes(), (1, 1, 2, 2), (1, 1, 2**12, 1)) is not None
