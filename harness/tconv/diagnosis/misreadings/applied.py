@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.diagnosis.misreadings.changed_operand import along_channels
 from tconv.diagnosis.misreadings.misreading import (
     AttributesOtherwise,
     GeometryOtherwise,
@@ -72,8 +71,8 @@ def apply(
             finish_bound = (lambda allowed: allowed) if by_value else None
             finish = partial(_finished, otherwise, geometry, signature)
             return Misread(geometry, changed, geometry.output, finish, finish_bound, precision)
-        case SumsOtherwise(of_sums):
-            return _of_sums(of_sums, Misread(geometry, changed, geometry.output, precision=precision), signature)
+        case SumsOtherwise() as change:
+            return _of_sums(change, Misread(geometry, changed, geometry.output, precision=precision), signature)
         case OverlapOtherwise(without_overlaps, pick):
             apart = without_overlaps(geometry)
             if apart is None:
@@ -94,21 +93,19 @@ def _finished(
     return otherwise(y, geometry, signature)
 
 
-def _of_sums(otherwise: Callable[[Array, Array, Geometry], Array], misread: Misread, signature: Signature) -> Misread:
-    """Return a misread call whose output is made otherwise of the sums and the bias."""
-    w, geometry = misread.operands["w"], misread.geometry
-    bias = misread.operands.get("b", np.zeros(w.shape[1] * geometry.groups))
-    # What is added in another place is rounded there.
-    rounding = _ROUNDINGS * UNIT_ROUNDOFF[signature.x.dtype] * np.abs(bias)
+def _of_sums(change: SumsOtherwise, misread: Misread, signature: Signature) -> Misread | None:
+    """Return a misread call whose output is made otherwise of the sums and the bias; None where it is the same."""
+    operands, geometry = misread.operands, misread.geometry
+    if not change.applies(operands, geometry):
+        return None
+    bias = operands.get("b", np.zeros(operands["w"].shape[1] * geometry.groups))
+    rounding = 2 * UNIT_ROUNDOFF[signature.x.dtype] * np.abs(bias)
     return replace(
         misread,
-        finish=lambda y: otherwise(y - along_channels(bias, y.ndim), bias, geometry),
-        finish_bound=lambda allowed: otherwise(allowed, rounding, geometry),
+        operands={role: array for role, array in operands.items() if role != "b"},
+        finish=lambda sums: change.change(sums, bias, geometry),
+        finish_bound=lambda allowed: change.change(allowed, rounding, geometry),
     )
-
-
-_ROUNDINGS = 4
-"""Of a bias: as it is taken from the output, and as it is added elsewhere."""
 
 
 def _geometry(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | Violation:

@@ -10,8 +10,6 @@ from tconv.diagnosis.misreadings.changed_operand import along_channels, in_bias
 from tconv.diagnosis.misreadings.misreading import Misreading, OperandsOtherwise, SumsOtherwise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tconv.diagnosis.misreadings.misreading import Operands
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Array, Signature
@@ -26,18 +24,19 @@ def _of_the_group_number(bias: Array, geometry: Geometry) -> Array:
     return np.repeat(bias[: geometry.groups], len(bias) // geometry.groups)
 
 
-def _along(axis: int) -> Callable[[Array, Array, Geometry], Array]:
+def _along(axis: int) -> SumsOtherwise:
     """Return the change that adds the bias along a spatial axis that has as many points as there are channels."""
     at = axis if axis < 0 else axis + 2
 
-    def change(sums: Array, bias: Array, geometry: Geometry) -> Array:
-        # Of a line the first axis is the last one.
-        has_axis = len(geometry.output) > (axis == 0)
-        if not has_axis or geometry.output[axis] != len(bias):
-            return sums + along_channels(bias, sums.ndim)
+    def change(sums: Array, bias: Array, _: Geometry) -> Array:
         return np.moveaxis(np.moveaxis(sums, at, -1) + bias, -1, at)
 
-    return change
+    def applies(operands: Operands, geometry: Geometry) -> bool:
+        # Of a line the first axis is the last one.
+        has_axis = len(geometry.output) > (axis == 0)
+        return has_axis and "b" in operands and geometry.output[axis] == len(operands["b"]) > 1
+
+    return SumsOtherwise(change, applies)
 
 
 def _in_the_first_item(sums: Array, bias: Array, _: Geometry) -> Array:
@@ -82,17 +81,17 @@ MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "bias-along-the-last-axis",
         "the bias is added along the last spatial axis where that has as many points as there are output channels",
-        SumsOtherwise(_along(-1)),
+        _along(-1),
     ),
     Misreading(
         "bias-along-the-first-axis",
         "the bias is added along the first of several spatial axes where that has as many points as there are output "
         "channels",
-        SumsOtherwise(_along(0)),
+        _along(0),
     ),
     Misreading(
         "bias-in-the-first-item-alone",
         "the bias is added to the first item of the batch alone",
-        SumsOtherwise(_in_the_first_item),
+        SumsOtherwise(_in_the_first_item, lambda operands, _: "b" in operands and len(operands["x"]) > 1),
     ),
 )

@@ -59,11 +59,13 @@ class SumsOtherwise:
     """The output is made otherwise of the sums of products and of the bias.
 
     Attributes:
-        change: returns it of the sums, (N, O, Y...), of the bias, (O,), and of the geometry. It adds and subtracts
-            nothing, so that it gives the bound of the output too, of the bounds of both.
+        change: returns it of the sums, (N, O, Y...), of the bias, (O,), zeros where there is none, and of the geometry.
+            It adds and subtracts nothing, so that it gives the bound of the output too, of the bounds of both.
+        applies: whether that is another output, by the operands and the geometry.
     """
 
     change: Callable[[Array, Array, Geometry], Array]
+    applies: Callable[[Operands, Geometry], bool]
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "sums-of-groups-accumulate",
         "the sums of a group begin with those of the group before, and not with 0",
-        SumsOtherwise(_with_the_groups_before),
+        SumsOtherwise(_with_the_groups_before, lambda _, geometry: geometry.groups > 1),
     ),
     Misreading(
         "subnormal-results-are-zero",
