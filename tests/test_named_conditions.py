@@ -114,3 +114,17 @@ def test_failures_without_a_common_condition_have_their_name_alone(spread: list[
     failed = failed_of(records)
     assert len(failed) > 10
     assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+
+
+def test_a_name_that_no_case_denies_leaves_nothing_to_one_that_fits_fewer(spread: list[Case], corpus: Corpus) -> None:
+    """A bias that every group adds is a bias twice in two groups: that is no cause of its own, with a condition."""
+    more = [case for case in spread if (case.attributes.groups or 1) > 2][::4]
+    asked = [case for case in spread if (case.attributes.groups or 1) <= 2] + more
+    records = records_of(misread("bias-of-every-group-added", lambda _: True), asked)
+    failed = failed_of(records)
+    twice = [record for record in failed if Together(("bias-doubled",)) in record.diagnosis]
+    assert 4 < len(twice) < len(failed)
+    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+    (cause,) = causes_of(records, corpus)
+    assert cause.count == len(failed)
+    assert " as if bias-of-every-group-added: " in cause.what

@@ -20,6 +20,8 @@ from tconv.gate.status import Status
 from tconv.learning import Symptom
 from tconv.records.record import FreshAnswer
 from tconv.reports import terminal
+from tconv.reports.causes import causes
+from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -149,6 +151,37 @@ def test_a_value_that_siblings_contradict_is_inconsistent(corpus: Corpus, tellin
     assessment = assess(run, None, corpus.facts, find=corpus.find)
     failed = [member.record.verdict for member in assessment.judged if member.status is Status.FAILED]
     assert {verdict.kind for verdict in failed} == {"inconsistent"}
+
+
+ONE_BELOW = "porting/porting/asked[shape=reach,auto_pad=same_upper,output_shape=full+1,output_padding=none]"
+"""A total padding of -1, of which half is nothing: towards zero, or all at the end."""
+
+
+def test_readings_that_give_one_output_are_one_fact(corpus: Corpus) -> None:
+    """A single case does not tell whether a runtime halves towards zero or appends all: it follows either."""
+    truncated = ver.Disputed(("negative-sized-appended",), "exact", alike=("negative-sized-truncated",))
+    run = run_of([corpus.case(ONE_BELOW)], ONNX, always(reading("negative-sized-truncated")))
+    after, _ = settled(run, corpus.find)
+    assert verdicts(after)[ONE_BELOW] == truncated
+    assert phrase(truncated) == (
+        "follows negative-sized-appended or negative-sized-truncated, which give the same output"
+    )
+
+
+@pytest.mark.parametrize("name", ["negative-sized-appended", "negative-sized-truncated"])
+def test_other_cases_tell_readings_apart_that_give_one_output(name: str, corpus: Corpus, telling: list[Case]) -> None:
+    """Totals of -2 and less show which one is followed: the run has that one reading, and no other."""
+    run = run_of(telling, ONNX, always(reading(name)))
+    assert {bool(verdict.alike) for verdict in verdicts(run).values() if isinstance(verdict, ver.Disputed)} == {
+        True,
+        False,
+    }
+    after, mixed = settled(run, corpus.find)
+    assert mixed == ()
+    followed = {verdict for verdict in verdicts(after).values() if isinstance(verdict, ver.Disputed)}
+    assert followed == {ver.Disputed((name,), "exact")}
+    (cause,) = causes(assess(run, None, corpus.facts, find=corpus.find), Status.DISPUTED)
+    assert cause.what == f"follows {name}"
 
 
 def test_answers_that_vary_make_no_others_failures(corpus: Corpus, telling: list[Case]) -> None:

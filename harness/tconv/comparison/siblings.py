@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tconv.comparison.answers import Opened, answers
+from tconv.dialects.readings import Together
 from tconv.expectation.owed import OpenConstraint, Values
 from tconv.expectation.problem import remembered
 from tconv.records.failure import without_numbers
@@ -36,7 +37,8 @@ def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[An
     A refusal of which other cases deny every reading becomes `refused-valid`; of several readings those that are denied
     are left out. Where several are left, its words are unusual, or no other case is refused by one of its readings, it
     is noted as ambiguous. A value that follows a disputed reading, of a question that other cases answer otherwise,
-    becomes `inconsistent`, but in a run whose answers vary.
+    becomes `inconsistent`, but in a run whose answers vary. Of several readings that give the same value, the one that
+    other cases show is left.
 
     Args:
         run: the records.
@@ -132,7 +134,7 @@ def _settled(
         return record
     if _refusal(record) is None:
         if record.case not in elsewhere:
-            return record
+            return replace(record, verdict=_told_apart(verdict, shown, dialect)) if verdict.alike else record
         return replace(record, verdict=ver.Inconsistent(verdict.readings, *elsewhere[record.case]))
     case = find(record.case)
     expected = None if case is None else remembered(case, dialect).expectation
@@ -145,6 +147,21 @@ def _settled(
     )
     message = verdict.message or ""
     return replace(record, verdict=replace(verdict, readings=left) if left else ver.RefusedValid(message))
+
+
+def _told_apart(verdict: ver.Disputed, shown: Mapping[str, Answers], dialect: Dialect) -> ver.Disputed:
+    """Return a verdict with the readings that other cases show, of those that give its value.
+
+    All are left where no other case tells them apart, or where other cases show several of them, or none.
+    """
+    changes = {reading.name: reading.change for reading in dialect.disputed}
+    known = [tuple(changes[name] for name in Together.parse(choice).names) for choice in verdict.choices]
+    followed = [
+        choice
+        for choice, its_changes in zip(verdict.choices, known, strict=True)
+        if all(change.answer in _answers(change.question, shown) for change in its_changes)
+    ]
+    return replace(verdict, readings=Together.parse(followed[0]).names, alike=()) if len(followed) == 1 else verdict
 
 
 def _denied(refusal: Refusal, shown: Mapping[str, Answers], dialect: Dialect) -> bool:

@@ -249,7 +249,7 @@ def _explained(
     misread = named_conditions(calls, failed)
     learnt = lessons(run.records, find, run.dialect, frozenset(record.case for record in failed))
     learnt = without_misread(learnt, misread)
-    if any(lesson.partial for lesson in learnt):
+    if any(lesson.of_some for lesson in learnt):
         learnt = without_named(learnt, failed, denials(run.records, failed, find, run.dialect))
     known = {case for lesson in learnt for case in lesson.cases}.union(*(each.cases for each in misread.values()))
     rest = [record for record in failed if record.case not in known]

@@ -74,8 +74,10 @@ def _disputed(verdict: ver.Disputed | ver.Inconsistent) -> str:
         return f"follows {Together(verdict.readings)}; other cases answer {verdict.question} by {verdict.elsewhere}"
     if verdict.rule == "refusal":
         ambiguous = " perhaps" if verdict.notes else ""
-        return f"refused,{ambiguous} as {' or '.join(verdict.readings)} says: {one_line(verdict.message or '')}"
-    return f"follows {Together(verdict.readings)}" + (f" ({', '.join(verdict.notes)})" if verdict.notes else "")
+        return f"refused,{ambiguous} as {' or '.join(verdict.choices)} says: {one_line(verdict.message or '')}"
+    alike = ", which give the same output" if verdict.alike else ""
+    notes = f" ({', '.join(verdict.notes)})" if verdict.notes else ""
+    return f"follows {' or '.join(verdict.choices)}{alike}{notes}"
 
 
 def _mistrusted(verdict: ver.Mistrusted) -> str:
