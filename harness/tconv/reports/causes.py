@@ -99,7 +99,7 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     rest = [judged for judged in members if judged.record.case not in learnt]
     explained = shared({judged.record.case: judged.record.diagnosis for judged in rest})
     explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
-    spoiled = status is Status.FAILED and assessment.run.answers_vary
+    spoiled = status is Status.FAILED and assessment.answers_vary
     for judged in members:
         found = learnt.get(judged.record.case)
         if spoiled and may_vary(judged.record):
