@@ -40,10 +40,22 @@ class Misread(NamedTuple):
     Attributes:
         condition: the condition on its calls; `right` counts answers that the misreading would change.
         cases: the ids of all failures that the misreading gives.
+        met: for how many of them the condition holds.
     """
 
     condition: Condition
     cases: frozenset[str]
+    met: int
+
+    @property
+    def exceptions(self) -> str:
+        """How many of the cases are not where the condition says, and how many answers there are right, in words."""
+        elsewhere, right = len(self.cases) - self.met, self.condition.right
+        said = (
+            f"{elsewhere:,} of these {'is' if elsewhere == 1 else 'are'} elsewhere" if elsewhere else "",
+            f"{right:,} such {'answer is' if right == 1 else 'answers are'} right" if right else "",
+        )
+        return ", and ".join(filter(None, said))
 
 
 def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Together, Misread]:
@@ -59,13 +71,13 @@ def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Toget
     for name, _ in sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:_MOST_NAMES]:
         known = frozenset[str]().union(*(misread.cases for misread in found.values()))
         cases = [case for case, of_case in names.items() if name in of_case and case not in known]
-        if len(cases) >= _FEWEST and (condition := _condition(name, cases, calls)) is not None:
-            found[name] = Misread(condition, frozenset(cases))
+        if len(cases) >= _FEWEST and (misread := _misread(name, cases, calls)) is not None:
+            found[name] = misread
     return found
 
 
-def _condition(name: Together, cases: Sequence[str], calls: JudgedCalls) -> Condition | None:
-    """Return the condition on the calls that are misread; None where none is known, or the name fits some by chance."""
+def _misread(name: Together, cases: Sequence[str], calls: JudgedCalls) -> Misread | None:
+    """Return where calls are misread; None where no condition is known, or the name fits some cases by chance."""
     denying = _changed(name, calls.right_cases, calls)
     if len(denying) < _FEWEST:
         return None
@@ -74,7 +86,7 @@ def _condition(name: Together, cases: Sequence[str], calls: JudgedCalls) -> Cond
         return None
     others = [case for case in calls.wrong_cases if case not in set(cases)]
     fits = len(cases) >= _MOSTLY * (len(cases) + len(_changed(name, others, calls)))
-    return met[0] if fits else None
+    return Misread(met[0], frozenset(cases), len(met[1])) if fits else None
 
 
 def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misread]) -> tuple[Lesson, ...]:

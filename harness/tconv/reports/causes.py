@@ -178,7 +178,9 @@ def _cause(
         case Status.FAILED if group[0] == "explained":
             misread = assessment.misread.get(Together.parse(group[-1]))
             line = _failed(group, members, shown, said, f" where {misread.condition}" if misread else "")
-            return Cause(line + _doubt(group, assessment), case, tuple(members), group=group, said=line)
+            exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
+            doubt = exceptions or _doubt(group, assessment)
+            return Cause(line + doubt, case, tuple(members), group=group, said=line)
         case Status.FAILED if shown.record.varies:
             line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {said}"
             return Cause(line, case, tuple(members), group=group, said=line)
