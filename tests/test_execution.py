@@ -192,10 +192,11 @@ def test_a_harmed_process_tells_which_cases_it_was_asked_before(tmp_path: Path) 
     harmed = [record for record in records if record.harmed]
     assert len(harmed) > 2
     for record in harmed:
-        # The answers of a stage are judged together: with the last one, others before it have no record yet.
-        assert strides[record.earlier[-1]] in {(5,), (TROUBLE,)}
+        # A process dies at the first call after a harm. The answers of a stage are judged together: with that of the
+        # harm, others before it have no record yet.
+        harms = [case for case in record.earlier if strides[case] in {(5,), (TROUBLE,)}]
+        assert harms == [record.earlier[-1]]
         assert record.case not in record.earlier
-    # A process dies at the first call after a harm.
     alone = [record for record in harmed if len(record.earlier) == 1]
     assert alone
     assert not any(record.earlier for record in records if not record.harmed)
@@ -320,6 +321,13 @@ def test_a_second_worker_is_told_what_the_first_was_asked(tmp_path: Path, monkey
     processes = {line.split()[0] for line in log.read_text().splitlines() if line.split()[1] == "None"}
     assert len(processes) == 1
     assert len({line.split()[0] for line in log.read_text().splitlines()}) > 1
+
+
+@pytest.mark.parametrize(("backend", "f16"), [("WrongAtFirst", "f32"), ("F16Sums", "f16")])
+def test_a_wrong_first_call_does_not_loosen_what_sums_are_judged_by(backend: str, f16: str) -> None:
+    """The first call of a process is a probe's: it says nothing of the type that sums are kept in."""
+    with pool_of(backend) as pool:
+        assert pool.backend.accumulates["f16"] == f16
 
 
 def test_a_run_that_was_broken_off_anywhere_is_resumed_to_the_same_end(

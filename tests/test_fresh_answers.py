@@ -28,6 +28,7 @@ from tconv.records.rewriting import replace_records
 from tconv.records.shards import merged
 from tconv.reports.causes import causes
 from tconv.reports.page.cause_lines import cause_lines
+from tconv.reports.phrases import fresh
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -104,6 +105,12 @@ BEYOND = replace(WRONG, rule="bound")
         (WRONG, replace(WRONG, wrong=2), [FreshAnswer("differed", same=False)]),
         (BEYOND, replace(BEYOND, wrong=2), [FreshAnswer("differed", same=True)]),
         (ver.WrongShape((1,), (2,)), ver.WrongShape((1,), (3,)), [FreshAnswer("wrong-shape", same=False)]),
+        (ver.RefusedValid("out of handles"), ver.RefusedValid("no bias"), [FreshAnswer("refused-valid", same=False)]),
+        (
+            ver.RefusedValid("handle 3 of 9"),
+            ver.RefusedValid("handle 1 of 9"),
+            [FreshAnswer("refused-valid", same=True)],
+        ),
         (WRONG, ver.Died("SIGKILL", ""), []),
         (WRONG, ver.TimedOut(1.0), []),
     ],
@@ -111,11 +118,30 @@ BEYOND = replace(WRONG, rule="bound")
 def test_another_failure_alone_is_another_answer(
     after_others: ver.Verdict, alone: ver.Verdict, answers: list[FreshAnswer]
 ) -> None:
-    """Sums with rounding may differ a little from process to process; who gets no answer knows nothing."""
+    """Sums with rounding may differ a little from process to process, and so may the numbers of a message.
+
+    Who gets no answer knows nothing.
+    """
     first, second = (Record("a", "b", "onnx/ConvTranspose-22", verdict) for verdict in (after_others, alone))
     found = list(fresh_answers._beside(first, second))
     assert [record.alone for record in found] == answers
     assert all(record.verdict is after_others for record in found)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "alone", "words"),
+    [
+        (WRONG, FreshAnswer("differed", same=True), "the same alone in a fresh process"),
+        (BEYOND, FreshAnswer("differed", same=True), "differed too alone in a fresh process"),
+        (WRONG, FreshAnswer("differed", same=False), "after other calls, and otherwise alone in a fresh process"),
+        (WRONG, FreshAnswer("unstable", same=False), "in the run, and unstable alone in a fresh process"),
+    ],
+)
+def test_no_more_is_said_of_a_fresh_answer_than_was_compared(
+    verdict: ver.Verdict, alone: FreshAnswer, words: str
+) -> None:
+    """Of rounded sums figures are not compared; what wavers alone may have been the first call of the run as well."""
+    assert fresh(Record("a", "b", "onnx/ConvTranspose-22", verdict, alone=alone)) == words
 
 
 def test_a_failure_that_a_misreading_explains_only_after_other_calls_varies() -> None:

@@ -673,6 +673,17 @@ class WaversAlways(Right):
         return Produced((y + self.times).astype(y.dtype))
 
 
+class WrongAtFirst(Right):
+    """The first call of its process is wrong, and no other."""
+
+    warm = False
+
+    def answer(self, y: Array) -> Outcome:
+        """Add one, once."""
+        cold, self.warm = not self.warm, True
+        return Produced((y + cold).astype(y.dtype))
+
+
 class DiesOfTheCaseBefore(_Troubled):
     """What a case harms, another one dies of: the next that is asked about."""
 

@@ -18,6 +18,7 @@ from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.gate.examples import size
 from tconv.gate.varying_answers import may_vary
+from tconv.records.failure import failure
 from tconv.records.record import FreshAnswer
 from tconv.verdict import kinds as ver
 
@@ -112,13 +113,16 @@ _KILLED = "SIGKILL"
 
 
 def _same(after_others: Record, alone: Record) -> bool:
-    """Return whether a failure is the same in a fresh process: with the same figures, where sums have no rounding."""
+    """Return whether a failure is the same in a fresh process: in words, and in figures where sums have no rounding."""
     verdict = after_others.verdict
     if verdict.kind != alone.verdict.kind:
         return False
     if isinstance(verdict, ver.WrongShape) or (isinstance(verdict, ver.Differed) and verdict.rule == "exact"):
         # As texts, since NaN is not equal to itself.
         return repr(verdict) == repr(alone.verdict)
+    one, other = failure(after_others), failure(alone)
+    if one and other and one.words != other.words:
+        return False
     # A search for names that ran out of time has none.
     both = after_others.diagnosis and alone.diagnosis
     return not both or not set(after_others.diagnosis).isdisjoint(alone.diagnosis)

@@ -41,10 +41,22 @@ class Misread(NamedTuple):
     Attributes:
         condition: the condition on its calls; `right` counts answers that the misreading would change.
         cases: the ids of all failures that the misreading gives.
+        met: for how many of them the condition holds.
     """
 
     condition: Condition
     cases: frozenset[str]
+    met: int
+
+    @property
+    def exceptions(self) -> str:
+        """How many of the cases are not where the condition says, and how many answers there are right, in words."""
+        elsewhere, right = len(self.cases) - self.met, self.condition.right
+        said = (
+            f"{elsewhere:,} of these {'is' if elsewhere == 1 else 'are'} elsewhere" if elsewhere else "",
+            f"{right:,} such {'answer is' if right == 1 else 'answers are'} right" if right else "",
+        )
+        return ", and ".join(filter(None, said))
 
 
 def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Together, Misread]:
@@ -66,22 +78,22 @@ def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Toget
         if not denying:
             # No case speaks against it: a name of fewer failures says less of these.
             known.update(cases)
-        elif len(denying) >= _FEWEST and (condition := _condition(misreadings, cases, denying, calls)) is not None:
-            found[name] = Misread(condition, frozenset(cases))
+        elif len(denying) >= _FEWEST and (misread := _misread(misreadings, cases, denying, calls)) is not None:
+            found[name] = misread
             known.update(cases)
     return found
 
 
-def _condition(
+def _misread(
     misreadings: Sequence[Misreading], cases: Sequence[str], denying: Sequence[str], calls: JudgedCalls
-) -> Condition | None:
-    """Return the condition on the calls that are misread; None where none is known, or the name fits some by chance."""
+) -> Misread | None:
+    """Return where calls are misread; None where no condition is known, or the name fits some cases by chance."""
     met = calls.condition(cases, denying)
     if met is None or len(met[1]) < _NEARLY * len(cases):
         return None
     others = [case for case in calls.wrong_cases if case not in set(cases)]
     fits = len(cases) >= _MOSTLY * (len(cases) + len(_changed(misreadings, others, calls)))
-    return met[0] if fits else None
+    return Misread(met[0], frozenset(cases), len(met[1])) if fits else None
 
 
 def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misread]) -> tuple[Lesson, ...]:

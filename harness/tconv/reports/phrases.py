@@ -71,7 +71,8 @@ def _of_company(verdict: ver.DiffersInCompany) -> str:
 
 def _disputed(verdict: ver.Disputed | ver.Inconsistent) -> str:
     if isinstance(verdict, ver.Inconsistent):
-        return f"follows {Together(verdict.readings)}; other cases answer {verdict.question} by {verdict.elsewhere}"
+        follows = str(Together(verdict.readings)) if verdict.readings else "the text's first answer"
+        return f"follows {follows}; other cases answer {verdict.question} by {verdict.elsewhere}"
     if verdict.rule == "refusal":
         ambiguous = " perhaps" if verdict.notes else ""
         return f"refused,{ambiguous} as {' or '.join(verdict.choices)} says: {one_line(verdict.message or '')}"
@@ -109,7 +110,12 @@ def fresh(record: Record) -> str:
     if record.alone is None:
         return ""
     if record.alone.same:
-        return "the same alone in a fresh process"
+        # Of sums with rounding no more is compared than that they are wrong.
+        same = "the same" if getattr(record.verdict, "rule", "") != "bound" else f"{record.alone.kind} too"
+        return f"{same} alone in a fresh process"
+    if record.alone.kind == "unstable":
+        # It may have been the first call of its process in the run too.
+        return "in the run, and unstable alone in a fresh process"
     other = "otherwise" if record.alone.kind == record.verdict.kind else record.alone.kind
     return f"after other calls, and {other} alone in a fresh process"
 

@@ -92,10 +92,10 @@ class Disputed(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Inconsistent(Recorded):
-    """The backend follows disputed readings here and not elsewhere; the gate finds it, no record has it.
+    """The backend answers a question here otherwise than elsewhere; the gate finds it, no record has it.
 
     Attributes:
-        readings: the readings that it follows together here.
+        readings: the disputed readings that it follows together here; none for the text's first ones.
         question: the question of `rules` that it answers otherwise in other cases.
         elsewhere: the answer that it gives there.
     """
