@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 from dataclasses import dataclass, field, replace
 from errno import EINVAL
@@ -42,6 +43,11 @@ class Run:
     def dialect(self) -> Dialect:
         """The dialect that the header names."""
         return dialect_named(self.header.dialect)
+
+    @property
+    def argument(self) -> str:
+        """The records as a shell takes them; RECORDS where they are several files, or none that stays."""
+        return "RECORDS" if "*" in self.path.name or self.path.name == "-" else shlex.quote(str(self.path))
 
     @property
     def answers_vary(self) -> bool:

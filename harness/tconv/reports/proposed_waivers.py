@@ -48,8 +48,6 @@ def proposed(assessment: Assessment) -> str:
     """
     header = assessment.run.header
     parts = [
-        f"# Proposed from a run of {_words_of(header.backend.title)} in {header.dialect}.",
-        f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.",
         "format: 1",
         f"backend: {_line(header.backend.name)}",
         *([f"options: {_line(dict(header.backend.options))}"] if header.backend.options else []),
@@ -70,7 +68,15 @@ def proposed(assessment: Assessment) -> str:
                 waived.append(f"  # The entries above also waive all {len(members)} of: {_words_of(cause.what)}")
     parts += ["unsupported:", *declared] if declared else []
     parts += ["waivers:", *waived] if waived else ["waivers: []"]
-    return "\n".join(parts) + "\n"
+    text = "\n".join(parts) + "\n"
+    return f"# Proposed from a run of {_words_of(header.backend.title)} in {header.dialect}.\n{_todo(text)}{text}"
+
+
+def _todo(text: str) -> str:
+    """Return what is left to do for a person, as a comment; empty where nothing was proposed."""
+    if is_open(text):
+        return f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.\n"
+    return "# Read whether what it declares is as it must be.\n" if "unsupported:" in text else ""
 
 
 def is_open(text: str) -> bool:
@@ -232,7 +238,7 @@ def _comments(cause: Cause, made: Waiver, assessment: Assessment) -> Iterator[st
     count = _counted(len(waived & own), len(waived - own), cause, covered)
     yield f"  # {count}. {_words_of(cause.what)}"
     header = assessment.run.header
-    command = ["tconv", "shrink", made.example, *header.backend.arguments, "--dialect", header.dialect]
+    command = ["tconv", "shrink", made.example, *header.arguments, "--dialect", header.dialect]
     command += ["--cases", header.path] if header.path else []
     yield f"  # Smaller still: {_words_of(shlex.join(command))}"
 
