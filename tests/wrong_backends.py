@@ -206,6 +206,15 @@ class BiasDoubled(Right):
         return super().computed(call, words, {k: v * 2 if k == "b" else v for k, v in arrays.items()})
 
 
+class HalfResults(Right):
+    """Results in single precision are rounded to half precision."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Round, and return the type that is owed."""
+        with np.errstate(over="ignore"):
+            return Produced(y.astype(np.float16).astype(y.dtype) if y.dtype == np.float32 else y)
+
+
 class LowerAsUpper(Right):
     """SAME_LOWER computed as SAME_UPPER, which itself is right."""
 
