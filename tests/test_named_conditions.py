@@ -90,6 +90,27 @@ def test_a_kernel_that_misreads_is_one_cause_with_its_condition(spread: list[Cas
     assert "siblings" not in cause.what
 
 
+def test_a_condition_with_exceptions_names_them(spread: list[Case], corpus: Corpus) -> None:
+    """Nearly all of the cases are where it says, and hardly any right answer: how many are not is said."""
+    numbers = {case.id: number for number, case in enumerate(spread)}
+
+    def kernel(problem: Problem) -> bool:
+        number, groups = numbers[problem.case.id], problem.case.attributes.groups or 1
+        return number % 7 != 0 if groups > 1 else number % 25 == 0
+
+    records = records_of(misread("dilations-ignored", kernel), spread)
+    failed = {record.case for record in failed_of(records)}
+    (cause,) = causes_of(records, corpus)
+    assert cause.count == len(failed)
+    groups = {case.id: case.attributes.groups or 1 for case in spread}
+    elsewhere = sum(groups[case] == 1 for case in failed)
+    everywhere = {record.case for record in failed_of(records_of(misread("dilations-ignored", lambda _: True), spread))}
+    right = sum(groups[case] > 1 for case in everywhere - failed)
+    assert min(elsewhere, right) > 1
+    assert " as if dilations-ignored where groups >= 2: " in cause.what
+    assert cause.what.endswith(f"; {elsewhere} of these are elsewhere, and {right} such answers are right")
+
+
 def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: Corpus) -> None:
     """No case that agrees denies its name."""
     records = records_of(misread("dilations-ignored", lambda _: True), spread)
@@ -114,3 +135,17 @@ def test_failures_without_a_common_condition_have_their_name_alone(spread: list[
     failed = failed_of(records)
     assert len(failed) > 10
     assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+
+
+def test_a_name_that_no_case_denies_leaves_nothing_to_one_that_fits_fewer(spread: list[Case], corpus: Corpus) -> None:
+    """A bias that every group adds is a bias twice in two groups: that is no cause of its own, with a condition."""
+    more = [case for case in spread if (case.attributes.groups or 1) > 2][::4]
+    asked = [case for case in spread if (case.attributes.groups or 1) <= 2] + more
+    records = records_of(misread("bias-of-every-group-added", lambda _: True), asked)
+    failed = failed_of(records)
+    twice = [record for record in failed if Together(("bias-doubled",)) in record.diagnosis]
+    assert 4 < len(twice) < len(failed)
+    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+    (cause,) = causes_of(records, corpus)
+    assert cause.count == len(failed)
+    assert " as if bias-of-every-group-added: " in cause.what

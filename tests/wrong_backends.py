@@ -691,6 +691,17 @@ class WaversAlways(Right):
         return Produced((y + self.times).astype(y.dtype))
 
 
+class WrongAtFirst(Right):
+    """The first call of its process is wrong, and no other."""
+
+    warm = False
+
+    def answer(self, y: Array) -> Outcome:
+        """Add one, once."""
+        cold, self.warm = not self.warm, True
+        return Produced((y + cold).astype(y.dtype))
+
+
 class DiesOfTheCaseBefore(_Troubled):
     """What a case harms, another one dies of: the next that is asked about."""
 
@@ -700,6 +711,20 @@ class DiesOfTheCaseBefore(_Troubled):
             os.kill(os.getpid(), signal.SIGSEGV)
         self.harmed = troubled(call)
         return Right.run(self, call, arrays)
+
+
+class HarmsAsItErrs(Right):
+    """Strides of 7, or of 5, give wrong values, and harm the process: it dies of the next call."""
+
+    harmed = False
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Die of the harm, or compute; harm the process."""
+        if self.harmed:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        self.harmed = not {5, TROUBLE}.isdisjoint(call.attributes.get("strides", ()))  # type: ignore[arg-type]
+        outcome = super().run(call, arrays)
+        return Produced(outcome.array + 1) if self.harmed else outcome  # type: ignore[union-attr] # it is valid
 
 
 class DiesUnasked(Right):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.gate.examples import size
 from tconv.gate.varying_answers import may_vary
+from tconv.records.failure import failure
 from tconv.records.record import FreshAnswer
 from tconv.verdict import kinds as ver
 
@@ -37,10 +38,23 @@ _LONGEST_SECONDS = 10.0
 """After this time no other failure is asked again: a process for each takes long where a runtime starts slowly."""
 
 
+@dataclass(frozen=True, slots=True)
+class FreshAnswers:
+    """What came of failures that were asked again.
+
+    Attributes:
+        records: theirs, each with the answer of a fresh process beside its own.
+        complete: whether all were asked that had to be: there was time, and the backend started each time.
+    """
+
+    records: list[Record]
+    complete: bool
+
+
 def fresh_answers(
     run: Run, failed: Container[str], assignment: Assignment, timeout: float, find: Callable[[str], Case | None]
-) -> list[Record]:
-    """Return the records of failures that were asked again, each with the answer of a fresh process beside its own.
+) -> FreshAnswers:
+    """Return what comes of failures that are asked again, each alone in a fresh process.
 
     The smallest failure of each of the largest groups is asked again, and where one of them has another answer in a
     fresh process, as many others as there is time for. A backend that does not start again, or an answer that does not
@@ -61,13 +75,15 @@ def fresh_answers(
     with suppress(TconvError):
         for count, record in enumerate(_in_order(run.records, failed), start=1):
             varies = run.answers_vary or any(each.varies for each in found)
-            left = ends - monotonic()
-            if left <= 0 or (count > _FIRST and not varies):
+            if count > _FIRST and not varies:
                 break
+            if (left := ends - monotonic()) <= 0:
+                return FreshAnswers(found, complete=False)
             if (case := find(record.case)) is not None:
                 with Pool(fresh, 1, min(timeout, left)) as pool:
                     found.extend(_beside(record, pool.record(case)))
-    return found
+        return FreshAnswers(found, complete=True)
+    return FreshAnswers(found, complete=False)
 
 
 def _in_order(records: Iterable[Record], failed: Container[str]) -> Iterator[Record]:
@@ -97,13 +113,16 @@ _KILLED = "SIGKILL"
 
 
 def _same(after_others: Record, alone: Record) -> bool:
-    """Return whether a failure is the same in a fresh process: with the same figures, where sums have no rounding."""
+    """Return whether a failure is the same in a fresh process: in words, and in figures where sums have no rounding."""
     verdict = after_others.verdict
     if verdict.kind != alone.verdict.kind:
         return False
     if isinstance(verdict, ver.WrongShape) or (isinstance(verdict, ver.Differed) and verdict.rule == "exact"):
         # As texts, since NaN is not equal to itself.
         return repr(verdict) == repr(alone.verdict)
+    one, other = failure(after_others), failure(alone)
+    if one and other and one.words != other.words:
+        return False
     # A search for names that ran out of time has none.
     both = after_others.diagnosis and alone.diagnosis
     return not both or not set(after_others.diagnosis).isdisjoint(alone.diagnosis)

@@ -157,8 +157,10 @@ def _facts(answer: ObservedAnswer) -> dict[str, str]:
         full + op - size
         for full, op, size in zip(owed.full, answer.signature.per_axis("output_padding"), given.output, strict=True)
     ]
+    case, groups = answer.case, answer.owed.groups
     return {
-        **answer.case.facts,
+        "depthwise": str(1 < groups == case.x.shape[1]).lower(),
+        **case.facts,
         "total_padding_odd": str(any(padding % 2 for padding in total)).lower(),
         "total_padding_negative": str(any(padding < 0 for padding in total)).lower(),
         "kernel_below_stride": str(any(k < s for k, s in zip(owed.kernel, owed.strides, strict=True))).lower(),

@@ -72,6 +72,8 @@ class Record(Recorded):
         relation: what the wrong elements are beside what is owed, where that is seen and no misreading gives them.
         placement: where the values of a wrong output lie, as far as they tell.
         harmed: how the process died at this case, where the case alone does not end it: an earlier case had harmed it.
+        earlier: the cases that the harmed process had been asked before, or may have been, the last one last; without
+            those of which it is known that they agreed.
         alone: what came of a failure that was asked again; None where it was not asked.
     """
 
@@ -88,6 +90,7 @@ class Record(Recorded):
     relation: str | None = None
     placement: Placement | None = None
     harmed: str | None = None
+    earlier: tuple[str, ...] = ()
     alone: FreshAnswer | None = None
 
     @property

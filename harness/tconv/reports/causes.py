@@ -99,7 +99,7 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     rest = [judged for judged in members if judged.record.case not in learnt]
     explained = shared({judged.record.case: judged.record.diagnosis for judged in rest})
     explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
-    spoiled = status is Status.FAILED and assessment.run.answers_vary
+    spoiled = status is Status.FAILED and assessment.answers_vary
     for judged in members:
         found = learnt.get(judged.record.case)
         if spoiled and may_vary(judged.record):
@@ -178,13 +178,10 @@ def _cause(
         case Status.FAILED if group[0] == "explained":
             misread = assessment.misread.get(Together.parse(group[-1]))
             line = _failed(group, members, shown, said, f" where {misread.condition}" if misread else "")
-            return Cause(
-                line + _one_by_one(group, assessment) + _doubt(group, assessment),
-                case,
-                tuple(members),
-                group=group,
-                said=line,
-            )
+            exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
+            doubt = exceptions or _doubt(group, assessment)
+            what = line + _one_by_one(group, assessment) + doubt
+            return Cause(what, case, tuple(members), group=group, said=line)
         case Status.FAILED if shown.record.varies:
             line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {said}"
             return Cause(line, case, tuple(members), group=group, said=line)

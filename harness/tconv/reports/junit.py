@@ -13,7 +13,7 @@ from tconv.gate.notes import HARMED, NOTE_MEANINGS
 from tconv.gate.status import OF_CELLS, Status
 from tconv.reports import atomic_write
 from tconv.reports.between_runs import regressions
-from tconv.reports.phrases import explanation, headline, phrase, reproduce
+from tconv.reports.phrases import explanation, headline, phrase, reproduce, unasked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +56,8 @@ def _suite(assessment: Assessment, worse: Sequence[str]) -> TestSuite:
     suite = TestSuite(_clean(f"{header.backend.title} {header.dialect}"))
     for name, value in (header.platform | header.backend.machine | header.backend.environment).items():
         suite.add_property(_clean(name), _clean(value))
+    if note := unasked(assessment):
+        suite.add_property("not asked again", note)
     suite.add_testcases([_case(judged, header) for judged in assessment.judged])
     suite.add_testcases([_cell(cell) for cell in assessment.run.cells])
     suite.add_testcases([_gate(reason) for reason in (*assessment.other_reasons, *worse)])

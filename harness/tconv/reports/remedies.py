@@ -49,8 +49,8 @@ def remedy(
 def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
     """Return what to change where nothing explains the output, or there is none."""
     match record.verdict:
-        case ver.Disputed(readings):
-            return f"nothing has to change: the text allows {' and '.join(readings)} too"
+        case ver.Disputed() as verdict:
+            return f"nothing has to change: the text allows {' or '.join(verdict.choices)} too"
         case ver.RefusedValid():
             shown = _command("show", record, (), cases)
             return f"change this: the call is valid, so answer it, with the values of: {shown}"

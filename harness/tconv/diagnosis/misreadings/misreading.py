@@ -55,6 +55,20 @@ class OutputOtherwise:
 
 
 @dataclass(frozen=True, slots=True)
+class SumsOtherwise:
+    """The output is made otherwise of the sums of products and of the bias.
+
+    Attributes:
+        change: returns it of the sums, (N, O, Y...), of the bias, (O,), zeros where there is none, and of the geometry.
+            It adds and subtracts nothing, so that it gives the bound of the output too, of the bounds of both.
+        applies: whether that is another output, by the operands and the geometry.
+    """
+
+    change: Callable[[Array, Array, Geometry], Array]
+    applies: Callable[[Operands, Geometry], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class PrecisionOtherwise:
     """Numbers are stored with fewer bits than they must have, so that no order of the sum gives what is owed.
 
@@ -92,6 +106,7 @@ Change = (
     | OutputOtherwise
     | OverlapOtherwise
     | PrecisionOtherwise
+    | SumsOtherwise
 )
 
 
