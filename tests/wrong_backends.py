@@ -206,6 +206,24 @@ class BiasDoubled(Right):
         return super().computed(call, words, {k: v * 2 if k == "b" else v for k, v in arrays.items()})
 
 
+class HalfResults(Right):
+    """Results in single precision are rounded to half precision."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Round, and return the type that is owed."""
+        with np.errstate(over="ignore"):
+            return Produced(y.astype(np.float16).astype(y.dtype) if y.dtype == np.float32 else y)
+
+
+class LowerAsUpper(Right):
+    """SAME_LOWER computed as SAME_UPPER, which itself is right."""
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Take the one for the other."""
+        words = super().understood(attributes)
+        return words | {"auto_pad": "same_upper"} if words["auto_pad"] == "same_lower" else words
+
+
 class PadsSwappedAndBiasDoubled(PadsSwapped, BiasDoubled):
     """Two mistakes that know nothing of each other."""
 

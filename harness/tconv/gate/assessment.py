@@ -167,7 +167,7 @@ class Assessment:
     @cached_property
     def notes(self) -> list[Noted]:
         """The notes of the records, the most frequent first: all reports show these."""
-        return notes_of(self.run.records)
+        return notes_of(self.run.records, frozenset[str]().union(*(each.right for each in self.misread.values())))
 
     @cached_property
     def red(self) -> list[str]:

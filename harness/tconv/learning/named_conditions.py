@@ -42,11 +42,13 @@ class Misread(NamedTuple):
         condition: the condition on its calls; `right` counts answers that the misreading would change.
         cases: the ids of all failures that the misreading gives.
         met: for how many of them the condition holds.
+        right: the ids of cases with right answers for which it holds, and which the misreading would change.
     """
 
     condition: Condition
     cases: frozenset[str]
     met: int
+    right: frozenset[str] = frozenset()
 
     @property
     def exceptions(self) -> str:
@@ -93,7 +95,7 @@ def _misread(
         return None
     others = [case for case in calls.wrong_cases if case not in set(cases)]
     fits = len(cases) >= _MOSTLY * (len(cases) + len(_changed(misreadings, others, calls)))
-    return Misread(met[0], frozenset(cases), len(met[1])) if fits else None
+    return Misread(met[0], frozenset(cases), len(met[1]), calls.meeting(met[0], denying)) if fits else None
 
 
 def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misread]) -> tuple[Lesson, ...]:

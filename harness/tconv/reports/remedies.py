@@ -85,6 +85,9 @@ _REMEDIES = {
     "unstable": "change this: the same question must always have the same answer",
     "differs-in-company": "change this: a call must have the same answer beside others as alone",
     "inconsistent": "change this: the same question of the text must have the same answer in every case",
-    "broke": "change this: return an array, or refuse the call by the exception that stands for a refusal",
+    "broke": (
+        "change this in the backend: return Produced(array), or Refused(message) where the runtime refuses the call; "
+        "a runner replies with ok or refused"
+    ),
 }
 """What to change, by the kind of the verdict, where the kind says all."""

@@ -76,10 +76,13 @@ class PrecisionOtherwise:
         at_best: returns the exact values of a type with these bits, as if only the result were stored with them; None
             where what is lost depends on the terms of each sum, so that it cannot be played with the sums alone.
         accounts: whether an output may come from the terms of a sum that is stored so.
+        joins: the same with less evidence, one element that shows the loss: enough where many other failures of the
+            run are accounted for. None where there is no such test.
     """
 
     at_best: Callable[[Array, DType], Array] | None
     accounts: Callable[[Array, Terms, DType], bool]
+    joins: Callable[[Array, Terms, DType], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
