@@ -59,6 +59,11 @@ class BackendHeader(BaseModel):
         return ("--backend", self.spec or self.name, *(word for text in self.chosen for word in ("--option", text)))
 
 
+def cases_option(path: str) -> tuple[str, ...]:
+    """Return the end of a command that is about the cases of this path: nothing where they are tconv's own."""
+    return ("--cases", path) if path else ()
+
+
 class WaiversHeader(BaseModel):
     """By what a run was judged as it ended; who reads the records may hold them against something else.
 

@@ -10,6 +10,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.answer_words import contrasted
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import SYMBOLS
+from tconv.records.headers import cases_option
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
@@ -225,13 +226,13 @@ def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> s
         cases: the value of --cases; empty for tconv's own corpus.
     """
     words = ["tconv", "run", record.case, *(backend or ("--backend", record.backend)), "--dialect", record.dialect]
-    return shlex.join([*words, "--cases", cases] if cases else words)
+    return shlex.join([*words, *cases_option(cases)])
 
 
 def run_again(header: RunHeader) -> list[str]:
     """Return the words of the command that makes a run again."""
     words = ["tconv", "run", *header.patterns, *header.arguments, "--dialect", header.dialect, "--tier", header.tier]
-    return [*words, "--cases", header.path] if header.path else words
+    return [*words, *cases_option(header.path)]
 
 
 def _bracketed(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from tconv.records.headers import cases_option
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
 
 def _command(name: str, record: Record, backend: Sequence[str], cases: str) -> str:
     words = ["tconv", name, record.case, *backend, "--dialect", record.dialect]
-    return shlex.join([*words, "--cases", cases] if cases else words)
+    return shlex.join([*words, *cases_option(cases)])
 
 
 _REMEDIES = {

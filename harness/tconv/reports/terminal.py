@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tconv.backends.machine import chosen_kernels
 from tconv.gate.status import Status
+from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, say
 from tconv.reports.phrases import inconsistency, notes_on, run_again
@@ -184,4 +185,4 @@ def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -
     words = ["tconv", "show", case]
     if status is Status.FAILED:
         words = ["tconv", "diagnose", case, *header.arguments, "--dialect", header.dialect]
-    return shlex.join([*words, *(["--cases", header.path] if header.path else [])])
+    return shlex.join([*words, *cases_option(header.path)])
