@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from played_backends import records_of
-from small_corpus import written
+from small_corpus import BARE_HEAD, written
 from strategies import case, every, examples
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
@@ -389,6 +389,27 @@ def test_a_run_tells_the_rule(command: Command) -> None:
     said = " ".join(done.stdout.split())
     line = said[said.index("under explicit: pads_begin is pads_end, the text says pads_begin; ") :]
     assert re.match(r"[^;]+; (\d+) of \1 answers fit \(known as pads-exchanged\)", line)
+
+
+UNPADDED = f"""{BARE_HEAD}
+sweeps:
+  - name: odd
+    about: Paddings that two sides cannot share alike, and no output_padding.
+    axes:
+      auto_pad: [same_upper, same_lower]
+      spatial: [[3], [4], [5]]
+      kernel: [[2], [3], [4], [5]]
+      strides: [1, 2, 3]
+"""
+
+
+def test_a_term_that_is_0_in_all_answers_is_no_difference(command: Command, tmp_path: Path) -> None:
+    """Without output_padding, a formula that only rounds otherwise has the terms of the text, and no others."""
+    written(tmp_path, UNPADDED)
+    backend = ("--backend", "wrong_backends:LowerAsUpper")
+    done = command("run", "--cases", "small.yaml", *backend, "--waivers", "none", "--output", "out", "-j", "1")
+    total = "(((X-1)*s + (K-1)*d + 1 + op - size) / 2)"
+    assert f"pads_begin is floor{total}, the text says ceil{total}" in " ".join(done.stdout.split())
 
 
 def test_waivers_are_proposed_and_a_person_completes_them(command: Command, tmp_path: Path) -> None:

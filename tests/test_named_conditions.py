@@ -105,6 +105,27 @@ def test_a_kernel_that_misreads_is_one_cause_with_its_condition(spread: list[Cas
     assert "siblings" not in cause.what
 
 
+def test_a_condition_with_exceptions_names_them(spread: list[Case], corpus: Corpus) -> None:
+    """Nearly all of the cases are where it says, and hardly any right answer: how many are not is said."""
+    numbers = {case.id: number for number, case in enumerate(spread)}
+
+    def kernel(problem: Problem) -> bool:
+        number, groups = numbers[problem.case.id], problem.case.attributes.groups or 1
+        return number % 7 != 0 if groups > 1 else number % 25 == 0
+
+    records = records_of(misread("dilations-ignored", kernel), spread)
+    failed = {record.case for record in failed_of(records)}
+    (cause,) = causes_of(records, corpus)
+    assert cause.count == len(failed)
+    groups = {case.id: case.attributes.groups or 1 for case in spread}
+    elsewhere = sum(groups[case] == 1 for case in failed)
+    everywhere = {record.case for record in failed_of(records_of(misread("dilations-ignored", lambda _: True), spread))}
+    right = sum(groups[case] > 1 for case in everywhere - failed)
+    assert min(elsewhere, right) > 1
+    assert " as if dilations-ignored where groups >= 2: " in cause.what
+    assert cause.what.endswith(f"; {elsewhere} of these are elsewhere, and {right} such answers are right")
+
+
 def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: Corpus) -> None:
     """No case that agrees denies its name."""
     records = records_of(misread("dilations-ignored", lambda _: True), spread)
@@ -131,6 +152,20 @@ def test_failures_without_a_common_condition_have_their_name_alone(spread: list[
     assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
 
 
+def test_a_name_that_no_case_denies_leaves_nothing_to_one_that_fits_fewer(spread: list[Case], corpus: Corpus) -> None:
+    """A bias that every group adds is a bias twice in two groups: that is no cause of its own, with a condition."""
+    more = [case for case in spread if (case.attributes.groups or 1) > 2][::4]
+    asked = [case for case in spread if (case.attributes.groups or 1) <= 2] + more
+    records = records_of(misread("bias-of-every-group-added", lambda _: True), asked)
+    failed = failed_of(records)
+    twice = [record for record in failed if Together(("bias-doubled",)) in record.diagnosis]
+    assert 4 < len(twice) < len(failed)
+    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+    (cause,) = causes_of(records, corpus)
+    assert cause.count == len(failed)
+    assert " as if bias-of-every-group-added: " in cause.what
+
+
 def test_the_page_says_under_which_condition_a_misreading_is_made(spread: list[Case], corpus: Corpus) -> None:
     """In its first sentence and among the causes, as the terminal does: without it the name says too much."""
     assessment = assessment_of(records_of(misread("bias-ignored", is_grouped), spread), corpus)
@@ -147,3 +182,16 @@ def test_one_waiver_is_proposed_for_a_misreading_of_some_calls(spread: list[Case
     assert "bias" in waiver["where"]
     assert waiver["diagnosis"] == ["bias-ignored"]
     assert "cases" not in waiver
+
+
+def test_a_misreading_of_the_run_is_no_excuse_that_a_note_tells(gate_cases: tuple[Case, ...], corpus: Corpus) -> None:
+    """A bias that is left out is no subnormal that is taken for zero; a runtime that does the latter has the note."""
+    cases = [case for case in gate_cases if case.id.startswith("special-values/special-values/bias[")]
+
+    def notes_of(where: Callable[[Problem], bool]) -> dict[str, int]:
+        records = records_of(misread("bias-ignored", where), cases)
+        run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
+        return {note.name: note.count for note in assess(run, None, corpus.facts, find=corpus.find).notes}
+
+    assert notes_of(lambda problem: (problem.case.attributes.groups or 1) > 1) == {}
+    assert notes_of(lambda problem: "kind=subnormal" in problem.case.id).keys() == {"flushed-subnormals"}

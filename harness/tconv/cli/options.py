@@ -112,19 +112,19 @@ def detail_of(*, quiet: bool, verbose: bool) -> Detail:
     return "quiet" if quiet else "verbose" if verbose else "screen"
 
 
-def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+def _chosen(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """Return options of a backend by their names.
 
     Raises:
         UsageError: a text is not KEY=VALUE, or a key comes twice.
     """
-    chosen: dict[str, str] = {}
+    option, chosen = parameter.opts[0], dict[str, str]()
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise UsageError(f"--option must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
+            raise UsageError(f"{option} must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
         if name in chosen:
-            raise UsageError(f"--option must give {name!r} once (got {chosen[name]!r} and {value!r})")
+            raise UsageError(f"{option} must give {name!r} once (got {chosen[name]!r} and {value!r})")
         chosen[name] = value
     return chosen
 

@@ -59,6 +59,11 @@ class BackendHeader(BaseModel):
         return ("--backend", self.spec or self.name, *(word for text in self.chosen for word in ("--option", text)))
 
 
+def cases_option(path: str) -> tuple[str, ...]:
+    """Return the end of a command that is about the cases of this path: nothing where they are tconv's own."""
+    return ("--cases", path) if path else ()
+
+
 class WaiversHeader(BaseModel):
     """By what a run was judged as it ended; who reads the records may hold them against something else.
 
@@ -97,6 +102,8 @@ class RunHeader(BaseModel):
         together: how many cases may be asked in one model.
         platform: versions of what computed: Python, numpy, the system.
         waivers: by which it was judged; None in records of older releases, which do not say it.
+        asked_again: whether failures were asked again, alone in a fresh process; False until that has come to its end,
+            and None where nobody does so.
         started: when it started, as ISO 8601 writes it.
     """
 
@@ -117,6 +124,7 @@ class RunHeader(BaseModel):
     together: int = 1
     platform: dict[str, str] = {}
     waivers: WaiversHeader | None = None
+    asked_again: bool | None = None
     started: str
 
     @property
@@ -126,7 +134,7 @@ class RunHeader(BaseModel):
         return (*self.backend.arguments, *timeout)
 
     def continues(self, other: RunHeader) -> bool:
-        """Return whether this run and `other` are the same but for their start, path, waivers and confinement."""
+        """Return whether this run and `other` are the same in all that `held` has."""
         return self.held == other.held
 
     def resumed(self, other: RunHeader) -> RunHeader:
@@ -139,7 +147,8 @@ class RunHeader(BaseModel):
         """The header without what a run and the one that goes on with it need not share."""
         environment = without_confinement(self.backend.environment)
         backend = self.backend.model_copy(update={"environment": environment})
-        return self.model_copy(update={"started": "", "path": "", "waivers": None, "backend": backend})
+        own = {"started": "", "path": "", "waivers": None, "asked_again": None, "backend": backend}
+        return self.model_copy(update=own)
 
 
 class HeaderLine(BaseModel):

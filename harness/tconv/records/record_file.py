@@ -52,7 +52,7 @@ class Run:
     @property
     def answers_vary(self) -> bool:
         """Whether a failure had another answer when it was asked again, so that others may have one too."""
-        return any(record.varies for record in self.records)
+        return any(record.answer_varies for record in self.records)
 
     def with_records(self, records: Iterable[Record]) -> Run:
         """Return the run with other records of some of its cases."""

@@ -101,7 +101,7 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     rest = [judged for judged in members if judged.record.case not in learnt]
     explained = shared({judged.record.case: judged.record.diagnosis for judged in rest})
     explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
-    spoiled = status is Status.FAILED and assessment.run.answers_vary
+    spoiled = status is Status.FAILED and assessment.answers_vary
     for judged in members:
         found = learnt.get(judged.record.case)
         if spoiled and may_vary(judged.record):
@@ -181,8 +181,10 @@ def _cause(
             misread = assessment.misread.get(Together.parse(group[-1]))
             where = str(misread.condition) if misread else ""
             line = _failed(group, members, shown, said, f" where {where}" if where else "")
+            exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
+            doubt = exceptions or _doubt(group, assessment)
             return Cause(
-                line + _one_by_one(group, assessment) + _doubt(group, assessment),
+                line + _one_by_one(group, assessment) + doubt,
                 case,
                 tuple(members),
                 group=group,

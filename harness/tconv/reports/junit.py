@@ -15,7 +15,7 @@ from tconv.gate.status import OF_CELLS, Status
 from tconv.reports import atomic_write
 from tconv.reports.between_runs import regressions
 from tconv.reports.causes import causes
-from tconv.reports.phrases import explanation, headline, phrase, reproduce
+from tconv.reports.phrases import explanation, headline, phrase, reproduce, unasked
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -59,9 +59,12 @@ def _suite(assessment: Assessment, worse: Sequence[str]) -> TestSuite:
     suite = TestSuite(_clean(f"{header.backend.title} {header.dialect}"))
     for name, value in (header.platform | header.backend.machine | header.backend.environment).items():
         suite.add_property(_clean(name), _clean(value))
+    if note := unasked(assessment):
+        suite.add_property("not asked again", note)
     found = causes(assessment, Status.FAILED) if assessment.counts[Status.FAILED] else []
-    # The line of a cause of one case says what its failure says.
-    lines = {member.record.case: cause.what for cause in found if cause.count > 1 for member in cause.members}
+    # The line of a cause of one case, or of answers that vary, says what its failures say.
+    told = [cause for cause in found if cause.count > 1 and not cause.varies]
+    lines = {member.record.case: cause.what for cause in told for member in cause.members}
     suite.add_testcases([_case(judged, assessment, lines) for judged in assessment.judged])
     suite.add_testcases([_cell(cell) for cell in assessment.run.cells])
     suite.add_testcases([_gate(reason) for reason in (*assessment.other_reasons, *worse)])

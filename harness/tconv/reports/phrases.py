@@ -10,6 +10,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.answer_words import contrasted
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import SYMBOLS
+from tconv.records.headers import cases_option
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
@@ -74,11 +75,14 @@ def _of_company(verdict: ver.DiffersInCompany) -> str:
 
 def _disputed(verdict: ver.Disputed | ver.Inconsistent) -> str:
     if isinstance(verdict, ver.Inconsistent):
-        return f"follows {Together(verdict.readings)}{_contrast(verdict)}"
+        follows = str(Together(verdict.readings)) if verdict.readings else "the text's first answer"
+        return f"follows {follows}{_contrast(verdict)}"
     if verdict.rule == "refusal":
         ambiguous = " perhaps" if verdict.notes else ""
-        return f"refused,{ambiguous} as {' or '.join(verdict.readings)} says: {one_line(verdict.message or '')}"
-    return f"follows {Together(verdict.readings)}" + (f" ({', '.join(verdict.notes)})" if verdict.notes else "")
+        return f"refused,{ambiguous} as {' or '.join(verdict.choices)} says: {one_line(verdict.message or '')}"
+    alike = ", which give the same output" if verdict.alike else ""
+    notes = f" ({', '.join(verdict.notes)})" if verdict.notes else ""
+    return f"follows {' or '.join(verdict.choices)}{alike}{notes}"
 
 
 def _contrast(verdict: ver.Inconsistent) -> str:
@@ -124,7 +128,12 @@ def fresh(record: Record) -> str:
     if record.alone is None:
         return ""
     if record.alone.same:
-        return "the same alone in a fresh process"
+        # Of sums with rounding no more is compared than that they are wrong.
+        same = "the same" if getattr(record.verdict, "rule", "") != "bound" else f"{record.alone.kind} too"
+        return f"{same} alone in a fresh process"
+    if record.alone.kind == "unstable":
+        # It may have been the first call of its process in the run too.
+        return "in the run, and unstable alone in a fresh process"
     other = "otherwise" if record.alone.kind == record.verdict.kind else record.alone.kind
     return f"after other calls, and {other} alone in a fresh process"
 
@@ -183,9 +192,22 @@ def _shadowed(use: WaiverUse) -> str:
     )
 
 
-def on_waivers(assessment: Assessment) -> list[str]:
-    """Return the notes on a run's waiver file that each report has, in sentences."""
+def unasked(assessment: Assessment) -> str:
+    """Return that failures were not asked again, or not all that have to be, and what to do about it; empty if not."""
+    if not (count := assessment.unasked):
+        return ""
+    failures = f"{count:,} {'failure' if count == 1 else 'failures'}"
+    return (
+        f"it is not known of {failures} whether the answer depends on the calls before it: failures are asked again, "
+        "alone in a fresh process, and that has not come to its end; the command of the run with --resume, and without "
+        "--dask, goes on with it"
+    )
+
+
+def notes_on(assessment: Assessment) -> list[str]:
+    """Return the notes on how a run was asked and judged that each report has, in sentences."""
     notes = [
+        unasked(assessment),
         other_waivers(assessment),
         waivers_of_other_versions(assessment),
         *map(implemented, assessment.implemented),
@@ -204,13 +226,13 @@ def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> s
         cases: the value of --cases; empty for tconv's own corpus.
     """
     words = ["tconv", "run", record.case, *(backend or ("--backend", record.backend)), "--dialect", record.dialect]
-    return shlex.join([*words, "--cases", cases] if cases else words)
+    return shlex.join([*words, *cases_option(cases)])
 
 
 def run_again(header: RunHeader) -> list[str]:
     """Return the words of the command that makes a run again."""
     words = ["tconv", "run", *header.patterns, *header.arguments, "--dialect", header.dialect, "--tier", header.tier]
-    return [*words, "--cases", header.path] if header.path else words
+    return [*words, *cases_option(header.path)]
 
 
 def _bracketed(value: object) -> str:

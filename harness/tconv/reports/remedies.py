@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from tconv.records.headers import cases_option
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ def remedy(
 def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
     """Return what to change where nothing explains the output, or there is none."""
     match record.verdict:
-        case ver.Disputed(readings):
-            allowed = " and ".join(readings)
+        case ver.Disputed() as verdict:
+            allowed = " or ".join(verdict.choices)
             # One case shows one answer: whether all cases have it is known by a run alone.
             return (
                 f"nothing has to change here, as the text allows {allowed} too; other cases of a run may contradict it"
@@ -72,7 +73,7 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
 
 def _command(name: str, record: Record, backend: Sequence[str], cases: str) -> str:
     words = ["tconv", name, record.case, *backend, "--dialect", record.dialect]
-    return shlex.join([*words, "--cases", cases] if cases else words)
+    return shlex.join([*words, *cases_option(cases)])
 
 
 _REMEDIES = {
@@ -85,6 +86,9 @@ _REMEDIES = {
     "unstable": "change this: the same question must always have the same answer",
     "differs-in-company": "change this: a call must have the same answer beside others as alone",
     "inconsistent": "change this: the same question of the text must have the same answer in every case",
-    "broke": "change this: return an array, or refuse the call by the exception that stands for a refusal",
+    "broke": (
+        "change this in the backend: return Produced(array), or Refused(message) where the runtime refuses the call; "
+        "a runner replies with ok or refused"
+    ),
 }
 """What to change, by the kind of the verdict, where the kind says all."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from tconv.backends.machine import chosen_kernels
 from tconv.gate.status import Status
+from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, say
-from tconv.reports.phrases import inconsistency, on_waivers, run_again
+from tconv.reports.phrases import inconsistency, notes_on, run_again
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _of_waivers(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
             f"the waivers are those of {assessment.relative!r}, for whatever version: "
             f"{len(assessment.waived)} cases are waived, and {len(assessment.unneeded)} waivers are not needed here"
         )
-    yield from on_waivers(assessment)
+    yield from notes_on(assessment)
     for waiver in assessment.elsewhere:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     wide = assessment.wide
@@ -184,4 +185,4 @@ def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -
     words = ["tconv", "show", case]
     if status is Status.FAILED:
         words = ["tconv", "diagnose", case, *header.arguments, "--dialect", header.dialect]
-    return shlex.join([*words, *(["--cases", header.path] if header.path else [])])
+    return shlex.join([*words, *cases_option(header.path)])

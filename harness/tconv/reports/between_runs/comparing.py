@@ -17,7 +17,7 @@ from tconv.gate.status import OF_CELLS, Status
 from tconv.records.failure import failure
 from tconv.records.header_differences import differences
 from tconv.reports.causes import causes
-from tconv.reports.phrases import other_waivers
+from tconv.reports.phrases import other_waivers, unasked
 from tconv.reports.run_names import run_names
 from tconv.verdict.kinds import Disputed, Inconsistent
 
@@ -38,7 +38,7 @@ _LEVELS = (
 )
 """Statuses from the best to the worst; those of one level are neither better nor worse than each other."""
 _CAUSELESS = {Status.PASSED, Status.INEXPRESSIBLE}
-_NOT_COMPARED = {"started", "path", "cases", "backend.spec"}
+_NOT_COMPARED = {"started", "path", "cases", "asked_again", "backend.spec"}
 
 
 class Transition(StrEnum):
@@ -139,9 +139,10 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know of the judgement: that a run is judged by other waivers here than as it ended."""
+        """What a reader must know: other waivers than as the run ended, or failures that were not asked again."""
         both = (("old", self.old), ("new", self.new))
-        return [f"{name}: {other}" for name, assessment in both if (other := other_waivers(assessment))]
+        of_both = ((name, note) for name, run in both for note in (unasked(run), other_waivers(run)))
+        return [f"{name}: {note}" for name, note in of_both if note]
 
     @property
     def answer(self) -> str:

@@ -110,7 +110,7 @@ def _key(cause: Cause, status: Status) -> tuple[str, ...]:
 
 def _readings(record: Record) -> str:
     verdict = record.verdict
-    return " + ".join(verdict.readings) if isinstance(verdict, Disputed) else ""
+    return " or ".join(verdict.choices) if isinstance(verdict, Disputed) else ""
 
 
 def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
@@ -178,7 +178,8 @@ def _described(names: str, dialect_name: str, where: str = "") -> str:
 def says(names: str, dialect_name: str) -> str:
     """Return what each of some readings or misreadings says, by their names joined with ` + `."""
     known = _known(dialect_name)
-    return "; ".join(known[name] for name in Together.parse(names).names if name in known)
+    all_names = (name for together in names.split(" or ") for name in Together.parse(together).names)
+    return "; ".join(known[name] for name in all_names if name in known)
 
 
 @cache

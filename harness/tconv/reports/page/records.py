@@ -169,7 +169,8 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
         (judged.record.dialect, name)
         for run in runs
         for judged in run.assessment.judged
-        for together in figures.readings(judged.record.verdict)
+        for followed_here in figures.readings(judged.record.verdict)
+        for together in followed_here.split(" or ")
         for name in Together.parse(together).names
     }
     readings: dict[str, dict[str, list[str]]] = {}
