@@ -290,7 +290,7 @@ def test_facts_that_follow_from_several_settings(settings: dict[str, Any], fact:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"strides": [1, 2]}, "strides must have 1 entries, one for each spatial axis (got [1, 2])"),
+        ({"strides": [1, 2]}, "strides must have 1 entry, one for each spatial axis (got [1, 2])"),
         ({"strides": 0}, "strides must have entries of at least 1 (got [0])"),
         ({"kernel": [3, 3]}, "filter must have rank 3, as the data (got rank 4)"),
         ({"groups": 0}, "groups must be at least 1 (got 0)"),
@@ -298,7 +298,7 @@ def test_facts_that_follow_from_several_settings(settings: dict[str, Any], fact:
         ({"groups": 2, "channels": 4, "out_channels": 3}, "out_channels must be divisible by groups 2 (got 3)"),
         ({"w": {"channels": 2}}, "filter must have [1] input channels, as the data (got [2])"),
         ({"bias": True, "b": {"shape": [1, 1]}}, "bias must have one dimension (got [1, 1])"),
-        ({"bias": True, "b": {"shape": [7]}}, "bias must have 1 entries, one for each output channel (got [7])"),
+        ({"bias": True, "b": {"shape": [7]}}, "bias must have 1 entry, one for each output channel (got [7])"),
         ({"output_shape": "full-7"}, "output_shape must have entries of at least 0 (got [-1])"),
         ({"x": {"shape": []}}, "data must have a batch and channels (got rank 0)"),
         ({"auto_pad": {"raw": "SAME"}}, "auto_pad must be one of explicit, valid, same_upper, same_lower (got SAME)"),

@@ -170,7 +170,7 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("rnu",), "tconv: a command must be one of run, list, "),
         (("rnu",), "(got 'rnu'); did you mean 'run'?; see 'tconv --help'"),
         (("--nope",), "tconv: No such option '--nope'"),
-        (("run", "--tire", "gate"), "tconv: No such option '--tire'"),
+        (("run", "--tire", "gate"), "tconv: No such option '--tire'; did you mean '--tier'?; see"),
         (("run", "--tier", "gat"), "tconv: Invalid value for '--tier': 'gat' is not one of 'smoke', 'gate', 'full'"),
         (("run", "--tier", "gat"), "'exhaustive'; did you mean 'gate'?; see 'tconv run --help'"),
         (

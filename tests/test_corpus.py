@@ -361,7 +361,7 @@ def test_spaces_and_letters_of_any_alphabet_are_fine(tmp_path: Path) -> None:
         (
             "cases:\n  - {name: a}\n  - name: b\n    with: {strides: [1, 2]}",
             ":7:21",
-            "strides must have 1 entries, one for each spatial axis (got [1, 2]), or say breaks: strides-length",
+            "strides must have 1 entry, one for each spatial axis (got [1, 2]), or say breaks: strides-length",
         ),
         (
             "cases:\n  - {name: a, with: {spatial: [99999, 99999]}}",
