@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -266,7 +267,7 @@ def test_unit_roundoff_is_the_types(dtype: DType) -> None:
     [
         (DType.F32, {}, "gamma_n(2^-24)*A + n*2^-150"),
         (DType.F32, {"f32": "f16"}, "gamma_n(2^-24)*A + n*2^-150"),
-        (DType.F64, {}, "gamma_n(2^-53)*A + n*2^-1075"),
+        (DType.F64, {}, "gamma_n(2^-53)*A + n*2^-1074"),
         (DType.F16, {}, "accumulated in f32, E = gamma_n(2^-24)*A: E + 2^-11*(|y|+E) + 2^-24/2"),
         (DType.BF16, {}, "accumulated in f32, E = gamma_n(2^-24)*A: E + 2^-8*(|y|+E) + 2^-133/2"),
         (DType.F16, {"f16": "f16"}, "accumulated in f16: gamma_n(2^-11)*A + n*2^-24/2"),
@@ -276,6 +277,40 @@ def test_unit_roundoff_is_the_types(dtype: DType) -> None:
 def test_the_derivation_in_words(dtype: DType, accumulates: dict[str, str], words: str) -> None:
     """Every verdict can print the formula that it was judged by."""
     assert derivation(dtype, accumulates).startswith(words)
+
+
+def computed(text: str, numbers: dict[str, Any]) -> float:
+    """Return the number that a part of a printed formula comes to."""
+    text = re.sub(r"\|([^|]+)\|", r"abs(\1)", text).replace("^", "**").replace("gamma_(n+1)", "gamma_after_n")
+    count = numbers["n"]
+    gammas = {
+        "gamma_n": lambda u: count * u / (1 - count * u),
+        "gamma_after_n": lambda u: (count + 1) * u / (1 - (count + 1) * u),
+    }
+    value: float = eval(text, gammas | numbers)  # noqa: S307 - a formula of tconv's own
+    return value
+
+
+@pytest.mark.parametrize("bias", [None, 1.0])
+@pytest.mark.parametrize(
+    ("dtype", "accumulates"),
+    [*((dtype, {}) for dtype in DType), (DType.F16, {"f16": "f16"}), (DType.BF16, {"bf16": "bf16"})],
+)
+@pytest.mark.parametrize("magnitude", [5.0, 0.0])
+def test_the_derivation_is_what_is_computed(
+    dtype: DType, accumulates: dict[str, str], bias: float | None, magnitude: float
+) -> None:
+    """The printed formula comes to the number of the bound, with a bias or not, and where underflow alone counts."""
+    y = -2.0 if magnitude else 0.0
+    bias = bias if magnitude or bias is None else 0.0
+    numbers = {"n": 4, "A": magnitude, "y": y, "b": bias}
+    about, _, formula = derivation(dtype, accumulates).rpartition(": ")
+    backends, _, references = formula.partition("; and the reference's own ")
+    plain, _, beside_bias = backends.partition(", and with a bias ")
+    numbers["E"] = computed(about.partition(" = ")[2] or "0", numbers)
+    parts = [plain, references] if bias is None else [plain, references, beside_bias.removesuffix(" more") or "0"]
+    total = sum(computed(part, numbers) for part in parts)
+    assert limits(dtype, y, magnitude, 4, bias, accumulates)[0] == pytest.approx(total, rel=1e-15, abs=0)
 
 
 # Real computations. A line of one point and one tap: every output is a sum over the channels.

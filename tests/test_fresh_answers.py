@@ -32,7 +32,7 @@ from tconv.reports.phrases import fresh
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from small_corpus import Command
 
@@ -298,6 +298,38 @@ def test_a_verdict_that_other_cases_settle_is_no_answer_that_varies(command: Com
     assert verdicts == {refused: "disputed", denies: "disputed"}
     ended = command("gate", "out", "--waivers", "none")
     assert "1  refused-valid: " in ended.stdout
+
+
+def test_a_silence_of_an_earlier_call_is_told(
+    recorded: Callable[..., tuple[dict[str, Record], str]], tmp_path: Path
+) -> None:
+    """The case that waits for a lock that another one left is not blamed; the values of others say what they said."""
+    written(tmp_path, TEXT.replace("pads_begin: 1, bias: false", "strides: 7, bias: false"))
+    records, printed = recorded("HangsOfTheCaseBefore", "--timeout", "1")
+    assert records["second"].verdict == ver.TimedOut(1.0)
+    assert records["second"].alone == AGREES
+    assert "2  timed-out after other calls, and agreed alone in a fresh process: no answer within 1 s" in printed
+    assert not records["second"].answer_varies
+
+
+def test_what_has_no_answer_takes_no_time_of_others(
+    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that have one are asked before; that there was no time for the others is no open question about these."""
+    asked: list[str] = []
+    beside = fresh_answers._beside
+
+    def noting(record: Record, alone: Record) -> Iterator[Record]:
+        asked.append(record.case.rpartition("/")[2])
+        clock.extend([0.0] if len(asked) < 2 else [100.0])
+        return beside(record, alone)
+
+    clock = [0.0, 0.0]
+    monkeypatch.setattr(fresh_answers, "monotonic", lambda: clock.pop(0))
+    monkeypatch.setattr(fresh_answers, "_beside", noting)
+    _, printed = recorded("ErrsAndHangs", "--timeout", "1")
+    assert asked == ["with-bias", "first"]
+    assert NOT_KNOWN not in printed
 
 
 def test_an_answer_that_is_never_the_same_varies(

@@ -39,7 +39,7 @@ from tconv.investigation.history.bisecting import bisected
 from tconv.investigation.history.environments import Environments
 from tconv.investigation.history.interpreters import Interpreter, interpreters
 from tconv.investigation.history.package_index import between, last_of_each_minor
-from tconv.investigation.history.proposals import for_every_version, proposals
+from tconv.investigation.history.proposals import proposals
 from tconv.investigation.history.runtimes import RUNNERS, RUNTIMES, Runtime
 from tconv.investigation.history.strips import Mark, Span, spans, strips
 from tconv.learning.formulas import Formula
@@ -358,7 +358,7 @@ def releases(
             )
             wrong = isinstance(record.verdict, ver.Differed)
             run.records[place] = Record(record.case, "acme", DIALECT, record.verdict, diagnosis=names if wrong else ())
-        found.append(assess(run, for_every_version(file), facts))
+        found.append(assess(run, file and file.for_every_version(), facts))
     return found
 
 

@@ -186,8 +186,8 @@ def test_a_confined_worker_ends_with_the_process_that_it_was_forked_from_alone(
     """One that a thread has spawned would be killed at the thread's end."""
     asked: list[bool] = []
     pid = os.getppid() + forked
-    monkeypatch.setattr("tconv.execution.signals.parent_process", lambda: SimpleNamespace(pid=pid))
-    monkeypatch.setattr("tconv.execution.signals.end_with_parent", lambda: asked.append(True))
+    monkeypatch.setattr("tconv.execution.starting.parent_process", lambda: SimpleNamespace(pid=pid))
+    monkeypatch.setattr("tconv.execution.starting.end_with_parent", lambda: asked.append(True))
     monkeypatch.setattr("tconv.execution.isolation.confine", lambda *_: None)
     isolated(Assignment("reference", None, None, str(tmp_path / "worker.log"), isolate=True))
     assert bool(asked) is forked

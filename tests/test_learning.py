@@ -427,7 +427,23 @@ def test_waivers_are_proposed_and_a_person_completes_them(command: Command, tmp_
     (tmp_path / "known.yaml").write_text(text.replace("TODO", "the pads are exchanged"))
     green = command("gate", records, "--waivers", "known.yaml")
     assert "green: every deviation is known" in green.stdout
-    assert command("gate", records, "--propose-waivers", "known.yaml").returncode == 2
+    again = command("gate", records, "--propose-waivers", "known.yaml")
+    assert again.returncode == 2
+    assert again.stdout == ""
+    assert "known.yaml: must not be there yet (got a file); choose another FILE, or remove it" in again.stderr
+
+
+def test_a_proposal_says_what_to_do_with_it(command: Command, tmp_path: Path) -> None:
+    """The next run takes it; and where the records were judged by a file, its entries belong there."""
+    command("run", "padding/pads", "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
+    run = "tconv run padding/pads --backend wrong_backends:PadsSwapped --dialect onnx/ConvTranspose-22 --tier gate"
+    done = command("gate", "out", "--propose-waivers", "known.yaml")
+    assert done.stderr.endswith(f"known.yaml: complete what says TODO; then {run} --waivers known.yaml\n")
+    declared = "{where: {dtype: bf16}, because: not yet}"
+    (tmp_path / "mine.yaml").write_text(f"format: 1\nbackend: PadsSwapped\nunsupported: [{declared}]\n")
+    done = command("gate", "out", "--waivers", "mine.yaml", "--propose-waivers", "more.yaml")
+    asked = "and add its entries to mine.yaml, by which these records were judged; then"
+    assert done.stderr.endswith(f"more.yaml: complete what says TODO, {asked} {run} --waivers mine.yaml\n")
 
 
 def test_no_file_is_proposed_over_another(command: Command, tmp_path: Path) -> None:
@@ -477,7 +493,8 @@ def test_what_is_not_implemented_is_proposed_as_declared(
     run = ("run", "--cases", "small.yaml", "--backend", f"wrong_backends:{backend}", "--output", "out", "-j", "1")
     assert command(*run).returncode == 1
     done = command("gate", "out", "--cases", "small.yaml", "--propose-waivers", "known.yaml")
-    assert done.stderr.endswith("proposed waivers known.yaml: read whether what it declares is as it must be\n")
+    assert "proposed waivers known.yaml: read whether what it declares is as it must be; then" in done.stderr
+    assert "TODO" not in (tmp_path / "known.yaml").read_text()
     file = load(tmp_path / "known.yaml")
     assert (file.waivers, {entry.because for entry in file.unsupported}) == ([], {because})
     declared = command("gate", "out", "--cases", "small.yaml", "--waivers", "known.yaml")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import yaml
 
 from made_records import run_of
 from played_backends import ONNX, records_of
@@ -20,6 +21,9 @@ from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.learning import JudgedCalls, named_conditions
 from tconv.reports.causes import causes
+from tconv.reports.page.answer import answer
+from tconv.reports.page.cause_lines import cause_lines
+from tconv.reports.proposed_waivers import proposed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.expectation.problem import Problem
+    from tconv.gate.assessment import Assessment
     from tconv.records.record import Record
     from tconv.reports.causes import Cause
     from tconv.vocabulary import Array
@@ -68,10 +73,20 @@ def failed_of(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record.verdict.kind in {"differed", "wrong-shape"}]
 
 
+def is_grouped(problem: Problem) -> bool:
+    """Return whether there are several groups."""
+    return (problem.case.attributes.groups or 1) > 1
+
+
+def assessment_of(records: Sequence[Record], corpus: Corpus) -> Assessment:
+    """Return what the gate says of a run of these records."""
+    run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
+    return assess(run, None, corpus.facts, find=corpus.find)
+
+
 def causes_of(records: Sequence[Record], corpus: Corpus) -> list[Cause]:
     """Return the causes of a run of these records, the largest first."""
-    run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
-    return causes(assess(run, None, corpus.facts, find=corpus.find), Status.FAILED)
+    return causes(assessment_of(records, corpus), Status.FAILED)
 
 
 def test_a_kernel_that_misreads_is_one_cause_with_its_condition(spread: list[Case], corpus: Corpus) -> None:
@@ -149,6 +164,24 @@ def test_a_name_that_no_case_denies_leaves_nothing_to_one_that_fits_fewer(spread
     (cause,) = causes_of(records, corpus)
     assert cause.count == len(failed)
     assert " as if bias-of-every-group-added: " in cause.what
+
+
+def test_the_page_says_under_which_condition_a_misreading_is_made(spread: list[Case], corpus: Corpus) -> None:
+    """In its first sentence and among the causes, as the terminal does: without it the name says too much."""
+    assessment = assessment_of(records_of(misread("bias-ignored", is_grouped), spread), corpus)
+    first = cause_lines([assessment])[0]
+    assert first.words == "as if bias-ignored where groups >= 2: the bias is overlooked"
+    assert answer([assessment], [first]).endswith(f", one cause: {first.words}")
+
+
+def test_one_waiver_is_proposed_for_a_misreading_of_some_calls(spread: list[Case], corpus: Corpus) -> None:
+    """It asks for the facts that its cases share, and is not one entry for each sweep."""
+    assessment = assessment_of(records_of(misread("bias-ignored", is_grouped), spread), corpus)
+    (waiver,) = yaml.safe_load(proposed(assessment))["waivers"]
+    assert waiver["where"]["grouped"] == "true"
+    assert "bias" in waiver["where"]
+    assert waiver["diagnosis"] == ["bias-ignored"]
+    assert "cases" not in waiver
 
 
 def test_a_misreading_of_the_run_is_no_excuse_that_a_note_tells(gate_cases: tuple[Case, ...], corpus: Corpus) -> None:

@@ -196,6 +196,15 @@ def test_two_values_never_have_one_record_file() -> None:
     assert len(files) == 3
 
 
+@pytest.mark.parametrize("option", ["--option", "--against-option"])
+def test_what_is_no_pair_is_refused_by_the_name_of_its_option(command: Command, option: str) -> None:
+    """`tconv fuzz` has options for each of its two backends."""
+    fuzz = ("fuzz", "--backend", SPEC, "--against", SPEC)
+    assert f"{option} must be KEY=VALUE (got 'pads')" in command(*fuzz, option, "pads").stderr
+    twice = command(*fuzz, option, "pads=swapped", option, "pads=in-place").stderr
+    assert f"{option} must give 'pads' once (got 'swapped' and 'in-place')" in twice
+
+
 def test_a_cluster_is_given_the_options() -> None:
     """They travel with the order, and workers with others would not judge alike."""
     order = order_of(Assignment(SPEC, None, None, "", options={"pads": "swapped"}), 1.0)

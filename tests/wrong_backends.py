@@ -752,6 +752,29 @@ class Hangs(_Troubled):
         time.sleep(FOREVER)
 
 
+class HangsOfTheCaseBefore(_Troubled):
+    """A case that it cannot stand is answered, and leaves a lock behind: the next call waits for it."""
+
+    locked = False
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or wait."""
+        if self.locked:
+            time.sleep(FOREVER)
+        self.locked = troubled(call)
+        return Right.run(self, call, arrays)
+
+
+class ErrsAndHangs(BiasDoubled):
+    """The bias twice; without one there is no answer."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or sleep."""
+        if "b" not in arrays:
+            time.sleep(FOREVER)
+        return super().run(call, arrays)
+
+
 class RemovesRecords(_Troubled):
     """It removes the file of its worker's records, as something that tidies up a folder might."""
 

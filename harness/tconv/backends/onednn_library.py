@@ -13,6 +13,7 @@ from typing import Any
 from tconv.backends.extras import installing
 from tconv.backends.onednn_words import LibraryError
 from tconv.errors import BackendMissing
+from tconv.shown_texts import one_line
 
 LIBRARY_VARIABLE = "TCONV_ONEDNN"
 """The environment variable that chooses libdnnl: its file, or the folder of an environment that has it."""
@@ -66,7 +67,7 @@ def loaded(path: Path) -> ct.CDLL:
     try:
         library = _with_dependencies(path)
     except OSError as error:
-        reason = " ".join(str(error).split())
+        reason = one_line(str(error))
         raise BackendMissing(f"backend 'onednn' must load {path} (got: {reason}){_remedy(path, reason)}") from None
     if not hasattr(library, "dnnl_graph_op_create"):
         raise BackendMissing(

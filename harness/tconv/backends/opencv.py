@@ -12,6 +12,7 @@ from tconv.backends import BackendInfo, Option
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, serialized
 from tconv.backends.options import settled
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +63,7 @@ class OpenCv:
                 network.setInput(np.ascontiguousarray(array), name)
             output = network.forward()
         except cv2.error as error:
-            message = " ".join(str(error.err or error).split())
+            message = one_line(str(error.err or error))
             return (Unsupported if error.code == cv2.Error.StsNotImplemented else Refused)(message)
         # A blob without elements comes as None, and its shape is lost.
         return Broke("forward() returned None") if output is None else Produced(np.array(output))

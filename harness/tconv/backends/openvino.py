@@ -13,6 +13,7 @@ from tconv.backends import BackendInfo
 from tconv.backends.openvino_device import Device, simd, version
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 from tconv.cases.layouts import inverse, permutation
+from tconv.shown_texts import one_line, shortened
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class OpenVino:
             result, parameters = _result(call, arrays)
             model = ov.Model([result], parameters, "tconv")
         except RuntimeError as error:
-            return Refused(one_line(error))
+            return Refused(said(error))
         return outcome(self._device, model, call, arrays)
 
     def run_together(
@@ -72,7 +73,7 @@ class OpenVino:
             try:
                 result, more = _result(call, operands)
             except RuntimeError as error:
-                refused = Refused(one_line(error))
+                refused = Refused(said(error))
                 return [refused if other == place else None for other in range(len(calls))]
             results.append(result)
             parameters += more
@@ -85,13 +86,13 @@ def outcome(device: Device, model: ov.Model, call: Call, arrays: Mapping[str, Ar
     try:
         compiled = device.compiled(model)
     except RuntimeError as error:
-        message = one_line(error)
+        message = said(error)
         return (Unsupported if any(words in message for words in _NOT_IMPLEMENTED) else Refused)(message)
     try:
         return Produced(_inferred(compiled, call.feeds(arrays).values())[0])
     except RuntimeError as error:
         # Sizes that the model does not have are not known before: what is wrong with them is refused here.
-        return Broke(one_line(error)) if _has_sizes(call) else Refused(one_line(error))
+        return Broke(said(error)) if _has_sizes(call) else Refused(said(error))
 
 
 def outcomes(device: Device, model: ov.Model, fed: Sequence[Array]) -> Sequence[Outcome] | Outcome:
@@ -99,11 +100,11 @@ def outcomes(device: Device, model: ov.Model, fed: Sequence[Array]) -> Sequence[
     try:
         compiled = device.compiled(model)
     except RuntimeError as error:
-        return Refused(one_line(error))
+        return Refused(said(error))
     try:
         return [Produced(array) for array in _inferred(compiled, fed)]
     except RuntimeError as error:
-        return Broke(one_line(error))
+        return Broke(said(error))
 
 
 def _inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> list[Array]:
@@ -127,9 +128,9 @@ def _has_sizes(call: Call) -> bool:
     return call.shapes == "static" and all(tensor.constant for tensor in call.inputs if tensor.role == "output_shape")
 
 
-def one_line(error: Exception) -> str:
-    """Return an exception's message in one line, cut at 500 characters."""
-    return " ".join(str(error).split())[:500]
+def said(error: Exception) -> str:
+    """Return an exception's message in one line, at most 500 characters of it: the reason stands at its end."""
+    return shortened(one_line(str(error)), 500)
 
 
 def _result(call: Call, arrays: Mapping[str, Array]) -> tuple[ov.Node, list[ov.Node]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, fed_together, serialized, serialized_together
-from tconv.backends.openvino import one_line, outcome, outcomes
+from tconv.backends.openvino import outcome, outcomes, said
 from tconv.backends.openvino_device import Device, simd, version
 from tconv.backends.outcome import Refused
 
@@ -54,14 +54,14 @@ class OpenVinoOnnx:
         try:
             ov_model = self._device.core.read_model(model, b"")
         except RuntimeError as error:
-            return Refused(one_line(error))
+            return Refused(said(error))
         return outcomes(self._device, ov_model, list(fed_together(calls, arrays).values()))
 
     def _run(self, model: bytes, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         try:
             ov_model = self._device.core.read_model(model, b"")
         except RuntimeError as error:
-            return Refused(one_line(error))
+            return Refused(said(error))
         return outcome(self._device, ov_model, call, arrays)
 
 

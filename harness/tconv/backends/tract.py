@@ -14,6 +14,7 @@ import tract
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, serialized
 from tconv.backends.outcome import Produced, Refused, Unsupported
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,7 @@ class Tract:
                     model.set_input_fact(index, _fact(array))
             return Produced(np.array(model.into_model().into_runnable().run(feeds)[0].to_numpy()))
         except tract.TractError as error:
-            return Refused(" ".join(str(error).split()))
+            return Refused(one_line(str(error)))
 
 
 def _fact(array: Array) -> str:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tconv.vocabulary import Attributes, DType, Ints, Signature, TensorType
 
-Data = Literal[
+Filling = Literal[
     "integers",
     "normal",
     "wide",
@@ -23,9 +23,11 @@ Data = Literal[
     "infinity",
     "negative-zero",
     "subnormal",
-    "values",
 ]
-"""What an operand is filled with; `special` is nan, infinity and negative-zero among integers."""
+"""What an operand is filled with by a word; `special` is nan, infinity and negative-zero among integers."""
+
+Data = Literal[Filling, "values"]
+"""What an operand is filled with: by a word, or with values of its own."""
 
 Shapes = Literal["static", "symbolic", "unranked"]
 """What a model declares of its inputs: sizes, a symbol for each size, or not even how many there are."""
@@ -35,6 +37,9 @@ Source = Literal["initializer", "input"]
 
 Speller = Literal["library", "page"]
 """Whose words are written where a dialect's page prints others than its library takes."""
+
+PRESENTATION = ("shapes", "data_source", "filter_source", "bias_source", "output_shape_source", "spelling")
+"""The fields of a case that say how a call is presented. What it computes depends on none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +218,7 @@ class Case:
 
     @property
     def simplicity(self) -> tuple[int, int, int]:
-        """What examples are ordered by, the simplest first: rank, elements, length of the id."""
+        """The key by which examples are sorted, the simplest first: rank, elements, length of the id."""
         return len(self.x.shape), prod(self.x.shape) + prod(self.w.shape), len(self.id)
 
     @property

@@ -16,7 +16,7 @@ from tconv.corpus import Corpus
 from tconv.errors import UsageError
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.execution.signals import prepare
+from tconv.execution.starting import prepare
 from tconv.gate.selected_records import read_selected
 from tconv.learning import sheet
 from tconv.learning.axis_terms import LEGEND

@@ -13,6 +13,7 @@ from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
 from tconv.execution.isolation import wanted
+from tconv.records.headers import USUAL_TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,7 @@ def jobs_of(jobs: int | None) -> int:
     return jobs or cores()
 
 
-def timeout(seconds: float = 60.0, text: str = "Seconds for one case.") -> Callable[[FC], FC]:
+def timeout(seconds: float = USUAL_TIMEOUT, text: str = "Seconds for one case.") -> Callable[[FC], FC]:
     """Return the option that limits how long a backend may take for a case, with its default and its help."""
     return click.option("--timeout", type=SECONDS, default=seconds, show_default=True, help=text)
 
@@ -111,19 +112,19 @@ def detail_of(*, quiet: bool, verbose: bool) -> Detail:
     return "quiet" if quiet else "verbose" if verbose else "screen"
 
 
-def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+def _chosen(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """Return options of a backend by their names.
 
     Raises:
         UsageError: a text is not KEY=VALUE, or a key comes twice.
     """
-    chosen: dict[str, str] = {}
+    option, chosen = parameter.opts[0], dict[str, str]()
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise UsageError(f"--option must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
+            raise UsageError(f"{option} must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
         if name in chosen:
-            raise UsageError(f"--option must give {name!r} once (got {chosen[name]!r} and {value!r})")
+            raise UsageError(f"{option} must give {name!r} once (got {chosen[name]!r} and {value!r})")
         chosen[name] = value
     return chosen
 

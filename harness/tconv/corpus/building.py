@@ -6,7 +6,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from tconv.cases.case import Case, Facts, Operand
+from tconv.cases.case import PRESENTATION, Case, Facts, Operand
 from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
 from tconv.corpus.facts import OPERAND_ROLES, facts_from, per_axis, unwrapped
 from tconv.dialects.constraints import CONSTRAINTS
@@ -44,16 +44,8 @@ LIST_SETTINGS: Final = frozenset({*NEUTRAL, "kernel_shape", "output_shape", "spa
 WORD_SETTINGS: Final = frozenset({*_WORDS, "groups", "omit"})
 DERIVING_SETTINGS: Final = LIST_SETTINGS | {"auto_pad", "groups"}
 OPERAND_SETTINGS: Final = frozenset({*_SIZES, *OPERAND_ROLES, "groups", "bias", "dtype", "data", "seed", "breaks"})
-PRESENTATION_SETTINGS: Final = (
-    "shapes",
-    "filter_source",
-    "data_source",
-    "bias_source",
-    "output_shape_source",
-    "spelling",
-    "breaks",
-    "omit",
-)
+COPIED_SETTINGS: Final = (*PRESENTATION, "breaks", "omit")
+"""The settings that are fields of a case, with the value that is written."""
 Operands: TypeAlias = tuple[Operand, Operand, Operand | None]
 """Data, filter and bias."""
 
@@ -114,7 +106,7 @@ def build(
         case_id,
         attributes,
         *operands,
-        **presentation_of(settings),
+        **copied_of(settings),
         expected=tuple(expected),
         smoke=smoke,
         about=about,
@@ -167,9 +159,9 @@ def _written(settings: Mapping[str, Any]) -> set[str]:
     return settings.keys() - set(settings.get("omit", ()))
 
 
-def presentation_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the other fields of a case by name; they depend on `PRESENTATION_SETTINGS`."""
-    return {name: settings.get(name) for name in PRESENTATION_SETTINGS} | {"omit": tuple(settings.get("omit", ()))}
+def copied_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the other fields of a case by name; they depend on `COPIED_SETTINGS`."""
+    return {name: settings.get(name) for name in COPIED_SETTINGS} | {"omit": tuple(settings.get("omit", ()))}
 
 
 def _output_shape(value: Any, attributes: Attributes, spatial: Ints, kernel: Ints) -> Ints:  # noqa: ANN401

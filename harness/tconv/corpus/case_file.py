@@ -1,4 +1,4 @@
-"""The models of a case file. They are used where the file is read, and nowhere else."""
+"""The models of a case file. Behind the file's boundary there are dataclasses: `cases/case.py`, `sweep.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from tconv.cases.case import Shapes, Source, Speller
+from tconv.cases.case import Filling, Shapes, Source, Speller
 from tconv.corpus.budget import MOST_SWEEPS
 from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Format, Integers, Mappings, Numbers, Part, Texts, Values
@@ -29,19 +29,6 @@ def _is_size(text: str) -> str:
 _Size = _Number | Annotated[str, AfterValidator(_is_size), Field(json_schema_extra={"pattern": f"^{_FULL.pattern}$"})]
 _Counts = Integers[_Count]
 _PerAxis = _Number | Integers[_Number]
-_Data = Literal[
-    "integers",
-    "normal",
-    "wide",
-    "wide-full",
-    "ones",
-    "impulse",
-    "special",
-    "nan",
-    "infinity",
-    "negative-zero",
-    "subnormal",
-]
 _NAME = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
@@ -93,7 +80,7 @@ class OperandSettings(Part):
     kernel: _Counts | None = None
     shape: _Counts | None = None
     dtype: Annotated[DType, Field(strict=False)] | None = None
-    data: _Data | None = None
+    data: Filling | None = None
     seed: _Count | None = None
     values: Numbers[float] | None = None
 
@@ -157,7 +144,7 @@ class Settings(Part):
     filter_format: Annotated[FilterFormat, Field(strict=False)] | Raw | None = None
     bias: bool | None = None
     dtype: Annotated[DType, Field(strict=False)] | None = None
-    data: _Data | None = None
+    data: Filling | None = None
     seed: _Count | None = None
     x: OperandSettings | None = None
     w: OperandSettings | None = None
@@ -226,7 +213,7 @@ class Sweep(Part):
     tier: Literal["exhaustive"] | None = None
 
 
-class Literally(Part):
+class WrittenOutput(Part):
     """An output written out.
 
     Attributes:
@@ -254,7 +241,7 @@ class Single(Part):
     name: _Name
     about: str = ""
     with_: Settings = Field(default=Settings(), alias="with")
-    expected: Mappings[Literally] = Field(default=[])
+    expected: Mappings[WrittenOutput] = Field(default=[])
     smoke: bool = False
 
 

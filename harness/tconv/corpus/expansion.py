@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tconv.cases.case import Case, Facts
 from tconv.corpus.building import (
+    COPIED_SETTINGS,
     DEFAULTS,
     DERIVING_SETTINGS,
     LIST_SETTINGS,
     OPERAND_SETTINGS,
-    PRESENTATION_SETTINGS,
     WORD_SETTINGS,
     attributes_of,
     completed,
+    copied_of,
     lists_of,
     merged,
     operands_of,
-    presentation_of,
     refuse_impossible,
     words_of,
 )
@@ -89,7 +89,7 @@ class Expansion:
         self._lists = _Part(sweep, LIST_SETTINGS, lists_of)
         self._words = _Part(sweep, WORD_SETTINGS, words_of)
         self._operands = _Part(sweep, OPERAND_SETTINGS, operands_of)
-        self._presentation = _Part(sweep, frozenset(PRESENTATION_SETTINGS), presentation_of)
+        self._copied = _Part(sweep, frozenset(COPIED_SETTINGS), copied_of)
         self._fields: dict[str, Any] = {"smoke": sweep.smoke, "about": sweep.about, "cites": sweep.cites}
         self._derived = _Part(sweep, DERIVING_SETTINGS, lambda given: derived_of(given, attributes_of(given)))
         self._source = _Part(sweep, frozenset({"bias_source", "filter_source"}), source_of)
@@ -110,7 +110,7 @@ class Expansion:
             x,
             w,
             b,
-            **self._presentation(row),
+            **self._copied(row),
             **self._fields,
             facts=Facts(partial(self._facts, row, operands)),
         )

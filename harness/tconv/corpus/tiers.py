@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from tconv.cases.case import PRESENTATION
 from tconv.corpus.covering_arrays import cover, uncovered
 from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 FILE_NAME = "tiers.json"
 STRENGTH = {"gate": 4, "smoke": 2}
 """How many axis values the tuples have that a tier covers."""
-_WITHOUT_EFFECT = {"data_format", "filter_format", "shapes", "data_source", "filter_source", "bias_source"}
+_WITHOUT_EFFECT = {"data_format", "filter_format", *PRESENTATION} - {"output_shape_source", "spelling"}
+"""Settings that do not decide whether a dialect can express a case. Not every dialect can feed output_shape."""
 
 
 def _ascending(numbers: tuple[int, ...]) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tconv.cases.case import PRESENTATION
 from tconv.corpus.building import DEFAULTS
 from tconv.documents.scalars import kind_of
 from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, FilterFormat
@@ -25,8 +26,8 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_/.+-]*")
 _EXACT = 2.0**53
 _BATCH, _CHANNELS, _FIRST_AXIS = 0, 1, 2
 _SHAPE = ("spatial", "kernel")
-PRESENTATION = ("shapes", "data_source", "filter_source", "output_shape_source", "spelling")
-"""How a case is presented, besides `bias_source`, whose default is `filter_source`."""
+PRESENTATION_WITH_DEFAULTS = tuple(name for name in PRESENTATION if name in DEFAULTS)
+"""How a case is presented, without `bias_source`, whose default is the value of `filter_source`."""
 
 
 def case_file(cases: Iterable[Case], about: str) -> str:
@@ -55,7 +56,11 @@ def settings(case: Case) -> dict[str, Any]:
     }
     own = {role: _own(operand, shapes[role], shared) for role, operand in operands.items()}
     result = sizes | _attributes(case.attributes, len(sizes["spatial"]), case.w.shape[_FIRST_AXIS:])
-    result |= {"bias": case.b is not None, **shared, **{name: getattr(case, name) for name in PRESENTATION}}
+    result |= {
+        "bias": case.b is not None,
+        **shared,
+        **{name: getattr(case, name) for name in PRESENTATION_WITH_DEFAULTS},
+    }
     # Spatial sizes and kernel are always written.
     result = {name: value for name, value in result.items() if name in _SHAPE or DEFAULTS.get(name) != value}
     result |= {"bias_source": case.bias_source} if case.bias_source else {}

@@ -1,7 +1,8 @@
 """Every constraint that a text may state on attributes and operands: a table of named predicates.
 
-A predicate returns None where another constraint is broken: a list of the wrong length breaks its length constraint
-alone. Which constraints a dialect states is part of the dialect (see `dialect`).
+A predicate of what several values are together returns None where one of them breaks a constraint of its own, without
+which it cannot be asked: a kernel_shape of the wrong length breaks its length constraint, and not `kernel-shape-matches`.
+Constraints of one value are independent: `strides=[0]` on two axes breaks two of them. Which constraints a dialect states is part of the dialect (see `dialect`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -14,10 +13,11 @@ from tconv.cases.case import Case, Operand
 from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing, ClusterError, DialectError, OptionError, UsageError
 from tconv.records import machine_facts
+from tconv.records.header_differences import flat
 from tconv.records.headers import BackendHeader  # noqa: TC001 - pydantic reads the annotation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tconv.execution.worker import Assignment
 
@@ -109,7 +109,10 @@ def differences(introductions: Mapping[str, Introduction]) -> list[str]:
     Args:
         introductions: by the name of the worker.
     """
-    by_worker = {worker: dict(_facts(introduction.model_dump())) for worker, introduction in introductions.items()}
+    by_worker = {
+        worker: {name: str(value) for name, value in flat(introduction.model_dump())}
+        for worker, introduction in introductions.items()
+    }
     names = dict.fromkeys(name for facts in by_worker.values() for name in facts)
     return [
         f"{name} is {', '.join(f'{text!r} on {worker}' for text, worker in by_text.items())}"
@@ -160,11 +163,3 @@ def checked(data: bytes, worker: str) -> Reply:
 def here() -> str:
     """Return the name of this machine, for messages."""
     return platform.node() or "a machine without a name"
-
-
-def _facts(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for name, part in value.items():
-        if isinstance(part, Mapping):
-            yield from _facts(part, f"{prefix}{name}.")
-        else:
-            yield prefix + name, str(part)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tconv.backends.confinement import WORDS, confine
 from tconv.errors import BackendMissing, UsageError
-from tconv.execution.signals import end_with_server
+from tconv.execution.starting import end_with_server
 from tconv.execution.worker_files import temporary_folder
 from tconv.records import artifacts
 

@@ -28,7 +28,8 @@ from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.floating_point import FloatingPoint
 from tconv.execution.isolation import isolated, wanted
-from tconv.execution.signals import end_with_server, lead_own_group, leave_server
+from tconv.execution.signals import lead_own_group
+from tconv.execution.starting import end_with_server, leave_server
 from tconv.execution.succession import shared, succeed
 from tconv.execution.worker_files import make_files, temporary_folder
 from tconv.records.record import record_line

@@ -16,7 +16,8 @@ from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
 from tconv.execution.company import likeness
 from tconv.execution.position import Position
 from tconv.execution.process import Chunk, WorkerProcess
-from tconv.execution.signals import start_method, started, undisturbed
+from tconv.execution.signals import undisturbed
+from tconv.execution.starting import start_method, started
 from tconv.execution.threads import limited
 from tconv.execution.work_folder import WorkFolder
 from tconv.execution.worker import Assignment, serve

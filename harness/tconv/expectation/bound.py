@@ -246,19 +246,25 @@ def is_subnormal(values: Float64s, dtype: DType) -> Mask:
 
 SYMBOLS = (
     "n: how many products reach the element, one more with a bias; A: the sum of their magnitudes, |x|*|w| and |b|; "
-    "y: what is owed; gamma_n(u) = n*u / (1 - n*u); see docs/numerics.md"
+    "b: the bias; y: what is owed; gamma_n(u) = n*u / (1 - n*u); see docs/numerics.md"
 )
 """What the letters of `derivation` mean: it stands where a report shows the formula of a bound."""
 
 
 def derivation(dtype: DType, accumulates: Mapping[str, str]) -> str:
     """Return the formula of the bound in words, for the reader of a verdict."""
+    return f"{_formula(dtype, accumulates)}; and the reference's own gamma_(n+1)(2^-53)*A"
+
+
+def _formula(dtype: DType, accumulates: Mapping[str, str]) -> str:
+    """Return the part of the bound that is the backend's."""
     if dtype in (DType.F32, DType.F64):
-        u, tiny = ("2^-24", "2^-150") if dtype is DType.F32 else ("2^-53", "2^-1075")
-        return f"gamma_n({u})*A + n*{tiny}, and the reference's own gamma_(n+1)(2^-53)*A"
+        u, tiny = ("2^-24", "2^-150") if dtype is DType.F32 else ("2^-53", "2^-1074")
+        return f"gamma_n({u})*A + n*{tiny}"
     u, eta = ("2^-11", "2^-24") if dtype is DType.F16 else ("2^-8", "2^-133")
     if accumulator_of(dtype, accumulates) is dtype:
         return f"accumulated in {dtype}: gamma_n({u})*A + n*{eta}/2"
     return (
-        f"accumulated in f32, E = gamma_n(2^-24)*A: E + {u}*(|y|+E) + {eta}/2 + n*2^-150, and a bias rounds once more"
+        f"accumulated in f32, E = gamma_n(2^-24)*A: E + {u}*(|y|+E) + {eta}/2 + n*2^-150, "
+        f"and with a bias {u}*(|y-b|+E) + {eta}/2 more"
     )

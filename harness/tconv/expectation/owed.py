@@ -234,7 +234,10 @@ def _values(
     *,
     disputed: bool,
 ) -> Expectation:
-    """Return what is owed to a signature that breaks no constraint, those of the output size aside."""
+    """Return what is owed to a signature that breaks constraints that the dialect leaves open, or none.
+
+    Whether it breaks those of the output size is found here.
+    """
     primary, *others = results_in(written, dialect, disputed=disputed)
     if isinstance(primary.result, Violation):
         answer = dialect.constraints[primary.result.constraint]

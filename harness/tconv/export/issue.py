@@ -19,6 +19,7 @@ from tconv.expectation.owed import Refuse
 from tconv.export.asking import INSTALLED_BY, asking
 from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet
+from tconv.records.headers import cases_option
 from tconv.reports.markdown import escaped
 from tconv.reports.phrases import explanation, phrase, reproduce
 from tconv.shown_texts import one_line, printable
@@ -172,9 +173,8 @@ def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: 
         yield from (_without_tconv(asked, backend), "", _fenced(source, "python"))
     else:
         words = ["tconv", "export", problem.case.id, ".", "--backend", backend, "--dialect", problem.dialect.name]
-        words += ["--cases", cases] if cases else []
         yield from ("The arrays are too large for a report; this writes them with a script:", "")
-        yield _fenced(shlex.join(words), "sh")
+        yield _fenced(shlex.join([*words, *cases_option(cases)]), "sh")
 
 
 def _without_tconv(asked: Asking, backend: str) -> str:

@@ -29,7 +29,7 @@ def other_reasons(assessment: Assessment) -> Iterator[str]:
     if not assessment.run.header.shard:
         yield from untrusted(assessment.judged, assessment.facts)
         if not _shows_something(assessment):
-            yield "not one case passed, so nothing was shown"
+            yield "not one case passed, or had the values of another reading, so nothing was shown"
 
 
 def _suspected(assessment: Assessment) -> str:

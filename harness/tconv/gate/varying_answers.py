@@ -30,7 +30,7 @@ def answers_vary(members: Iterable[Judged]) -> bool:
 
     What is waived is not asked in later runs, and what is known of it excuses no other answer.
     """
-    return any(member.record.varies and member.status is Status.FAILED for member in members)
+    return any(member.record.answer_varies and member.status is Status.FAILED for member in members)
 
 
 def without_explanations(members: Iterable[Judged]) -> tuple[Judged, ...]:

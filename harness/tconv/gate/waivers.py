@@ -199,8 +199,10 @@ class WaiverFile(Part):
 
     def of_relative(self, backend: str) -> WaiverFile:
         """Return the waivers as another backend may use them: for any version, as theirs are those of this one."""
-        if backend == self.backend:
-            return self
+        return self if backend == self.backend else self.for_every_version()
+
+    def for_every_version(self) -> WaiverFile:
+        """Return the file with waivers that hold for every version."""
         waivers = [waiver.model_copy(update={"versions": ""}) for waiver in self.waivers]
         return self.model_copy(update={"waivers": waivers})
 

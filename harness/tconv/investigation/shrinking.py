@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from tconv.corpus.building import DEFAULTS, ImpossibleCase, build
-from tconv.corpus.writing import PRESENTATION, settings
+from tconv.corpus.writing import PRESENTATION_WITH_DEFAULTS, settings
 from tconv.dialects.geometry import reach
 from tconv.expectation.owed import Inexpressible, expectation
 from tconv.vocabulary import NEUTRAL, DType
@@ -123,7 +123,7 @@ def _fewer_attributes(case: Case) -> Iterator[Case]:
 def _plainer(case: Case) -> Iterator[Case]:
     """Present the case as most are: no bias, static shapes, a constant filter, nothing omitted or broken."""
     plain: dict[str, Any] = {"b": None, "omit": (), "breaks": None, "bias_source": None}
-    plain |= {name: DEFAULTS[name] for name in PRESENTATION}
+    plain |= {name: DEFAULTS[name] for name in PRESENTATION_WITH_DEFAULTS}
     for name, value in plain.items():
         if getattr(case, name) != value:
             yield replace(case, **{name: value})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _MOST_TERMS = 4
-"""TermColumns of the sums that are tried with every form; longer ones are put together of two halves."""
+"""Most terms of a sum that is tried with every form. A longer sum is found as two shorter ones, see `_long`."""
 _TRIED = 20
 """Rows on which all sums are tried; those that fit are held against all rows."""
 _MOST_TIES = 2000

@@ -77,10 +77,10 @@ def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Toget
         if len(cases) < _FEWEST or not (misreadings := _changing(name, calls)):
             continue
         denying = _changed(misreadings, calls.right_cases, calls)
-        if not denying:
-            # No case speaks against it: a name of fewer failures says less of these.
-            known.update(cases)
-        elif len(denying) >= _FEWEST and (misread := _misread(misreadings, cases, denying, calls)) is not None:
+        if len(denying) < _FEWEST:
+            # Hardly a case speaks against it: a name of fewer failures says less of these.
+            known.update(cases if len(denying) <= (1 - _NEARLY) * len(cases) else ())
+        elif (misread := _misread(misreadings, cases, denying, calls)) is not None:
             found[name] = misread
             known.update(cases)
     return found

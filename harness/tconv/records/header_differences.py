@@ -23,16 +23,22 @@ class Difference(NamedTuple):
 
 def differences(old: RunHeader, new: RunHeader) -> Iterator[Difference]:
     """Yield what two headers say differently, in the order of the header's fields."""
-    before, after = (dict(_flat(header.model_dump(mode="json"))) for header in (old, new))
+    before, after = (_texts(header) for header in (old, new))
     for name in before | after:
         if before.get(name) != after.get(name):
             yield Difference(name, before.get(name, ""), after.get(name, ""))
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the names of nested values, joined by dots, and each value as text."""
+def _texts(header: RunHeader) -> dict[str, str]:
+    """Return the values of a header as texts, by their names."""
+    named = flat(header.model_dump(mode="json"))
+    return {name: " ".join(map(str, value)) if isinstance(value, list) else str(value) for name, value in named}
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield nested values, each with the names that lead to it, joined by dots."""
     for name, value in values.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from flat(value, f"{prefix}{name}.")
         else:
-            yield prefix + name, " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            yield prefix + name, value

@@ -14,6 +14,8 @@ from tconv.records.texts import Name, Text  # noqa: TC001 - as above
 
 FORMAT = 1
 """The version of the format; a reader refuses others."""
+USUAL_TIMEOUT = 60.0
+"""Seconds that a case may take where nothing else is asked for."""
 
 
 class BackendHeader(BaseModel):
@@ -55,6 +57,11 @@ class BackendHeader(BaseModel):
     def arguments(self) -> tuple[str, ...]:
         """What names it on the command line."""
         return ("--backend", self.spec or self.name, *(word for text in self.chosen for word in ("--option", text)))
+
+
+def cases_option(path: str) -> tuple[str, ...]:
+    """Return the end of a command that is about the cases of this path: nothing where they are tconv's own."""
+    return ("--cases", path) if path else ()
 
 
 class WaiversHeader(BaseModel):
@@ -119,6 +126,12 @@ class RunHeader(BaseModel):
     waivers: WaiversHeader | None = None
     asked_again: bool | None = None
     started: str
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What makes a command ask the backend as the run did: name, options, and a timeout of the run's own."""
+        timeout = () if self.timeout == USUAL_TIMEOUT else ("--timeout", f"{self.timeout:g}")
+        return (*self.backend.arguments, *timeout)
 
     def continues(self, other: RunHeader) -> bool:
         """Return whether this run and `other` are the same in all that `held` has."""

@@ -18,7 +18,7 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
 )
 from tconv.dialects.readings import Together
 from tconv.shown_texts import printable, shortened
-from tconv.verdict.kinds import Agreed, Verdict
+from tconv.verdict.kinds import Agreed, TimedOut, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,6 +97,11 @@ class Record(Recorded):
     def varies(self) -> bool:
         """Whether the answer depends on the calls before it: alone in a fresh process there is another one."""
         return self.alone is not None and not self.alone.same
+
+    @property
+    def answer_varies(self) -> bool:
+        """Whether it varies so that the answers of other cases may vary too: of these a silence says nothing."""
+        return self.varies and not isinstance(self.verdict, TimedOut)
 
 
 _MORE = Record.__slots__[Record.__slots__.index("seconds") + 1 :]

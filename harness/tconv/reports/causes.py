@@ -51,11 +51,12 @@ class Cause:
         what: the waiver, the reading, the learnt rule, or the failure with the phrase of its example.
         example: the id of the case that stands for it.
         members: the records, judged.
-        common: of failures that have neither a rule nor a name, the facts that their cases share.
+        common: of failures that follow no rule, the facts that their cases share.
         lesson: the rule that they follow, where one was learnt.
         symptom: what they have in common, where they follow no rule.
         group: what makes records those of this cause, also in another run.
         said: `what` without what the cases share.
+        where: of a misreading that is made on some calls only, the condition on these calls; empty for all calls.
     """
 
     what: str
@@ -66,6 +67,7 @@ class Cause:
     symptom: Symptom | None = None
     group: tuple[str, ...] = ()
     said: str = ""
+    where: str = ""
 
     @property
     def count(self) -> int:
@@ -177,11 +179,19 @@ def _cause(
             return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED if group[0] == "explained":
             misread = assessment.misread.get(Together.parse(group[-1]))
-            line = _failed(group, members, shown, said, f" where {misread.condition}" if misread else "")
+            where = str(misread.condition) if misread else ""
+            line = _failed(group, members, shown, said, f" where {where}" if where else "")
             exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
             doubt = exceptions or _doubt(group, assessment)
-            what = line + _one_by_one(group, assessment) + doubt
-            return Cause(what, case, tuple(members), group=group, said=line)
+            return Cause(
+                line + _one_by_one(group, assessment) + doubt,
+                case,
+                tuple(members),
+                _common(members, assessment),
+                group=group,
+                said=line,
+                where=where,
+            )
         case Status.FAILED if shown.record.varies:
             line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {said}"
             return Cause(line, case, tuple(members), group=group, said=line)

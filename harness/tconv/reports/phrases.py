@@ -6,8 +6,11 @@ import shlex
 from typing import TYPE_CHECKING, assert_never
 
 from tconv.backends.process_end import main_reason
+from tconv.dialects import DIALECTS
+from tconv.dialects.answer_words import contrasted
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import SYMBOLS
+from tconv.records.headers import cases_option
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.declarations import DeclarationUse
     from tconv.gate.waiver_uses import WaiverUse
+    from tconv.records.headers import RunHeader
     from tconv.records.record import Record
 
 
@@ -72,13 +76,27 @@ def _of_company(verdict: ver.DiffersInCompany) -> str:
 def _disputed(verdict: ver.Disputed | ver.Inconsistent) -> str:
     if isinstance(verdict, ver.Inconsistent):
         follows = str(Together(verdict.readings)) if verdict.readings else "the text's first answer"
-        return f"follows {follows}; other cases answer {verdict.question} by {verdict.elsewhere}"
+        return f"follows {follows}{_contrast(verdict)}"
     if verdict.rule == "refusal":
         ambiguous = " perhaps" if verdict.notes else ""
         return f"refused,{ambiguous} as {' or '.join(verdict.choices)} says: {one_line(verdict.message or '')}"
     alike = ", which give the same output" if verdict.alike else ""
     notes = f" ({', '.join(verdict.notes)})" if verdict.notes else ""
     return f"follows {' or '.join(verdict.choices)}{alike}{notes}"
+
+
+def _contrast(verdict: ver.Inconsistent) -> str:
+    """Return how the answer of a case differs from that of other cases, as the end of a sentence."""
+    changes = (
+        reading.change
+        for dialect in DIALECTS.values()
+        for reading in dialect.disputed
+        if reading.name in verdict.readings
+    )
+    for change in changes:
+        if change.question == verdict.question:
+            return f": {contrasted(change.answer, verdict.elsewhere)}"
+    return f"; other cases answer {verdict.question} by {verdict.elsewhere}"
 
 
 def _mistrusted(verdict: ver.Mistrusted) -> str:
@@ -203,11 +221,18 @@ def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> s
 
     Args:
         record: the record.
-        backend: the words that name the backend on the command line; empty for the backend's own name.
+        backend: the words that name the backend on the command line, and how it is asked; empty for the backend's own
+            name.
         cases: the value of --cases; empty for tconv's own corpus.
     """
     words = ["tconv", "run", record.case, *(backend or ("--backend", record.backend)), "--dialect", record.dialect]
-    return shlex.join([*words, "--cases", cases] if cases else words)
+    return shlex.join([*words, *cases_option(cases)])
+
+
+def run_again(header: RunHeader) -> list[str]:
+    """Return the words of the command that makes a run again."""
+    words = ["tconv", "run", *header.patterns, *header.arguments, "--dialect", header.dialect, "--tier", header.tier]
+    return [*words, *cases_option(header.path)]
 
 
 def _bracketed(value: object) -> str:

@@ -17,6 +17,7 @@ from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
+from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
 from tconv.shown_texts import one_line, shortened
 from tconv.verdict import kinds as ver
@@ -48,8 +49,6 @@ def proposed(assessment: Assessment) -> str:
     """
     header = assessment.run.header
     parts = [
-        f"# Proposed from a run of {_words_of(header.backend.title)} in {header.dialect}.",
-        f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.",
         "format: 1",
         f"backend: {_line(header.backend.name)}",
         *([f"options: {_line(dict(header.backend.options))}"] if header.backend.options else []),
@@ -67,10 +66,18 @@ def proposed(assessment: Assessment) -> str:
                 made.append(Waiver.model_validate({**waiver, "clause": "?", "because": "?"}))
                 waived += [*_comments(cause, made[-1], assessment), *_entry(waiver)]
             else:
-                waived.append(f"  # The entries above also waive all {len(members)} of: {_words_of(cause.what)}")
+                waived.append(f"  # The entries above also waive all {len(members)} of: {one_line(cause.what)}")
     parts += ["unsupported:", *declared] if declared else []
     parts += ["waivers:", *waived] if waived else ["waivers: []"]
-    return "\n".join(parts) + "\n"
+    text = "\n".join(parts) + "\n"
+    return f"# Proposed from a run of {one_line(header.backend.title)} in {header.dialect}.\n{_todo(text)}{text}"
+
+
+def _todo(text: str) -> str:
+    """Return what is left to do for a person, as a comment; empty where nothing was proposed."""
+    if is_open(text):
+        return f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.\n"
+    return "# Read whether what it declares is as it must be.\n" if "unsupported:" in text else ""
 
 
 def is_open(text: str) -> bool:
@@ -124,7 +131,7 @@ def _narrowed(where: Mapping[str, Any], members: Sequence[Judged], assessment: A
 def _because(members: Sequence[Judged]) -> str:
     """Return what the runtime answers to all of these cases, with `#` for numbers that vary; open where it varies."""
     verdicts = [member.record.verdict for member in members]
-    texts = {_words_of(verdict.reason) for verdict in verdicts if isinstance(verdict, ver.Unsupported)}
+    texts = {one_line(verdict.reason) for verdict in verdicts if isinstance(verdict, ver.Unsupported)}
     if len(texts) > 1:
         texts = set(map(without_numbers, texts))
     return (shortened(texts.pop(), _LONGEST_MESSAGE) if len(texts) == 1 else "") or OPEN
@@ -214,8 +221,8 @@ def _declaration_comments(
     own = {member.record.case for member in cause.members}
     others = sum(member.record.case not in own for member in same)
     count = _counted(len(same) - others, others, cause, covered, "that are unsupported with other words")
-    yield f"  # {count}. {_words_of(cause.what)}"
-    yield f"  # For example: {_words_of(example(members, cause.group).record.case)}"
+    yield f"  # {count}. {one_line(cause.what)}"
+    yield f"  # For example: {one_line(example(members, cause.group).record.case)}"
 
 
 def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged], of_others: str = "of other causes") -> str:
@@ -230,16 +237,10 @@ def _comments(cause: Cause, made: Waiver, assessment: Assessment) -> Iterator[st
     waived = {member.record.case for member in covered if made.waives(member.record, _facts(member, assessment))}
     own = {member.record.case for member in cause.members}
     count = _counted(len(waived & own), len(waived - own), cause, covered)
-    yield f"  # {count}. {_words_of(cause.what)}"
+    yield f"  # {count}. {one_line(cause.what)}"
     header = assessment.run.header
-    command = ["tconv", "shrink", made.example, *header.backend.arguments, "--dialect", header.dialect]
-    command += ["--cases", header.path] if header.path else []
-    yield f"  # Smaller still: {_words_of(shlex.join(command))}"
-
-
-def _words_of(text: str) -> str:
-    """Return text for a comment, in one line and without control characters: records may come from anywhere."""
-    return " ".join(one_line(text).split())
+    command = ["tconv", "shrink", made.example, *header.arguments, "--dialect", header.dialect]
+    yield f"  # Smaller still: {one_line(shlex.join([*command, *cases_option(header.path)]))}"
 
 
 def _facts(member: Judged, assessment: Assessment) -> Mapping[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from tconv.records.headers import cases_option
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def remedy(
         return f"change this: {lesson.condition}, {'; '.join(rules)}"
     if left:
         does = " or ".join(says.get(name, name) for name in left)
-        return f"change this, which the text does not say: {does}"
+        # Of one case it is not known on which other calls the runtime does so.
+        return f"change this for calls like this one, as the text does not say it: {does}"
     return _of_kind(record, backend, cases)
 
 
@@ -50,7 +52,11 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
     """Return what to change where nothing explains the output, or there is none."""
     match record.verdict:
         case ver.Disputed() as verdict:
-            return f"nothing has to change: the text allows {' or '.join(verdict.choices)} too"
+            allowed = " or ".join(verdict.choices)
+            # One case shows one answer: whether all cases have it is known by a run alone.
+            return (
+                f"nothing has to change here, as the text allows {allowed} too; other cases of a run may contradict it"
+            )
         case ver.RefusedValid():
             shown = _command("show", record, (), cases)
             return f"change this: the call is valid, so answer it, with the values of: {shown}"
@@ -67,7 +73,7 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
 
 def _command(name: str, record: Record, backend: Sequence[str], cases: str) -> str:
     words = ["tconv", name, record.case, *backend, "--dialect", record.dialect]
-    return shlex.join([*words, "--cases", cases] if cases else words)
+    return shlex.join([*words, *cases_option(cases)])
 
 
 _REMEDIES = {

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from tconv.backends.machine import chosen_kernels
 from tconv.gate.status import Status
+from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, say
-from tconv.reports.phrases import inconsistency, notes_on
+from tconv.reports.phrases import inconsistency, notes_on, run_again
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -175,18 +176,7 @@ def command_of(assessment: Assessment, cause: Cause, status: Status) -> str:
     """Return the command that shows a cause: of answers that vary only the run that had them."""
     if not cause.varies:
         return command(assessment, cause.example, status)
-    header = assessment.run.header
-    words = [
-        "tconv",
-        "run",
-        *header.patterns,
-        *header.backend.arguments,
-        "--dialect",
-        header.dialect,
-        "--tier",
-        header.tier,
-    ]
-    return shlex.join([*words, *(["--cases", header.path] if header.path else []), "--jobs", "1"])
+    return shlex.join([*run_again(assessment.run.header), "--jobs", "1"])
 
 
 def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -> str:
@@ -194,5 +184,5 @@ def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -
     header = assessment.run.header
     words = ["tconv", "show", case]
     if status is Status.FAILED:
-        words = ["tconv", "diagnose", case, *header.backend.arguments, "--dialect", header.dialect]
-    return shlex.join([*words, *(["--cases", header.path] if header.path else [])])
+        words = ["tconv", "diagnose", case, *header.arguments, "--dialect", header.dialect]
+    return shlex.join([*words, *cases_option(header.path)])

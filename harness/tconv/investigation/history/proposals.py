@@ -42,14 +42,6 @@ class Proposal:
         return not self.needless and not self.lacking
 
 
-def for_every_version(file: WaiverFile | None) -> WaiverFile | None:
-    """Return a waiver file whose waivers hold for every version."""
-    if file is None:
-        return None
-    waivers = [waiver.model_copy(update={"versions": ""}) for waiver in file.waivers]
-    return file.model_copy(update={"waivers": waivers})
-
-
 def proposals(file: WaiverFile, releases: Sequence[Assessment]) -> Iterator[Proposal]:
     """Yield what releases show of every waiver for their dialect, machine and options.
 

@@ -194,7 +194,7 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
 
 def _rank(case: str, standing: CaseState | None) -> Rank:
     if standing is None or standing.record is None:
-        return False, False, False, (0, len(case), case)
+        return False, False, False, False, (0, len(case), case)
     return rank(standing.record, standing.group)
 
 

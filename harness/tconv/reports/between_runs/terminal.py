@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from tconv.records.headers import cases_option
 from tconv.reports.between_runs.comparing import MEANINGS, Transition
 from tconv.reports.listing import console, folded, say
 from tconv.reports.terminal import entry, listed
@@ -61,6 +62,5 @@ def _heading(transition: Transition) -> str:
 
 def _entry(group: Group, cases: str, width: int, *, verbose: bool) -> Entry:
     ids = group.cases if verbose else group.cases[:1]
-    of_cases = ["--cases", cases] if cases else []
-    commands = [shlex.join(["tconv", "show", case, *of_cases]) for case in ids]
+    commands = [shlex.join(["tconv", "show", case, *cases_option(cases)]) for case in ids]
     return [*entry(len(group.cases), group.what, commands[0], width), *(f"{'':8}{more}" for more in commands[1:])]

@@ -13,7 +13,7 @@ from tconv.errors import UsageError
 from tconv.gate.assessment import assessed
 from tconv.gate.selected_records import read_selected
 from tconv.gate.waivers import chosen
-from tconv.investigation.history.proposals import for_every_version, proposals
+from tconv.investigation.history.proposals import proposals
 from tconv.investigation.history.strips import strips
 from tconv.records.shards import merged
 
@@ -106,7 +106,7 @@ def histories(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> Ite
         raise UsageError("there must be record files (got none)")
     for runs in (runs for _, runs in sorted(found.items(), key=lambda item: item[0])):
         file = chosen(waivers, runs[0].header.backend.name)
-        known = for_every_version(file)
+        known = None if file is None else file.for_every_version()
         runs.sort(key=_version)
         yield History(tuple(assessed(run, known, corpus, strict=False, own=True) for run in runs), file)
 

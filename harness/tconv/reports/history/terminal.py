@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from tconv.investigation.history.strips import MEANINGS, ORDER
+from tconv.records.headers import cases_option
 from tconv.reports.history.wording import evidence, heading, mended, seen, since, what
 from tconv.reports.listing import console, folded, say
 from tconv.reports.listing import show as show_rows
@@ -45,7 +46,7 @@ def _strip(strip: Strip, versions: Sequence[str], cases: str, width: int) -> lis
     when = [(since(span, versions), mended(span, versions)) for span in strip.spans]
     spans = "; ".join(f"since {first}{f', mended in {last}' if last != '-' else ''}" for first, last in when)
     signs = f"{''.join(strip.marks)}  {max(strip.counts):,} {'case' if max(strip.counts) == 1 else 'cases'}, {spans}"
-    command = ["tconv", "show", strip.example.record.case, *(["--cases", cases] if cases else [])]
+    command = ["tconv", "show", strip.example.record.case, *cases_option(cases)]
     return [signs, *folded(what(strip), width, "  "), f"  {shlex.join(command)}"]
 
 

@@ -186,7 +186,8 @@ function commandsOf({ id, run }) {
   const chosen = run.options.map((text) => ` --option ${quoteArgument(text)}`).join("");
   const spoken = ` --dialect ${quoteArgument(run.dialect)}`;
   const runtime = ` --backend ${quoteArgument(run.backend)}`;
-  const backend = `${runtime}${chosen}${spoken}`;
+  const limit = run.timeout ? ` --timeout ${run.timeout}` : "";
+  const backend = `${runtime}${chosen}${limit}${spoken}`;
   const name = quoteArgument(id);
   return [
     ["run", `tconv run ${name}${backend}${corpus}`],

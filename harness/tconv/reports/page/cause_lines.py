@@ -142,6 +142,9 @@ def _shared(cause: Cause) -> object:
     """Return what the calls of a cause have in common; None where that is not known."""
     if cause.lesson is not None:
         return cause.lesson.where
+    if _is_explained(cause):
+        # The name says what happens, and its condition stands beside it.
+        return None
     return cause.common if cause.symptom is None else cause.symptom.condition
 
 
@@ -156,8 +159,8 @@ def _words(cause: Cause, status: Status) -> tuple[str, str]:
     if status is Status.DISPUTED and isinstance(cause.members[0].record.verdict, Disputed):
         record = cause.members[0].record
         return f"follows {_described(_readings(record), record.dialect)}", ""
-    if status is Status.FAILED and cause.group[0] == "explained":
-        return f"as if {_described(cause.group[-1], cause.members[0].record.dialect)}", cause.what
+    if status is Status.FAILED and _is_explained(cause):
+        return f"as if {_described(cause.group[-1], cause.members[0].record.dialect, cause.where)}", cause.what
     return cause.said or cause.what, ""
 
 
@@ -165,9 +168,14 @@ def _rules(lesson: Lesson) -> str:
     return f"under {named(lesson.situations)}: {'; '.join(map(str, lesson.rules))}"
 
 
-def _described(names: str, dialect_name: str) -> str:
-    meaning = says(names, dialect_name)
-    return f"{names}: {meaning}" if meaning else names
+def _is_explained(cause: Cause) -> bool:
+    return cause.group[:1] == ("explained",)
+
+
+def _described(names: str, dialect_name: str, where: str = "") -> str:
+    """Return names with what they say, and with the condition on the calls, if there is one."""
+    named_, meaning = f"{names} where {where}" if where else names, says(names, dialect_name)
+    return f"{named_}: {meaning}" if meaning else named_
 
 
 def says(names: str, dialect_name: str) -> str:
