@@ -150,7 +150,9 @@ def test_what_dies_of_a_type_is_asked_about_the_others(tmp_path: Path) -> None:
         ("wrong_backends:FailsToStart", "(got RuntimeError: no licence see the manual)"),
         ("wrong_backends:DiesAtStart", "it printed: cannot allocate"),
         ("wrong_backends:SpeaksNothing", "must speak a dialect (got none)"),
-        ("wrong_backends:PadSwaped", "of its module (got 'PadSwaped'); did you mean 'PadsSwapped'?"),
+        ("wrong_backends:SpeaksUnknown", "'wrong_backends:SpeaksUnknown' must speak a known dialect; by its info, "),
+        ("json:X", "'json:X' must name a class or a function of the module 'json' (got 'X', which it lacks)"),
+        ("wrong_backends:PadSwaped", "(got 'PadSwaped', which it lacks); did you mean 'PadsSwapped'?"),
         (
             "no_such_module:Backend",
             "{folder} (got: No module named 'no_such_module'); correct its name, or run tconv in",

@@ -1062,6 +1062,14 @@ class SpeaksNothing(Right):
         return BackendInfo("SpeaksNothing", "1", ())
 
 
+class SpeaksUnknown(Right):
+    """A dialect that there is not."""
+
+    def info(self) -> BackendInfo:
+        """Return a version that nobody has written."""
+        return BackendInfo("SpeaksUnknown", "1", ("onnx/ConvTranspose-99",))
+
+
 class Various(_Troubled):
     """Right at stride 1, another way of not being so at each other one; dies at 7."""
 

@@ -86,7 +86,7 @@ def command(
     if as_json:
         click.echo(json.dumps([_entry(call, result) for call, result in results], indent=2))
     else:
-        say("\n\n".join("\n".join(_block(call, result)) for call, result in results))
+        say("\n\n".join("\n".join(_block(call, result, target)) for call, result in results))
     return int(any(isinstance(result, str) or result.written is None for _, result in results))
 
 
@@ -132,10 +132,11 @@ def _result(call: ModelCall, target: Dialect, reading: str | None) -> Port | str
         return f"{call.dialect} owes no value to it: {error}"
 
 
-def _block(call: ModelCall, result: Port | str) -> Iterator[str]:
+def _block(call: ModelCall, result: Port | str, target: str) -> Iterator[str]:
     if call.name:
         yield call.name
     if isinstance(result, str):
+        yield porting.heading(call.dialect.name, target)
         yield f"  cannot be ported: {result}"
     else:
         yield from porting.lines(result)

@@ -231,15 +231,15 @@ def _declaration_comments(
     same = [member for member in covered if isinstance(member.record.verdict, ver.Unsupported)]
     own = {member.record.case for member in cause.members}
     others = sum(member.record.case not in own for member in same)
-    count = _counted(len(same) - others, others, cause, covered)
+    count = _counted(len(same) - others, others, cause, covered, "that are unsupported with other words")
     yield f"  # {count}. {one_line(cause.what)}"
     yield f"  # For example: {one_line(example(members, cause.group).record.case)}"
 
 
-def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged]) -> str:
+def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged], of_others: str = "of other causes") -> str:
     """Return of how many cases an entry is, and what else it covers."""
     agreeing = sum(member.status in _AGREEING for member in covered)
-    also = f", and {others} of other causes" if others else ""
+    also = f", and {others} {of_others}" if others else ""
     return f"{own} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
 
 
