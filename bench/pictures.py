@@ -100,9 +100,7 @@ def main() -> None:
     """Make the pictures as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backend", action="append", required=True, help="a backend; repeatable")
-    parser.add_argument(
-        "--output", type=Path, default=Path(__file__).parents[1] / "docs" / "pictures", help="the folder"
-    )
+    parser.add_argument("--output", type=Path, default=PICTURES, help="the folder")
     parser.add_argument(
         "--case", default="", help="the fragment of the case to show, such as '#case=a/b'; default: of a cause"
     )

@@ -10,8 +10,10 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 HOW, OUTSIDE = sys.argv[1], sys.argv[2]
 TEXT = "\x1b[2J\x9b31m\0\u202e\u2028\ud800<script>alert(1)</script>"
@@ -77,56 +79,104 @@ ONLY_CONFINED = {
 }
 
 
+class Place(NamedTuple):
+    """The files of a call that a child may spoil: its inputs, its output, and the folder of both."""
+
+    files: list[Path]
+    output: Path
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the call."""
+        return self.output.parent
+
+
+def links(place: Place) -> None:
+    """Replace files by links to a file outside."""
+    for path in [*place.files, place.output, place.folder / "stderr", place.folder / "output_0.npy"]:
+        path.unlink(missing_ok=True)
+        path.symlink_to(OUTSIDE)
+
+
+def replace_files(place: Place, make: Callable[[Path], object]) -> None:
+    """Replace inputs and output by what is no file."""
+    for path in [*place.files, place.output]:
+        path.unlink(missing_ok=True)
+        make(path)
+
+
+def replace_folder(place: Place) -> None:
+    """Replace the folder by a link to one outside."""
+    shutil.rmtree(place.folder)
+    place.folder.symlink_to(Path(OUTSIDE).parent)
+
+
+def extend_stderr(_: Place) -> None:
+    """Die, with gigabytes of zeros on standard error that the disk does not hold."""
+    os.ftruncate(2, 3 * 2**30)
+    os.abort()
+
+
+def print_much(_: Place) -> None:
+    """Die, with many megabytes on standard error."""
+    for _each in range(200):
+        os.write(2, TEXT.encode("utf-8", "replace") * 5000)
+    os.abort()
+
+
+def claim_gigabytes(place: Place) -> None:
+    """Write an output whose header says more than it holds."""
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (8589934592,), }"
+    place.output.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+
+
+def extend_output(place: Place) -> None:
+    """Write an output of a terabyte of zeros that the disk does not hold."""
+    with place.output.open("wb") as file:
+        file.truncate(2**40)
+
+
+def ignore_sigterm(_: Place) -> None:
+    """Hang, and do not end when asked to."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(300)
+
+
+def fill_folder(place: Place) -> None:
+    """Write thousands of files beside the output."""
+    for number in range(2000):
+        (place.folder / str(number)).write_bytes(b"x")
+
+
+HARMS: dict[str, Callable[[Place], object]] = {
+    "links": links,
+    "folders": lambda place: replace_files(place, Path.mkdir),
+    "pipes": lambda place: replace_files(place, os.mkfifo),
+    "removes-folder": lambda place: shutil.rmtree(place.folder),
+    "replaces-folder": replace_folder,
+    "sparse-stderr": extend_stderr,
+    "prints": print_much,
+    "claims-gigabytes": claim_gigabytes,
+    "sparse-output": extend_output,
+    "grandchild": lambda _: subprocess.Popen(["sleep", "300"], start_new_session=True),  # noqa: S607 - the system's
+    "stops": lambda _: os.kill(os.getpid(), signal.SIGSTOP),
+    "deaf": ignore_sigterm,
+    "kills-parent": lambda _: os.kill(os.getppid(), signal.SIGKILL),
+    "abort": lambda _: os.abort(),
+    "exit": lambda _: os._exit(0),
+    "bytes": lambda _: os.write(1, bytes(range(256)) * 20),
+    "endless-line": lambda _: os.write(1, b"x" * 2**22),
+    "forks-on": lambda _: fork_on(),
+    "fills-folder": fill_folder,
+}
+"""What is done before the reply, by the argument that asks for it."""
+
+
 def harm(run: dict[str, object]) -> None:
     """Do what the argument says, before the reply."""
-    output, folder = Path(str(run["output"])), Path(str(run["output"])).parent
     files = [Path(str(file)) for file in run.get("inputs", {}).values()]  # type: ignore[attr-defined]  # a mapping
-    if HOW == "links":
-        for path in [*files, output, folder / "stderr", folder / "output_0.npy"]:
-            path.unlink(missing_ok=True)
-            path.symlink_to(OUTSIDE)
-    elif HOW in {"folders", "pipes"}:
-        for path in [*files, output]:
-            path.unlink(missing_ok=True)
-            path.mkdir() if HOW == "folders" else os.mkfifo(path)
-    elif HOW == "removes-folder":
-        shutil.rmtree(folder)
-    elif HOW == "replaces-folder":
-        shutil.rmtree(folder)
-        folder.symlink_to(Path(OUTSIDE).parent)
-    elif HOW == "sparse-stderr":
-        os.ftruncate(2, 3 * 2**30)
-        os.abort()
-    elif HOW == "prints":
-        for _ in range(200):
-            os.write(2, TEXT.encode("utf-8", "replace") * 5000)
-        os.abort()
-    elif HOW == "claims-gigabytes":
-        header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (8589934592,), }"
-        output.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-    elif HOW == "sparse-output":
-        with output.open("wb") as file:
-            file.truncate(2**40)
-    elif HOW == "grandchild":
-        subprocess.Popen(["sleep", "300"], start_new_session=True)  # noqa: S607 - the system's
-    elif HOW == "stops":
-        os.kill(os.getpid(), signal.SIGSTOP)
-    elif HOW == "deaf":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        time.sleep(300)
-    elif HOW == "kills-parent":
-        os.kill(os.getppid(), signal.SIGKILL)
-    elif HOW in {"abort", "exit"}:
-        os.abort() if HOW == "abort" else os._exit(0)
-    elif HOW == "bytes":
-        os.write(1, bytes(range(256)) * 20)
-    elif HOW == "endless-line":
-        os.write(1, b"x" * 2**22)
-    elif HOW == "forks-on":
-        fork_on()
-    elif HOW == "fills-folder":
-        for number in range(2000):
-            (folder / str(number)).write_bytes(b"x")
+    if HOW in HARMS:
+        HARMS[HOW](Place(files, Path(str(run["output"]))))
     elif HOW in ONLY_CONFINED:
         with suppress(OSError):
             ONLY_CONFINED[HOW]()

@@ -68,7 +68,7 @@ def _is_worker(process: int, run: int) -> bool:
         words = Path(f"/proc/{process}/cmdline").read_bytes()
         parent = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
         # The run's own children are the process that workers are forked from, and multiprocessing's tracker.
-        return process != run and parent != run and b"forkserver" in words
+        return run not in {process, parent} and b"forkserver" in words
     return False
 
 

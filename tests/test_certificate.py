@@ -64,7 +64,7 @@ def magnitude_type(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         if request.param != "magnitude in float64":
             patched.setattr(tiny, "MOST", 0)
-            patched.setattr(certificate, "_ROOM", 8)
+            patched.setattr(certificate, "_BLOCK_ELEMENTS", 8)
         if request.param == "in one pass":
             patched.setattr(module_of_truth, "_STORED", 0)
             patched.setattr(stream, "_way", lambda *_: tiles.tiled)

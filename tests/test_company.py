@@ -152,7 +152,9 @@ def test_a_company_that_is_refused_while_each_half_agrees_differs(
     tmp_path: Path, backend: str, size: int, words: str
 ) -> None:
     """The smallest company that is refused as a whole, or ends in an exception, is what its records name."""
-    found = records(backend, cases(tmp_path, PEACE))
+    asked = cases(tmp_path, PEACE)
+    found = records(backend, asked)
+    assert set(found) == {case.id for case in asked}
     for record in found.values():
         assert isinstance(record.verdict, ver.DiffersInCompany)
         assert len(record.verdict.company) == size

@@ -11,7 +11,7 @@ import pytest
 
 from small_corpus import BARE_HEAD, written
 from tconv.cases.operands import make_operands
-from tconv.cases.patterns import facts_of, parse
+from tconv.cases.patterns import facts_of, parse, topic_of
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
 from tconv.corpus.file_reading import case_files
@@ -167,7 +167,7 @@ def test_ids_begin_with_the_path_below_the_folder(small: Corpus, tmp_path: Path)
 def test_a_case_says_what_its_file_says(small: Corpus) -> None:
     """Its words, citations and marks come with it, and base holds for all."""
     case = small.case("topic/one/marked")
-    assert (case.about, case.smoke, case.topic) == ("It matters.", True, "topic")
+    assert (case.about, case.smoke, topic_of(case.id)) == ("It matters.", True, "topic")
     assert [(cite.dialect, cite.clause) for cite in case.cites] == [("onnx/ConvTranspose-22", "doc")]
     assert case.b is not None
     assert small.case("two/plain").b is None

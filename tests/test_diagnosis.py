@@ -12,6 +12,7 @@ from strategies import every
 from tconv.backends import outcome as out
 from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
+from tconv.cases.patterns import topic_of
 from tconv.corpus.building import build
 from tconv.corpus.case_file import Settings
 from tconv.diagnosis import Diagnosis, described, diagnose, shared
@@ -96,7 +97,7 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
             continue
         for one in misreadings_of(ONNX):
             # Two failures of each topic are enough of each.
-            if failed[one.name, case.topic] >= 2 or (array := mutated(problem, one)) is None:
+            if failed[one.name, topic_of(case.id)] >= 2 or (array := mutated(problem, one)) is None:
                 continue
             verdict = judge(problem, out.Produced(array), {})
             if not isinstance(verdict, ver.Differed | ver.WrongShape):
@@ -105,7 +106,7 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
             if isinstance(one.change, PrecisionOtherwise) and isinstance(verdict, ver.Differed) and verdict.wrong < 3:
                 continue
             explained = asked(case, array).explained
-            failed[one.name, case.topic] += 1
+            failed[one.name, topic_of(case.id)] += 1
             named[one.name] += Together((one.name,)) in explained
             alone[one.name] += explained == (Together((one.name,)),)
     totals: Counter[str] = Counter()

@@ -14,7 +14,7 @@ from tconv.cases.call import signature
 from tconv.cases.case import Operand
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import applied
-from tconv.dialects.rules import Same
+from tconv.dialects.rules import Negative, Same
 from tconv.expectation.owed import Expectation, Inexpressible, Refuse, Values, expectation, owed, violations
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
@@ -339,6 +339,15 @@ def test_operands_that_have_no_such_layout_cannot_be_said(
 
 
 # Readings.
+
+
+def test_where_a_rule_of_the_text_refuses_a_case_is_inexpressible() -> None:
+    """No text's first answer is a refusal yet; one that is has no constraint, and breaks nothing on purpose."""
+    text = DIALECTS["onnx/ConvTranspose-22"]
+    refusing = replace(text, rules=replace(text.rules, negative_sized=Negative.REFUSE))
+    found = expectation(case((3,), (1,), output_shape=(10,)), refusing)
+    assert isinstance(found, Inexpressible)
+    assert found.violation.constraint == "total-padding-non-negative"
 
 
 def test_disputed_outputs_are_named() -> None:

@@ -14,6 +14,7 @@ import pytest
 import wrong_backends
 from strategies import every
 from tconv.cases.call import signature
+from tconv.cases.patterns import topic_of
 from tconv.diagnosis import diagnose, shared
 from tconv.diagnosis.misreadings import CATALOGUE
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
@@ -142,7 +143,7 @@ def test_lost_bits_have_their_name(backend: str, plain: list[Case]) -> None:
     # Each product of the miniature that adds in float16 is a call of the reference.
     small = [case for case in plain if finite(case) and products(case) < 300]
     made = [real(case, dtype) for case in small[:: every(60)] if case.x.data == "integers" for dtype in dtypes]
-    topic = [case for case in small if case.topic == "real-data" and case.x.dtype in dtypes]
+    topic = [case for case in small if topic_of(case.id) == "real-data" and case.x.dtype in dtypes]
     found = failures(backend, [*made, *topic[:: every(1)]])
     # One or two elements that have lost bits are no evidence of it.
     found = [one for one in found if isinstance(one.verdict, ver.WrongShape) or one.verdict.wrong >= 3]
@@ -153,7 +154,7 @@ def test_lost_bits_have_their_name(backend: str, plain: list[Case]) -> None:
 @pytest.mark.parametrize("backend", SUBNORMAL)
 def test_lost_subnormals_have_their_name(backend: str, plain: list[Case]) -> None:
     """Where a number that is not subnormal is lost with them; where none is, flushing them is no failure."""
-    found = failures(backend, [case for case in plain if finite(case) and case.topic == "special-values"])
+    found = failures(backend, [case for case in plain if finite(case) and topic_of(case.id) == "special-values"])
     assert found
     named(found, SUBNORMAL[backend])
 

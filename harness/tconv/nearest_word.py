@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_ELSEWHERE: Final = {
+_WORDS_OF_OTHER_TOOLS: Final = {
     "stride": ("strides",),
     "dilation": ("dilations",),
     "kernel_size": ("kernel",),
@@ -30,7 +30,7 @@ _ELSEWHERE: Final = {
     "float64": ("f64",),
     "double": ("f64",),
 }
-"""What other tools call it, in small letters."""
+"""The words of other tools, in small letters, and what tconv calls the same."""
 _FEW = 3
 """Words that may all have been meant."""
 
@@ -43,7 +43,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only errors need it, and every command would wait for it
 
     words = {text.lower(): text for text in map(str, known)}
-    meant = [text for text in _ELSEWHERE.get(word.lower(), ()) if text.lower() in words]
+    meant = [text for text in _WORDS_OF_OTHER_TOOLS.get(word.lower(), ()) if text.lower() in words]
     versions = _versions(word.lower(), words)
     match = meant or versions or [words[text] for text in get_close_matches(word.lower(), words, n=1, cutoff=0.6)]
     if not match and word:

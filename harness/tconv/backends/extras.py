@@ -1,4 +1,4 @@
-"""What brings an extra: no index of packages has tconv, so its extras are told by the packages that they bring."""
+"""The command that installs an extra. tconv is on no package index, so the command names the packages of the extra."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OWN = "tconv-conformance"
 
 
 def installing(extras: Sequence[str], distribution: str = OWN) -> str:
-    """Return the command that installs what extras of an installed distribution bring.
+    """Return the command that installs the packages of extras of an installed distribution.
 
     Args:
         extras: their names.

@@ -27,6 +27,6 @@ def end_with_parent() -> None:
     control(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def live_on() -> None:
-    """Let the kernel not kill it any more."""
+def outlive_parent() -> None:
+    """Let the kernel not kill this process any more when the thread that started it ends."""
     control(_PR_SET_PDEATHSIG, 0)

@@ -153,7 +153,8 @@ class Case:
         x, w, b: recipes of data, filter and bias.
         shapes: what the model declares of the shapes of its inputs.
         filter_source: whether the filter is a constant of the model or an input.
-        data_source, bias_source, output_shape_source: the same of the others; None: the bias is what the filter is.
+        data_source, bias_source, output_shape_source: whether each of these is a constant of the model or an input; a
+            bias_source of None is the value of filter_source.
         spelling: whose words are written.
         breaks: the one constraint that the case breaks on purpose.
         omit: attributes that are not written even where the dialect wants them.
@@ -188,11 +189,6 @@ class Case:
     def __reduce__(self) -> tuple[type[Case], tuple[object, ...]]:
         # Without the facts, which would have to be worked out; and by position, as a case is sent for each that is run.
         return Case, tuple({} if name == "facts" else getattr(self, name) for name in _FIELDS)
-
-    @property
-    def topic(self) -> str:
-        """The first segment of the id."""
-        return self.id.split("/", 1)[0]
 
     @property
     def signature(self) -> Signature:

@@ -64,6 +64,11 @@ def path_of(case_id: str) -> str:
     return case_id.partition("[")[0]
 
 
+def topic_of(case_id: str) -> str:
+    """Return the topic of a case: the first segment of its id."""
+    return path_of(case_id).split("/", 1)[0]
+
+
 def label(value: object) -> str:
     """Return a value as ids and facts have it: lists joined by `x`, booleans in YAML's words."""
     if isinstance(value, bool):

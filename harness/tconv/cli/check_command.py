@@ -33,10 +33,10 @@ _SHOWN = 5
 def command(path: Path | None, cases: Path | None, *, write_tiers: bool, everything: bool) -> int:
     """Lint a case file, a folder of them, or a waiver file; without PATH, tconv's own corpus.
 
-    Unique ids, citations, literal values against the reference, skips that never bite, cases that no dialect can say,
-    or none that is cited, that break nothing or too much, or that say nothing new. Of the exhaustive tier, a sample is
-    looked at. Of waivers: names of facts, and examples. --cases is the corpus of a waiver file. Exits with 2 where
-    something is found.
+    Unique ids, citations, literal values against the reference, skips that leave nothing out, cases that no dialect can
+    say, or none that is cited, that break nothing or too much, or that say nothing new. Of the exhaustive tier, a
+    sample is looked at. Of waivers: names of facts, and examples. --cases is the corpus of a waiver file. Exits with 2
+    where something is found.
     """
     if path is not None and path.is_file() and waiver_lint.is_waiver_file(path):
         return _of_waivers(path, Corpus.load(cases))

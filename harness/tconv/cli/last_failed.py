@@ -13,7 +13,7 @@ from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tconv.corpus import Corpus
@@ -44,18 +44,7 @@ def failed_last(
         own: whether the waivers were written for this corpus.
         strict: whether accepting an invalid model is a failure.
     """
-    runs = []
-    for path in folder.glob("*.jsonl"):
-        try:
-            run = read(path)
-        except FileError:
-            # An earlier run may have been cut off, or left by another release: it is run anew then.
-            continue
-        header = run.header
-        named = backend in {header.backend.spec, header.backend.name}
-        if named and dialect_name in {None, header.dialect} and dict(header.backend.options) == dict(options):
-            runs.append(run)
-    runs.sort(key=lambda run: run.header.started)
+    runs = sorted(_runs(folder, backend, dialect_name, options), key=lambda run: run.header.started)
 
     def assessment(run: Run, *, without: bool = False) -> Assessment:
         file = None if without else chosen(waivers, run.header.backend.name)
@@ -65,11 +54,26 @@ def failed_last(
     failed = _failed(now, corpus)
     if not failed:
         then = [
-            assessment(run, without=True) if _had_no_waivers(run) else it for run, it in zip(runs, now, strict=True)
+            assessment(run, without=True) if _had_no_waivers(run) else today
+            for run, today in zip(runs, now, strict=True)
         ]
         what = _why_none(_failed(then, corpus), now) if runs else f"{folder} has no records"
         click.echo(f"tconv: {backend}: {what}; the whole selection is run", err=True)
     return failed
+
+
+def _runs(folder: Path, backend: str, dialect_name: str | None, options: Mapping[str, str]) -> Iterator[Run]:
+    """Yield the runs of a folder that are of this backend, dialect and options."""
+    for path in folder.glob("*.jsonl"):
+        try:
+            run = read(path)
+        except FileError:
+            # An earlier run may have been cut off, or left by another release: it is run anew then.
+            continue
+        header = run.header
+        named = backend in {header.backend.spec, header.backend.name}
+        if named and dialect_name in {None, header.dialect} and dict(header.backend.options) == dict(options):
+            yield run
 
 
 def _failed(assessments: Sequence[Assessment], corpus: Corpus) -> frozenset[str]:

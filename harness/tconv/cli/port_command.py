@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 from tconv.api.arguments import attributes_of, sizes_of
 from tconv.cases.case import Case, Operand
 from tconv.cli import call_options
-from tconv.cli.output import say
+from tconv.cli.output import json_text, published, say
 from tconv.comparison.model_calls import ModelCall, calls_of
 from tconv.comparison.port import Port, ported
 from tconv.dialects import DIALECTS, Dialect, dialect_named
@@ -84,7 +83,7 @@ def command(
     calls = list(_calls(source, model, symbols, given))
     results = [(call, _result(call, dialect_named(target), reading)) for call in calls]
     if as_json:
-        click.echo(json.dumps([_entry(call, result) for call, result in results], indent=2))
+        published(json_text([_entry(call, result) for call, result in results]), None)
     else:
         say("\n\n".join("\n".join(_block(call, result, target)) for call, result in results))
     return int(any(isinstance(result, str) or result.written is None for _, result in results))
@@ -97,7 +96,7 @@ def _calls(
     if model is not None:
         if source or written:
             first = "--from" if source else f"--{next(iter(written)).replace('_', '-')}"
-            raise UsageError(f"--model must stand without {first}: the model says it; leave one of both out")
+            raise UsageError(f"--model must stand without {first}: the model says it; leave one of the two out")
         yield from calls_of(model, symbols)
         return
     needed = {"--from": source, "--spatial": written.get("spatial"), "--kernel": written.get("kernel")}

@@ -48,36 +48,12 @@ def read_sweep(
         FileError: an axis or a skip is not as it must be, nothing is left, or the corpus costs too much with it.
     """
     place = ("sweeps", index)
-    if (count := len(model.axes)) > MOST_AXES:
-        raise error_at(
-            document, (*place, "axes"), f"a sweep must have at most {MOST_AXES} axes (got {count}); split it", key=True
-        )
-    makers = [partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items()]
-    try:
-        axes = tuple(made(makers))
-    except FileError as error:
-        raise together([error, *_unknown_axes(model, document, place)]) from error
+    axes = _axes(model, document, place)
     exhaustive = model.tier == "exhaustive"
-    most = LARGEST_EXHAUSTIVE if exhaustive else LARGEST_SWEEP
-    if (size := prod(len(axis.labels) for axis in axes)) > most:
-        raise error_at(
-            document,
-            (*place, "axes"),
-            f"a sweep must have at most {most} combinations (got {size}); split it",
-            key=True,
-        )
-    if beyond := budget.charge([len(axis.labels) for axis in axes], exhaustive=exhaustive):
-        raise error_at(document, (*place, "axes"), f"{beyond}; leave axes or labels out, or split the corpus", key=True)
+    _refuse_too_large(axes, document, (*place, "axes"), budget, exhaustive=exhaustive)
     if exhaustive and model.smoke:
         raise error_at(document, (*place, "smoke"), "must be false beside tier: exhaustive (got true); remove one")
-    if unknown := list(_unknown_axes(model, document, place)):
-        raise together(unknown)
-    skips = tuple(
-        made(
-            partial(_skip, skip, axes, document, (*place, "skip", number, "when"))
-            for number, skip in enumerate(model.skip)
-        )
-    )
+    skips = _skips(model, axes, document, place)
     layer = merged(base.written(), model.with_.written())
     sweep = Sweep(
         f"{path}/{model.name}", model.about, cites, axes, skips, layer, model.smoke, exhaustive, document, place
@@ -85,6 +61,53 @@ def read_sweep(
     if next(sweep.blocks(), None) is None:
         raise error_at(document, (*place, "skip"), "a sweep must have a case left (got none); skip less", key=True)
     return sweep
+
+
+def _axes(model: case_file.Sweep, document: Document, place: tuple[str | int, ...]) -> tuple[Axis, ...]:
+    """Return the axes of a sweep.
+
+    Raises:
+        FileError: there are too many, or some are not as they must be; then the axes of skips are looked at too.
+    """
+    if (count := len(model.axes)) > MOST_AXES:
+        message = f"a sweep must have at most {MOST_AXES} axes (got {count}); split it"
+        raise error_at(document, (*place, "axes"), message, key=True)
+    makers = [partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items()]
+    try:
+        return tuple(made(makers))
+    except FileError as error:
+        raise together([error, *_unknown_axes(model, document, place)]) from error
+
+
+def _refuse_too_large(
+    axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...], budget: Budget, *, exhaustive: bool
+) -> None:
+    """Charge the corpus's budget with the combinations of axes.
+
+    Raises:
+        FileError: they are too many for a sweep, or for what is left of the budget.
+    """
+    most = LARGEST_EXHAUSTIVE if exhaustive else LARGEST_SWEEP
+    sizes = [len(axis.labels) for axis in axes]
+    if (size := prod(sizes)) > most:
+        message = f"a sweep must have at most {most} combinations (got {size}); split it"
+        raise error_at(document, place, message, key=True)
+    if beyond := budget.charge(sizes, exhaustive=exhaustive):
+        raise error_at(document, place, f"{beyond}; leave axes or labels out, or split the corpus", key=True)
+
+
+def _skips(
+    model: case_file.Sweep, axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...]
+) -> tuple[Skipped, ...]:
+    """Return what a sweep leaves out.
+
+    Raises:
+        FileError: a skip names an axis or a label that the sweep does not have.
+    """
+    if unknown := list(_unknown_axes(model, document, place)):
+        raise together(unknown)
+    skips = enumerate(model.skip)
+    return tuple(made(partial(_skip, skip, axes, document, (*place, "skip", number, "when")) for number, skip in skips))
 
 
 def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:

@@ -104,18 +104,17 @@ def _spacings(geometry: Geometry) -> Iterator[tuple[Ints, Ints]]:
 def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> tuple[Ints, ...] | None:
     """Return each pads_begin for which a geometry gives the output; None where too many are to be tried, or fit."""
     full, sizes = geometry.full, geometry.output
-    # One beyond the first and the last shift with an element that a tap reaches stands for all that have none.
-    most = sizes
+    # Shifts further out reach no tap at all: one such shift on each side stands for all of them.
     wide = replace(
         geometry,
-        pads_begin=tuple(-m for m in most),
-        output=tuple(f + 2 * m for f, m in zip(full, most, strict=True)),
+        pads_begin=tuple(-size for size in sizes),
+        output=tuple(reached + 2 * size for reached, size in zip(full, sizes, strict=True)),
     )
     if min(full) < 1:
         return ()
     if prod(truth.shape(wide)) > _LARGEST:
         return None
-    shifts = tuple(f + m + 1 for f, m in zip(full, most, strict=True))
+    shifts = tuple(reached + size + 1 for reached, size in zip(full, sizes, strict=True))
     fits = np.ones(shifts, dtype=bool)
     got, all_sums = actual.astype(np.float64), truth.values(wide)
     allowed = None if truth.exact(wide) else bound(truth.terms(wide), truth.dtype, accumulates).allowed
@@ -131,7 +130,7 @@ def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
     candidates = np.argwhere(fits)
     if len(candidates) > 2 * MOST_BEGINS:
         return None
-    begins = (tuple(int(at) - m for at, m in zip(shift, most, strict=True)) for shift in candidates)
+    begins = (tuple(int(at) - size for at, size in zip(shift, sizes, strict=True)) for shift in candidates)
     giving = tuple(
         begin for begin in begins if compare(actual, truth, replace(geometry, pads_begin=begin), accumulates).conforms
     )

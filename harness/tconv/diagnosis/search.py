@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, DType
 
 UNDIAGNOSED = "undiagnosed"
-"""What the description of an output begins with for which no search came to its end."""
+"""The beginning of the description of an output for which no search was completed."""
 GIVEN_UP = f"{UNDIAGNOSED}, the search took too long"
-"""How the description begins of an output that was not searched to the end."""
+"""The beginning of the description of an output whose search took longer than `BUDGET`."""
 BUDGET = 2.0
 """Seconds that the search for the explanations of an output may take."""
 

@@ -1,4 +1,4 @@
-"""Memory that a runtime did not fill has one content in every run, where an invalid call may make it read there.
+"""Uninitialised memory is filled with a fixed pattern while an invalid call runs, so that every run reads the same.
 
 A runtime that reads beyond a list that is too short finds what happens to be there: whether it refuses the call then
 depends on what the process did before. With the pattern it finds the same in every process (glibc, but for small pieces

@@ -272,7 +272,7 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
         return None
     before = read(path).header
     if not before.continues(header):
-        said = "; ".join(map(str, differences(before.held, header.held)))
+        said = "; ".join(map(str, differences(before.comparable, header.comparable)))
         remedy = "repeat it with what it had, or choose another --output: a run without --resume replaces these records"
         raise FileError(path, f"must be of the same run to be resumed (got another: {said}); {remedy}")
     _cut(path, data[: _whole(data)], None if before.resumed(header) == before else before.resumed(header))

@@ -27,7 +27,7 @@ from tconv.backends import orphans  # noqa: E402 - as above
 if TYPE_CHECKING:
     from types import TracebackType
 
-parent_death.live_on()
+parent_death.outlive_parent()
 orphans.adopt()
 # A worker is a fork that leaves by os._exit: this is of this process alone.
 atexit.register(orphans.end_children)

@@ -154,12 +154,14 @@ def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
     """Return where a partial sum may overflow upwards, or downwards for a sign of -1, in some order.
 
     Some order adds all terms of one sign first. They add up to P = (A + y) / 2, or (A - y) / 2 for the negative ones,
-    and no exact partial sum is beyond these. A computed one is at most (1 + min(gamma_n, 1)) * (1 + u) * P. Up to
-    gamma_n = 1, because each term passes its roundings as a factor of 1 - gamma_n to 1 + gamma_n, so that terms of the
-    other sign raise nothing. Beyond, because the sum before an addition is itself a number of the type: so rounding
-    to the nearest moves an addition by no more than the term that is added: it counts twice, or not at all if it is of
-    the other sign. The rounding of the product before it is the factor 1 + u. Where one sign is far below the other,
-    float64 loses it from A + y: the reference's own error is added.
+    and no exact partial sum is beyond these. A computed one is at most (1 + min(gamma_n, 1)) * (1 + u) * P.
+
+    Where gamma_n is at most 1, each term is multiplied by a factor between 1 - gamma_n and 1 + gamma_n, so terms of the
+    other sign cannot raise the sum. Where gamma_n is larger: the sum before an addition is a number of the type, so
+    rounding to nearest changes the result by at most the term that is added. Such a term counts at most twice; a term
+    of the other sign counts as 0 at most. The factor 1 + u is the rounding of a product before it is added. Where the
+    terms of one sign are far smaller than those of the other, float64 loses them from A + y: the reference's own error
+    is added.
     """
     u = UNIT_ROUNDOFF[accumulator]
     growth = (1 + np.minimum(gamma(terms.count, u), 1)) * (1 + u)

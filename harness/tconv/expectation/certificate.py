@@ -37,18 +37,18 @@ if TYPE_CHECKING:
     from tconv.expectation.tiles import Region
     from tconv.vocabulary import Array, Float64s, Mask
 
-_ROOM = 3 * 2**14
-"""So many elements are looked at at once: the arrays that are made of them, 12 bytes for each, stay in the L2 cache."""
-_LIMITS = 4
-"""So many tables are kept: those of the first rows, of the last and of all between come again."""
-_MOST = 2.0**18
-"""Up to so many terms gamma_n is at most 1.02 * n*u, and an A in float32 of some use."""
+_BLOCK_ELEMENTS = 3 * 2**14
+"""Elements that are compared at once: the arrays that are made of them, 12 bytes for each, stay in the L2 cache."""
+_MOST_TABLES = 4
+"""Tables of limits that are kept: those of the first rows, of the last rows and of the rows between are used again."""
+_MOST_TERMS = 2.0**18
+"""Most terms of a sum that is proven: up to here gamma_n is at most 1.02 * n*u, and an A in float32 is near enough."""
 _NEARLY_ONE = 1 - 2.0**-16
 """Makes up for the roundings of distances and limits, in float32 too."""
 _FLOOR = {DType.F32: 2.0**-80, DType.F64: 2.0**-900}
 """Beside an A of this size what underflows is nothing."""
-_SMALL = 2**13
-"""Up to so many elements the time of an output is that of numpy's calls."""
+_SMALL_OUTPUT = 2**13
+"""Most elements of an output that is compared together with others: numpy's calls take most of its time."""
 _NOTHING = 2.0**-160
 """Two dozen times it, the most that a distance may be in units of s, is nothing beside half of the smallest float32."""
 _LARGEST = {DType.F32: 2.0**100, DType.F64: 2.0**1000}
@@ -80,7 +80,7 @@ def conforms(actual: Array, made: Sums, of: Composition) -> list[bool]:
     count = len(actual)
     if made.magnitude is None or not actual.size or of.dtype not in PROVABLE:
         return [False] * count
-    if of.dtype is DType.F32 and made.magnitude.dtype == np.float64 and actual.size <= _SMALL * count:
+    if of.dtype is DType.F32 and made.magnitude.dtype == np.float64 and actual.size <= _SMALL_OUTPUT * count:
         shape = count, actual.size // count
         sums = Sums(made.y.reshape(shape), made.magnitude.reshape(shape), made.most)
         return _conform_at_once(actual.reshape(shape), sums, _elements(of, actual.shape[1] * actual.shape[2]))
@@ -109,13 +109,13 @@ class Certificate:
     """
 
     def __init__(self, actual: Array, of: Composition, largest: float) -> None:
-        self._dtype, most = of.dtype, _most(of)
+        self._dtype, most = of.dtype, _most_terms(of)
         self.shape = actual.shape[0], of.geometry.groups, actual.shape[1] // of.geometry.groups, *of.geometry.output
         self._actual = actual.reshape(self.shape)
         # No bound is larger than this, so that zero is not within it. In float64 the reference's own error is added.
         terms = 2 * most + 1 if of.dtype is DType.F64 else most
         self._least = 1.2 * UNIT_ROUNDOFF[of.dtype] * terms * largest + _FLOOR[of.dtype]
-        self._near = most <= _MOST and largest <= _LARGEST[of.dtype]
+        self._near = most <= _MOST_TERMS and largest <= _LARGEST[of.dtype]
         self._floor = _FLOOR[of.dtype]
         self._tested, self._squares, self._looked = False, 0.0, 0
         self._counts = [along(axis).astype(np.intp) for axis in axes(of.geometry)]
@@ -146,7 +146,7 @@ class Certificate:
         actual = self._actual[region]
         counts = [count[part] for count, part in zip(self._counts, region[3:], strict=True)]
         self._looked += y.size
-        step = y.shape if y.size <= _ROOM else tuple(steps(y.shape, _ROOM))
+        step = y.shape if y.size <= _BLOCK_ELEMENTS else tuple(steps(y.shape, _BLOCK_ELEMENTS))
         with np.errstate(all="ignore"):
             for corner in product(*(range(0, size, length) for size, length in zip(y.shape, step, strict=True))):
                 if self._near:
@@ -187,7 +187,7 @@ class Certificate:
         key = tuple(count.tobytes() for count in counts)
         if key not in self._limits:
             taps: Array = reduce(np.multiply.outer, counts, np.ones((), dtype=np.intp))
-            if len(self._limits) == _LIMITS:
+            if len(self._limits) == _MOST_TABLES:
                 self._limits.clear()
             multiple = self._multiples[taps]
             self._limits[key] = _Limits(self._units[taps], multiple, float(multiple.min()))
@@ -225,10 +225,10 @@ class _Elements(NamedTuple):
 @lru_cache(maxsize=256)
 def _elements(of: Composition, planes: int) -> _Elements:
     """Return what is known of the elements of an output of so many planes, kept for the next of its geometry."""
-    most = _most(of)
+    most = _most_terms(of)
     # numpy broadcasts arrays with the same number of axes in half the time.
     n = np.tile(products(of.geometry, of.channels).ravel() + of.bias, (1, planes))
-    return _Elements(*_lines(n, DType.F32), 1.2 * UNIT_ROUNDOFF[DType.F32] * most if most <= _MOST else inf)
+    return _Elements(*_lines(n, DType.F32), 1.2 * UNIT_ROUNDOFF[DType.F32] * most if most <= _MOST_TERMS else inf)
 
 
 def _lines(n: Float64s, dtype: DType) -> tuple[Float64s, Float64s]:
@@ -274,7 +274,7 @@ def _and(known: list[bool], others: Mask) -> list[bool]:
 
 
 @lru_cache(maxsize=1024)
-def _most(of: Composition) -> float:
-    """Return no less than the number of products of any element."""
+def _most_terms(of: Composition) -> float:
+    """Return how many terms the element has that has the most: its products, and one more with a bias."""
     most = [along(axis).max(initial=0.0) for axis in axes(of.geometry)]
     return of.channels * float(prod(most)) + of.bias

@@ -240,7 +240,10 @@ def _values(
     """
     primary, *others = results_in(written, dialect, disputed=disputed)
     if isinstance(primary.result, Violation):
-        answer = dialect.constraints[primary.result.constraint]
+        answer = dialect.constraints.get(primary.result.constraint)
+        if answer is None:
+            # An answer of the rules refuses the call, and no constraint.
+            return Inexpressible(primary.result)
         violation = replace(primary.result, clause=answer.clause)
         if violation.constraint != breaks:
             return Inexpressible(violation)

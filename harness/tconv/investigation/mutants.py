@@ -12,6 +12,7 @@ import numpy as np
 from tconv.backends import outcome as out
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
+from tconv.cases.patterns import topic_of
 from tconv.corpus.budget import MOST_ELEMENTS
 from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.expectation.problem import Problem
@@ -171,20 +172,16 @@ def in_call(y: Array, call: Call) -> Array:
 def _topics(case_ids: Sequence[str], powers: Sequence[Power]) -> list[Topic]:
     noticed: dict[str, dict[str, set[str]]] = defaultdict(dict)
     for case in case_ids:
-        noticed[_topic(case)][case] = set()
+        noticed[topic_of(case)][case] = set()
     for power in powers:
         for case in power.killed:
-            noticed[_topic(case)][case].add(power.misreading.name)
+            noticed[topic_of(case)][case].add(power.misreading.name)
     together = {topic: frozenset[str]().union(*cases.values()) for topic, cases in noticed.items()}
     topics = []
     for topic, cases in noticed.items():
         others = frozenset[str]().union(*(names for other, names in together.items() if other != topic))
         topics.append(Topic(topic, len(cases), together[topic], together[topic] - others, _redundant(cases)))
     return sorted(topics, key=lambda topic: (len(topic.noticed), topic.name))
-
-
-def _topic(case: str) -> str:
-    return case.split("/", 1)[0]
 
 
 def _redundant(noticed: Mapping[str, set[str]]) -> dict[str, str]:

@@ -59,7 +59,7 @@ def denials(
 def _siblings(example: Case, records: Sequence[Record], find: Callable[[str], Case | None]) -> Iterator[Case]:
     """Yield cases of the example's situation and type that agree: those of its own sweep first."""
     sweep = path_of(example.id)
-    agreeing = [record.case for record in records if isinstance(record.verdict, ver.Agreed) and _by_value(record)]
+    agreeing = [record.case for record in records if _by_value(record)]
     count = 0
     for case_id in sorted(agreeing, key=lambda case_id: path_of(case_id) != sweep):
         case = find(case_id)

@@ -33,7 +33,7 @@ class Condition(NamedTuple):
     Attributes:
         terms: what holds for a call, all of them together; empty where nearly all answers are wrong.
         wrong: for how many wrong answers of the run it holds, whatever explains them.
-        right: for how many of the right answers it holds that it was sought among.
+        right: the number of right answers, of those that were searched, for which the condition holds.
     """
 
     terms: tuple[str, ...]

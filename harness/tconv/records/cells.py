@@ -90,11 +90,6 @@ def plain_pass(line: str) -> tuple[Passed, float] | None:
             return None
 
 
-def digest_of(case_ids: Iterable[str]) -> str:
-    """Return the digest of ids, whatever their order."""
-    return _digest(sum(map(_number, case_ids)))
-
-
 def summed(cells: Iterable[Cell]) -> list[Cell]:
     """Return cells whose cases stand in several files, as one for each way to pass."""
     sums: dict[tuple[str, str, Rule | None], Cell] = {}

@@ -54,7 +54,8 @@ class Failure:
 def failure(record: Record) -> Failure | None:
     """Return the failure that a record shows; None for agreed, mistrusted and inexpressible.
 
-    A disputed verdict is one too: two runs may differ in it. Of an answer that varies its values say nothing.
+    A disputed verdict is one too: two runs may differ in it. Where an answer depends on earlier
+    calls, its values are not compared.
     """
     verdict = record.verdict
     if record.alone is not None and record.varies:

@@ -84,7 +84,7 @@ class WaiversHeader(BaseModel):
 
 
 class RunHeader(BaseModel):
-    """What a run was. `resume` continues a file whose header is equal in all that `continues` holds.
+    """The settings of a run. `--resume` continues a record file where `continues` says that it may.
 
     Attributes:
         tconv: the version of tconv.
@@ -134,17 +134,20 @@ class RunHeader(BaseModel):
         return (*self.backend.arguments, *timeout)
 
     def continues(self, other: RunHeader) -> bool:
-        """Return whether this run and `other` are the same in all that `held` has."""
-        return self.held == other.held
+        """Return whether `other` may resume this run: both differ at most in start, path, waivers and confinement."""
+        return self.comparable == other.comparable
 
     def resumed(self, other: RunHeader) -> RunHeader:
-        """Return the header of this run where `other` goes on with it: how both are confined, and the later waivers."""
+        """Return the header of the record file after `other` resumed this run.
+
+        It has the start of this run, the confinement of both, and the waivers of `other`.
+        """
         backend = joined_backend([self.backend, other.backend])
         return other.model_copy(update={"started": self.started, "backend": backend})
 
     @property
-    def held(self) -> RunHeader:
-        """The header without what a run and the one that goes on with it need not share."""
+    def comparable(self) -> RunHeader:
+        """The header without the fields that may differ between a run and the run that resumes it."""
         environment = without_confinement(self.backend.environment)
         backend = self.backend.model_copy(update={"environment": environment})
         own = {"started": "", "path": "", "waivers": None, "asked_again": None, "backend": backend}
@@ -156,7 +159,7 @@ class HeaderLine(BaseModel):
 
     Attributes:
         format: the version of the format.
-        run: what the run was.
+        run: the settings of the run.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -176,7 +176,7 @@ def record_of(line: str | bytes) -> Record:
 def _plain(part: Record | Verdict | CallSummary | Placement | FreshAnswer, names: Sequence[str] = ()) -> dict[str, Any]:
     """Return a part of a record as JSON values by key, by default all keys, without those that are left out."""
     plain = {}
-    for name in names or part.__slots__:
+    for name in names or part.__dataclass_fields__:
         value = getattr(part, name)
         if value is not None and (value != () or name in _SHAPES):
             plain[name] = _value(value)

@@ -32,19 +32,10 @@ _NAMED = 3
 def phrase(verdict: ver.Verdict) -> str:
     """Return what a verdict says beyond its kind, in one line."""
     match verdict:
-        case ver.Agreed(rule, notes):
-            return ", ".join((rule, *notes))
-        case ver.Disputed() | ver.Inconsistent():
-            return _disputed(verdict)
-        case ver.Mistrusted() | ver.DiffersInCompany():
-            return _mistrusted(verdict) if isinstance(verdict, ver.Mistrusted) else _of_company(verdict)
+        case ver.Agreed() | ver.Disputed() | ver.Inconsistent() | ver.Mistrusted():
+            return _of_allowed_values(verdict)
         case ver.Differed() | ver.ExceedsSummationBound():
-            place = ",".join(map(str, verdict.first))
-            worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
-            return (
-                f"{verdict.wrong} of {verdict.of} elements; [{place}] must be {verdict.expected:.9g} "
-                f"(got {verdict.actual:.9g}){worst}"
-            )
+            return _of_differences(verdict)
         case ver.WrongShape(expected, actual) | ver.WrongDtype(expected, actual):
             return f"must be {_bracketed(expected)} (got {_bracketed(actual)})"
         case (
@@ -58,13 +49,39 @@ def phrase(verdict: ver.Verdict) -> str:
             return one_line(text)
         case ver.AcceptedInvalid(constraint):
             return f"breaks {constraint}, and was answered"
+        case ver.DiffersInCompany():
+            return _of_company(verdict)
         case ver.Died(cause, stderr):
-            why = one_line(main_reason(stderr))
-            return f"{cause}: {why}" if why else cause
+            return ": ".join(filter(None, (cause, one_line(main_reason(stderr)))))
         case ver.TimedOut(seconds):
             return f"no answer within {seconds:g} s"
         case _:
             assert_never(verdict)
+
+
+def _of_allowed_values(verdict: ver.Agreed | ver.Disputed | ver.Inconsistent | ver.Mistrusted) -> str:
+    """Return what a verdict says of an answer that the text allows."""
+    match verdict:
+        case ver.Agreed(rule, notes):
+            return ", ".join((rule, *notes))
+        case ver.Disputed():
+            return _disputed(verdict)
+        case ver.Inconsistent(readings):
+            follows = str(Together(readings)) if readings else "the text's first answer"
+            return f"follows {follows}{_contrast(verdict)}"
+        case ver.Mistrusted():
+            return _mistrusted(verdict)
+        case _:
+            assert_never(verdict)
+
+
+def _of_differences(verdict: ver.Differed | ver.ExceedsSummationBound) -> str:
+    place = ",".join(map(str, verdict.first))
+    worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
+    return (
+        f"{verdict.wrong} of {verdict.of} elements; [{place}] must be {verdict.expected:.9g} "
+        f"(got {verdict.actual:.9g}){worst}"
+    )
 
 
 def _of_company(verdict: ver.DiffersInCompany) -> str:
@@ -73,10 +90,7 @@ def _of_company(verdict: ver.DiffersInCompany) -> str:
     )
 
 
-def _disputed(verdict: ver.Disputed | ver.Inconsistent) -> str:
-    if isinstance(verdict, ver.Inconsistent):
-        follows = str(Together(verdict.readings)) if verdict.readings else "the text's first answer"
-        return f"follows {follows}{_contrast(verdict)}"
+def _disputed(verdict: ver.Disputed) -> str:
     if verdict.rule == "refusal":
         ambiguous = " perhaps" if verdict.notes else ""
         return f"refused,{ambiguous} as {' or '.join(verdict.choices)} says: {one_line(verdict.message or '')}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tconv.gate.status import Status
 from tconv.reports.between_runs import regressions
 from tconv.reports.causes import causes
+from tconv.reports.page.answer import is_red
 from tconv.reports.phrases import implemented, other_waivers, unasked, waivers_of_other_versions
 from tconv.reports.statuses import STATUSES
 
@@ -74,7 +75,7 @@ def badge(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] =
         counts = assessment.counts
         conforming += counts[Status.PASSED] + counts[Status.DISPUTED]
         answered += counts.total() - counts[Status.INEXPRESSIBLE] - counts[Status.UNSUPPORTED]
-    red = any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons)
+    red = is_red(assessments, comparisons)
     return {
         "schemaVersion": 1,
         "label": f"tconv {names.pop()}" if len(names) == 1 else "tconv",

@@ -125,8 +125,8 @@ class Mistrusted(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
-class Differed(Recorded):
-    """Values differ.
+class _WrongValues(Recorded):
+    """Values are wrong.
 
     Attributes:
         rule: how they were compared.
@@ -145,30 +145,19 @@ class Differed(Recorded):
     expected: float
     actual: float
     worst: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Differed(_WrongValues):
+    """Values differ."""
+
     kind: Literal["differed"] = "differed"
 
 
 @dataclass(frozen=True, slots=True)
-class ExceedsSummationBound(Recorded):
-    """Values are off by more than any sum of the products is, and by no more than a transform algorithm is.
+class ExceedsSummationBound(_WrongValues):
+    """Values are off by more than any sum of the products is, and by no more than a transform algorithm is."""
 
-    Attributes:
-        rule: how they were compared.
-        wrong: how many elements differ.
-        of: how many there are.
-        first: the index of the first that differs, in NCX order.
-        expected: the reference's value there.
-        actual: the backend's value there.
-        worst: the largest |actual - expected| in units of what was allowed there; None under the exact rule.
-    """
-
-    rule: Rule
-    wrong: int
-    of: int
-    first: tuple[int, ...]
-    expected: float
-    actual: float
-    worst: float | None = None
     kind: Literal["exceeds-summation-bound"] = "exceeds-summation-bound"
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from tconv.cases.patterns import path_of
+from tconv.cases.patterns import topic_of
 from tconv.gate.status import OF_CELLS, Status
 from tconv.reports import phrases
 from tconv.reports.page import figures
@@ -112,9 +112,9 @@ def _overview(assessment: Assessment, key: str, name: str, short: str) -> Overvi
     statuses = tuple(s for s in STATUSES if s in {Status.FAILED, Status.PASSED} or assessment.counts[s])
     by_topic: defaultdict[str, Counter[Status]] = defaultdict(Counter)
     for judged in assessment.judged:
-        by_topic[topic(judged.record.case)][judged.status] += 1
+        by_topic[topic_of(judged.record.case)][judged.status] += 1
     for cell in assessment.run.cells:
-        by_topic[topic(cell.cell)][OF_CELLS[cell.kind]] += cell.cases
+        by_topic[topic_of(cell.cell)][OF_CELLS[cell.kind]] += cell.cases
     return Overview(
         key,
         name,
@@ -127,11 +127,6 @@ def _overview(assessment: Assessment, key: str, name: str, short: str) -> Overvi
         tuple(_debt(assessment)),
         _readings(assessment, key),
     )
-
-
-def topic(case_id: str) -> str:
-    """Return a case's topic: the first segment of its id."""
-    return path_of(case_id).split("/", 1)[0]
 
 
 def link(**filters: str) -> str:

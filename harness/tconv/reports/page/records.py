@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tconv.cases.columns import parts_of
-from tconv.cases.patterns import facts_of
+from tconv.cases.patterns import facts_of, topic_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.records.headers import USUAL_TIMEOUT
@@ -112,7 +112,7 @@ class _Records:
         facts = {case: given for run in runs for case, given in run.assessment.facts.items()}
         for case in self.ids:
             known = facts.get(case) or facts_of(case)
-            self.facts.append(_topic(overview.topic(case)), *parts_of(known))
+            self.facts.append(_topic(topic_of(case)), *parts_of(known))
         rows = [self._row(number, judged) for number, run in enumerate(runs) for judged in run.assessment.judged]
         self.columns = dict(zip(_COLUMNS, zip(*rows, strict=True) if rows else [()] * len(_COLUMNS), strict=True))
 
