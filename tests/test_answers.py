@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from junitparser import JUnitXml
 
 from following import TELLING, answered, run_of
+from made_records import DIFFERED
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.comparison.answers import Opened, answers
@@ -16,13 +18,18 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.problem import Problem
 from tconv.gate.assessment import assess
+from tconv.gate.examples import example
+from tconv.gate.status import Judged, Status
+from tconv.records.record import Record
+from tconv.reports import junit
 from tconv.reports.phrases import inconsistency
+from tconv.reports.remedies import remedy
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.dialects.readings import Reading
-    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 READINGS = [(name, reading) for name, row in DIALECTS.items() for reading in row.disputed]
@@ -105,6 +112,38 @@ def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Cas
     said = inconsistency(one)
     assert said.startswith("inconsistent: the question negative_same is answered by ")
     assert f"shrink in {told['shrink'].count} cases, such as {told['shrink'].example.id}" in said
+
+
+def test_a_failure_that_other_cases_show_is_not_the_example_of_a_cause() -> None:
+    """The command that is printed for an example runs that case alone, where an inconsistent one does not fail."""
+    inconsistent = ver.Inconsistent(("negative-same-truncated",), "negative_same", "floor")
+    verdicts: dict[str, ver.Verdict] = {"a/b": inconsistent, "a/much-longer": DIFFERED}
+    records = [Record(case, "acme", "onnx/ConvTranspose-22", verdict) for case, verdict in verdicts.items()]
+    members = [Judged(record, Status.FAILED) for record in records]
+    assert example(members, ("learnt",)).record.case == "a/much-longer"
+    assert example(members[:1], ("learnt",)).record.case == "a/b"
+    told = remedy(replace(records[0], verdict=ver.Disputed(inconsistent.readings, "exact")), (), {}, None)
+    assert "other cases of a run may contradict it" in told
+
+
+def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telling: list[Case]) -> None:
+    """JUnit gives the command of the gate, as the case alone is green, and both answers in words."""
+    name = "onnx/ConvTranspose-22"
+    truncated = next(one for one in DIALECTS[name].disputed if one.name == "negative-same-truncated")
+    run = run_of(telling, name, lambda case: (truncated,) if case.attributes.auto_pad == "same_lower" else ())
+    assessment = assess(run, None, corpus.facts, find=corpus.find)
+    written = junit.text([assessment])
+    (answers_,) = assessment.mixed
+    (other,) = (given.example.id for given in answers_.given if given.answer == "floor")
+    suite = JUnitXml.fromstring(written.encode())
+    failures = [result for cases in suite for case in cases for result in case.result if case.is_failure]
+    told = [failure for failure in failures if failure.type == "inconsistent"]
+    assert told
+    for failure in told:
+        assert failure.text.startswith("tconv gate acme.jsonl\nalone this case is no failure")
+        assert f"such as {other}" in failure.text
+        assert "\ncause: inconsistent" in failure.text
+        assert "halved towards zero; in other cases, a negative total of padding is halved downwards" in failure.message
 
 
 def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpus, telling: list[Case]) -> None:

@@ -131,7 +131,7 @@ def test_all_errors_of_a_file_are_told_together(command: Command, tmp_path: Path
     (tmp_path / "broken.yaml").write_text(BROKEN, encoding="utf-8")
     done = command("check", "broken.yaml")
     told = [line.removeprefix("broken.yaml:") for line in done.stderr.splitlines()]
-    places = ["6:12", "6:39", "6:64", "7:12", "7:30", "7:56", "8:22", "8:74", "10:5", "11:35", "12:5"]
+    places = ["6:12", "6:39", "6:64", "7:12", "7:30", "7:56", "8:22", "8:74", "10:31", "11:35", "12:5"]
     assert (done.returncode, [line.split(": ", 1)[0] for line in told]) == (2, places)
     for line, words_ in zip(
         told,

@@ -84,7 +84,7 @@ BAD_CASES = {
     ),
     "impossible groups": (
         f"{HEAD}cases: [{{name: a, with: {{groups: 3}}}}]\n",
-        "5:9: groups must divide the 4 input channels (got 3), or say breaks: channels-divisible; correct it",
+        "5:34: groups must divide the 4 input channels (got 3), or say breaks: channels-divisible",
     ),
     "impossible groups in a sweep": (
         f"{HEAD}sweeps: [{{name: a, axes: {{groups: [2, 3]}}}}]\n",
@@ -92,7 +92,7 @@ BAD_CASES = {
     ),
     "too large": (
         f"{HEAD}cases: [{{name: a, with: {{spatial: [70000, 70000]}}}}]\n",
-        "5:9: x must have at most 16777216 elements, as operands and output together (got shape [1, 4, 70000, 70000])",
+        "5:35: operands and output together must have at most 16777216 elements (got 19600000000 in x alone, of shape",
     ),
     "too large an output": (
         f"{HEAD}cases: [{{name: a, with: {{strides: 9999999}}}}]\n",
@@ -170,7 +170,7 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("rnu",), "tconv: a command must be one of run, list, "),
         (("rnu",), "(got 'rnu'); did you mean 'run'?; see 'tconv --help'"),
         (("--nope",), "tconv: No such option '--nope'"),
-        (("run", "--tire", "gate"), "tconv: No such option '--tire'"),
+        (("run", "--tire", "gate"), "tconv: No such option '--tire'; did you mean '--tier'?; see"),
         (("run", "--tier", "gat"), "tconv: Invalid value for '--tier': 'gat' is not one of 'smoke', 'gate', 'full'"),
         (("run", "--tier", "gat"), "'exhaustive'; did you mean 'gate'?; see 'tconv run --help'"),
         (
@@ -219,6 +219,10 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (
             ("resolve", "--spatial", "a", "--kernel", "3"),
             "tconv: Invalid value for '--spatial': must be integers such as",
+        ),
+        (
+            ("resolve", "--spatial", "1000000000000", "--kernel", "3"),
+            "tconv: Invalid value for '--spatial': must be integers of at most 9 digits (got '1000000000000')",
         ),
         (
             ("resolve", "--spatial", "28", "28", "--kernel", "3"),
@@ -469,6 +473,17 @@ def test_waivers_of_a_backend_of_one_s_own_turn_red_green(command: Command, tmp_
     run = ("run", "--cases", str(written(tmp_path)), "--backend", "wrong_backends:PadsSwapped")
     assert command(*run, "--waivers", "none").returncode == 1
     assert command(*run, "--waivers", "mine.yaml").returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the file that is always full is Linux's")
+def test_a_full_standard_output_is_named() -> None:
+    """The system's words alone do not say which file is full."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [sys.executable, "-m", "tconv", "list", "--facts"]
+        done = subprocess.run(command, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("tconv: standard output")
+    assert "No space left on device" in done.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limits are of POSIX, and macOS has none of memory")

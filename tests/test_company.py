@@ -145,7 +145,7 @@ def test_a_difference_that_is_not_repeated_is_unstable(tmp_path: Path) -> None:
     [
         ("RefusesLargeCompany", SIZE // 2, "too many nodes"),
         ("RaisesInCompany", 2, "no company"),
-        ("ShortInCompany", 2, "must return an outcome for each of 2 calls"),
+        ("ShortInCompany", 2, "must return a list with an outcome for each of 2 calls (got 1"),
     ],
 )
 def test_a_company_that_is_refused_while_each_half_agrees_differs(

@@ -70,6 +70,20 @@ def test_a_case_has_one_transition(was: ver.Verdict, now: ver.Verdict, transitio
     assert comparison.same + comparison.added == (transition is None)
 
 
+def test_what_other_cases_show_is_as_before_in_a_part_of_the_corpus() -> None:
+    """A case that is inconsistent among others is disputed alone: that is no mending, unless it answers otherwise."""
+    whole = run({CASES[3]: ver.Inconsistent(DISPUTED.readings, "odd_sized", "begin")})
+
+    def of_part(verdict: ver.Verdict) -> Assessment:
+        one = run_of({CASES[3]: verdict})
+        return assess(replace(one, header=one.header.model_copy(update={"patterns": (CASES[3],)})), None, facts)
+
+    for old, new in ((whole, of_part(DISPUTED)), (of_part(DISPUTED), whole)):
+        assert (compared(old, new).groups, compared(old, new).same) == ((), 1)
+    for new in (of_part(ver.Disputed(("other",), "exact")), of_part(AGREED), run({CASES[3]: DISPUTED})):
+        assert [group.transition for group in compared(whole, new).groups] == [Transition.FIXED]
+
+
 def test_a_waiver_lowers_no_answer() -> None:
     """What agreed and is a known deviation now became worse; a known deviation that is none of the waiver's did too."""
     assert compared(run({CASES[0]: AGREED}), run({CASES[0]: DIFFERED}, waived=True)).worse == 1

@@ -110,7 +110,7 @@ def test_types() -> None:
         assert assert_conforms(conv_transpose(x, w).astype(dtype), x, w).kind == "agreed"
     lines = complaint(conv_transpose(X, W), X, W)
     assert "wrong-dtype: must be f32 (got f64)" in lines[0]
-    assert "  advice     give x, w and bias in the type in which the runtime got them" in lines
+    assert "  advice     give the operands in the type that the runtime got, and y in the type that it gave" in lines
     x, w = normal(1, 64, 4, dtype=np.float16), normal(64, 1, 3, dtype=np.float16)
     narrow, wide = (tolerance(x, w, accumulates=type_).allowed for type_ in ("f16", "f32"))
     assert (narrow > wide).all()

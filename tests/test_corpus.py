@@ -360,15 +360,15 @@ def test_spaces_and_letters_of_any_alphabet_are_fine(tmp_path: Path) -> None:
         ("cases:\n  - {name: a/b}", ":5:12", f"must be of {LETTERS} (got 'a/b')"),
         (
             "cases:\n  - {name: a}\n  - name: b\n    with: {strides: [1, 2]}",
-            ":6:5",
-            "strides must have 1 entries, one for each spatial axis (got [1, 2]), or say breaks: strides-length",
+            ":7:21",
+            "strides must have 1 entry, one for each spatial axis (got [1, 2]), or say breaks: strides-length",
         ),
         (
             "cases:\n  - {name: a, with: {spatial: [99999, 99999]}}",
-            ":5:5",
+            ":5:31",
             (
-                "x must have at most 16777216 elements, as operands and output together "
-                "(got shape [1, 1, 99999, 99999]); correct it"
+                "operands and output together must have at most 16777216 elements "
+                "(got 9999800001 in x alone, of shape [1, 1, 99999, 99999]); correct it"
             ),
         ),
         (

@@ -30,6 +30,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.answer import changed
+from tconv.execution.earlier_cases import EarlierCases
 from tconv.execution.pool import Pool
 from tconv.execution.position import _INDEX, _MESSAGE, Position
 from tconv.execution.process import Chunk, WorkerProcess
@@ -39,6 +40,7 @@ from tconv.execution.waiting import CHUNK, Waiting
 from tconv.execution.worker import Assignment
 from tconv.execution.worker_files import make_files, results_file
 from tconv.records.headers import WaiversHeader
+from tconv.records.record import Line, Record
 from tconv.records.record_file import read
 from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
@@ -180,6 +182,41 @@ def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: 
     assert len(harmed) <= 2 * len(after)
 
 
+def test_a_harmed_process_tells_which_cases_it_was_asked_before(tmp_path: Path) -> None:
+    """Those that may have harmed it: in this process, before it died, and not answered as they should."""
+    asked = cases(tmp_path, EIGHT)
+    with pool_of("HarmsAsItErrs") as pool:
+        records = [line.record for line in pool.run(asked)]
+    strides = {case.id: case.attributes.strides for case in asked}
+    assert {strides[record.case] for record in records if record.verdict.kind == "differed"} == {(5,), (TROUBLE,)}
+    harmed = [record for record in records if record.harmed]
+    assert len(harmed) > 2
+    for record in harmed:
+        # A process dies at the first call after a harm. The answers of a stage are judged together: with that of the
+        # harm, others before it have no record yet.
+        harms = [case for case in record.earlier if strides[case] in {(5,), (TROUBLE,)}]
+        assert harms == [record.earlier[-1]]
+        assert record.case not in record.earlier
+    alone = [record for record in harmed if len(record.earlier) == 1]
+    assert alone
+    assert not any(record.earlier for record in records if not record.harmed)
+
+
+def test_a_process_is_not_told_what_the_one_before_it_was_asked() -> None:
+    """A child of the backend that died after others, or alone, is another one from then on."""
+    earlier = EarlierCases()
+
+    def passed(case: str, verdict: ver.Verdict, harmed: str | None = None) -> tuple[str, ...]:
+        line = Line.of(Record(case, "acme", "onnx/ConvTranspose-22", verdict, harmed=harmed))
+        return earlier.passed(line).record.earlier
+
+    agreed, wrong = ver.Agreed("exact"), ver.RefusedValid('no "verdict":{"kind":"agreed"}, and no "harmed":"SIGSEGV"')
+    assert [passed("a", wrong), passed("b", agreed), passed("c", wrong)] == [(), (), ()]
+    assert passed("d", agreed, "SIGABRT") == ("a", "c")
+    assert [passed("e", wrong), passed("f", agreed, "SIGABRT")] == [(), ("e",)]
+    assert [passed("g", wrong), passed("h", ver.Died("SIGSEGV", "")), passed("i", agreed, "SIGABRT")] == [(), (), ()]
+
+
 def test_a_death_before_any_case_costs_no_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that ends before it has begun with anything is replaced; nothing ran, so it is told and not charged."""
     monkeypatch.setenv(LOG, str(tmp_path / "log"))
@@ -284,6 +321,13 @@ def test_a_second_worker_is_told_what_the_first_was_asked(tmp_path: Path, monkey
     processes = {line.split()[0] for line in log.read_text().splitlines() if line.split()[1] == "None"}
     assert len(processes) == 1
     assert len({line.split()[0] for line in log.read_text().splitlines()}) > 1
+
+
+@pytest.mark.parametrize(("backend", "f16"), [("WrongAtFirst", "f32"), ("F16Sums", "f16")])
+def test_a_wrong_first_call_does_not_loosen_what_sums_are_judged_by(backend: str, f16: str) -> None:
+    """The first call of a process is a probe's: it says nothing of the type that sums are kept in."""
+    with pool_of(backend) as pool:
+        assert pool.backend.accumulates["f16"] == f16
 
 
 def test_a_run_that_was_broken_off_anywhere_is_resumed_to_the_same_end(

@@ -103,12 +103,20 @@ def test_the_output_is_the_reference_s_in_the_model_s_layout_and_type(
     assert np.array_equal(y.astype(np.float64), expected)
 
 
+def test_a_dialect_without_models_asks_for_a_backend_that_speaks_it(tmp_path: Path) -> None:
+    """The script of the default backend needs a model; the message says what else can be done."""
+    case, dialect = small(tmp_path, "padded"), DIALECTS["geometry/1"]
+    with pytest.raises(UsageError, match=r"a model for onnxruntime .*; or name a --backend that speaks it"):
+        export(case, dialect, tmp_path / "out")
+    assert export(case, dialect, tmp_path / "out", "acme:Acme").is_dir()
+
+
 def test_the_script_agrees_where_the_runtime_does(tmp_path: Path) -> None:
     """Exit code 0, from any folder, and without tconv or its test modules."""
     folder = export(small(tmp_path, "padded"), ONNX_22, tmp_path / "out")
     done = repro(folder, PYTHONPATH="")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "equal     the runtime does what is owed" in done.stdout
+    assert "equal     onnxruntime does what is owed" in done.stdout
     assert "tconv" not in (folder / "repro.py").read_text(encoding="utf-8")
 
 
@@ -286,6 +294,13 @@ def test_a_report_has_the_shape_of_a_large_output(command: Command, tmp_path: Pa
     done = issue(command, tmp_path, "BiasDoubled", "large", text=BARE_HEAD + text)
     assert (done.returncode, done.stderr) == (0, "")
     assert "20002], as it came" in done.stdout
+
+
+def test_a_report_names_the_explanations_that_further_cases_leave(command: Command, tmp_path: Path) -> None:
+    """Of two that give the output of the case the one that `tconv diagnose` would leave."""
+    text = f"{BARE_HEAD}cases:\n  - {{name: two, with: {{spatial: [5], kernel: [3], pads_begin: 1, pads_end: 2}}}}\n"
+    title = issue(command, tmp_path, "PadsSwapped", "two", text=text).stdout.splitlines()[0]
+    assert title == "# PadsSwapped 1.0: onnx/ConvTranspose-22 gives wrong values, as if pads-exchanged"
 
 
 def test_every_failure_has_a_title() -> None:

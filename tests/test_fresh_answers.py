@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,17 +23,18 @@ from tconv.gate.varying_answers import NOT_ASKED
 from tconv.gate.waivers_of_run import ActiveEntries
 from tconv.investigation import fresh_answers
 from tconv.records.record import FreshAnswer, Record
-from tconv.records.record_file import read
+from tconv.records.record_file import Run, read
 from tconv.records.rewriting import replace_records
+from tconv.records.shards import merged
 from tconv.reports.causes import causes
 from tconv.reports.page.cause_lines import cause_lines
+from tconv.reports.phrases import fresh
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from small_corpus import Command
-    from tconv.records.record_file import Run
 
 # All have the same shapes. The first call's pads stay in a backend that remembers them.
 TEXT = f"""{HEAD}
@@ -41,6 +45,7 @@ cases:
   - {{name: with-bias, with: {{pads_begin: 1, bias: true}}}}
 """
 AGREES = FreshAnswer("agreed", same=False)
+NOT_KNOWN = "it is not known of"
 MESSAGE = "differed after other calls, and agreed alone in a fresh process"
 
 
@@ -100,6 +105,12 @@ BEYOND = replace(WRONG, rule="bound")
         (WRONG, replace(WRONG, wrong=2), [FreshAnswer("differed", same=False)]),
         (BEYOND, replace(BEYOND, wrong=2), [FreshAnswer("differed", same=True)]),
         (ver.WrongShape((1,), (2,)), ver.WrongShape((1,), (3,)), [FreshAnswer("wrong-shape", same=False)]),
+        (ver.RefusedValid("out of handles"), ver.RefusedValid("no bias"), [FreshAnswer("refused-valid", same=False)]),
+        (
+            ver.RefusedValid("handle 3 of 9"),
+            ver.RefusedValid("handle 1 of 9"),
+            [FreshAnswer("refused-valid", same=True)],
+        ),
         (WRONG, ver.Died("SIGKILL", ""), []),
         (WRONG, ver.TimedOut(1.0), []),
     ],
@@ -107,11 +118,30 @@ BEYOND = replace(WRONG, rule="bound")
 def test_another_failure_alone_is_another_answer(
     after_others: ver.Verdict, alone: ver.Verdict, answers: list[FreshAnswer]
 ) -> None:
-    """Sums with rounding may differ a little from process to process; who gets no answer knows nothing."""
+    """Sums with rounding may differ a little from process to process, and so may the numbers of a message.
+
+    Who gets no answer knows nothing.
+    """
     first, second = (Record("a", "b", "onnx/ConvTranspose-22", verdict) for verdict in (after_others, alone))
     found = list(fresh_answers._beside(first, second))
     assert [record.alone for record in found] == answers
     assert all(record.verdict is after_others for record in found)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "alone", "words"),
+    [
+        (WRONG, FreshAnswer("differed", same=True), "the same alone in a fresh process"),
+        (BEYOND, FreshAnswer("differed", same=True), "differed too alone in a fresh process"),
+        (WRONG, FreshAnswer("differed", same=False), "after other calls, and otherwise alone in a fresh process"),
+        (WRONG, FreshAnswer("unstable", same=False), "in the run, and unstable alone in a fresh process"),
+    ],
+)
+def test_no_more_is_said_of_a_fresh_answer_than_was_compared(
+    verdict: ver.Verdict, alone: FreshAnswer, words: str
+) -> None:
+    """Of rounded sums figures are not compared; what wavers alone may have been the first call of the run as well."""
+    assert fresh(Record("a", "b", "onnx/ConvTranspose-22", verdict, alone=alone)) == words
 
 
 def test_a_failure_that_a_misreading_explains_only_after_other_calls_varies() -> None:
@@ -134,10 +164,10 @@ def test_records_that_cannot_be_written_again_lose_no_answer(
 ) -> None:
     """The run is complete: its answer is given, with what is known now."""
 
-    def full(path: Path, _: object) -> None:
+    def full(path: Path, *_: object) -> None:
         raise FileError(path, "must be a file that can be written (got: No space left on device)")
 
-    monkeypatch.setattr("tconv.cli.run_command.replace_records", full)
+    monkeypatch.setattr("tconv.cli.finished_run.replace_records", full)
     records, printed = recorded("RemembersPads")
     assert {record.alone for record in records.values()} == {None}
     assert MESSAGE in printed
@@ -149,13 +179,13 @@ def test_no_other_run_writes_the_records_meanwhile(
     """What came of the second questions would stand in the file of the other run."""
     refused: list[str] = []
 
-    def asked(run: Run, *_: object) -> list[Record]:
+    def asked(run: Run, *_: object) -> fresh_answers.FreshAnswers:
         with pytest.raises(FileError) as other, alone(run.path):
             pass
         refused.append(str(other.value))
-        return []
+        return fresh_answers.FreshAnswers([], complete=True)
 
-    monkeypatch.setattr("tconv.cli.run_command.fresh_answers", asked)
+    monkeypatch.setattr("tconv.cli.finished_run.fresh_answers", asked)
     recorded("RemembersPads")
     assert "must be written by one run at a time" in refused[0]
 
@@ -172,6 +202,74 @@ def test_a_backend_that_does_not_start_again_loses_no_answer(
     records, printed = recorded("RemembersPads")
     assert {record.alone for record in records.values()} == {None}
     assert "2 cases failed without a waiver" in printed
+    assert f"{NOT_KNOWN} 2 failures" in printed
+
+
+def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(
+    recorded: Callable[..., tuple[dict[str, Record], str]], command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the run is resumed every reader tells that nobody knows whether failures depend on earlier calls."""
+
+    def stopped(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    words = ("--backend", "wrong_backends:PadsSwapped", "--cases", "small.yaml", "--output", "out", "-j", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(fresh_answers, "Pool", stopped)
+        ended = command("run", *words)
+    assert (ended.returncode, "terminated; a run goes on from here" in ended.stderr) == (143, True)
+    (path,) = Path("out").glob("*.jsonl")
+    assert not path.with_name("index.html").exists()
+    assert read(path).header.asked_again is False
+    note = f"note: {NOT_KNOWN} 4 failures"
+    assert note in command("gate", "out").stdout
+    (of_gate,) = json.loads(command("gate", "out", "--json").stdout)["runs"]
+    assert of_gate["not_asked_again"].startswith(f"{NOT_KNOWN} 4 failures")
+    for kind in ("html", "junit", "markdown", "json"):
+        command("report", "out", "--format", kind, "--output", f"report.{kind}")
+        assert NOT_KNOWN in Path(f"report.{kind}").read_text(encoding="utf-8")
+    _, printed = recorded("PadsSwapped", "--resume")
+    assert read(path).header.asked_again
+    assert NOT_KNOWN not in printed + command("gate", "out").stdout
+
+
+def test_a_run_that_goes_on_says_that_its_new_failures_were_not_asked_again(
+    recorded: Callable[..., tuple[dict[str, Record], str]], command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That the first part of it came to its end says nothing of the second, which is killed."""
+    recorded("PadsSwapped", "--maxfail", "1")
+    (path,) = Path("out").glob("*.jsonl")
+    assert read(path).header.asked_again
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    words = ("--backend", "wrong_backends:PadsSwapped", "--cases", "small.yaml", "--output", "out", "-j", "1")
+    monkeypatch.setattr(fresh_answers, "Pool", killed)
+    assert command("run", *words, "--resume").stdout == ""
+    assert [record.alone is None for record in read(path).records].count(False) == 1
+    assert f"{NOT_KNOWN} 3 failures" in command("gate", "out").stdout
+
+
+def test_failures_that_nobody_asks_again_are_told_where_the_run_would_have_done_so() -> None:
+    """Deaths were confirmed before. Of a run that asks nothing again, as in pytest, the reader is not told to go on."""
+    verdicts = {CASES[0]: DIFFERED, CASES[1]: ver.Died("SIGSEGV", ""), CASES[2]: AGREED}
+    for asked_again, count in ((False, 1), (True, 0), (None, 0)):
+        run = run_of(verdicts)
+        run.header = run.header.model_copy(update={"asked_again": asked_again})
+        assert assess(run, None, facts).unasked == count
+
+
+def test_shards_were_asked_again_where_each_of_them_was() -> None:
+    """One whose failures were not asked again leaves that open for the run; two with both answers are one run."""
+    run = run_of(dict.fromkeys(CASES, DIFFERED))
+    for both, joined in (((True, True), True), ((True, False), False), ((None, True), False), ((None, None), None)):
+        shards = [
+            Run(Path(f"{number}"), run.header.model_copy(update={"asked_again": one, "shard": f"{number}/2"}))
+            for number, one in enumerate(both, 1)
+        ]
+        (whole,) = merged(shards)
+        assert whole.header.asked_again is joined
 
 
 def test_a_resumed_run_asks_what_was_not_asked_before(
@@ -200,6 +298,38 @@ def test_a_verdict_that_other_cases_settle_is_no_answer_that_varies(command: Com
     assert verdicts == {refused: "disputed", denies: "disputed"}
     ended = command("gate", "out", "--waivers", "none")
     assert "1  refused-valid: " in ended.stdout
+
+
+def test_a_silence_of_an_earlier_call_is_told(
+    recorded: Callable[..., tuple[dict[str, Record], str]], tmp_path: Path
+) -> None:
+    """The case that waits for a lock that another one left is not blamed; the values of others say what they said."""
+    written(tmp_path, TEXT.replace("pads_begin: 1, bias: false", "strides: 7, bias: false"))
+    records, printed = recorded("HangsOfTheCaseBefore", "--timeout", "1")
+    assert records["second"].verdict == ver.TimedOut(1.0)
+    assert records["second"].alone == AGREES
+    assert "2  timed-out after other calls, and agreed alone in a fresh process: no answer within 1 s" in printed
+    assert not records["second"].answer_varies
+
+
+def test_what_has_no_answer_takes_no_time_of_others(
+    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that have one are asked before; that there was no time for the others is no open question about these."""
+    asked: list[str] = []
+    beside = fresh_answers._beside
+
+    def noting(record: Record, alone: Record) -> Iterator[Record]:
+        asked.append(record.case.rpartition("/")[2])
+        clock.extend([0.0] if len(asked) < 2 else [100.0])
+        return beside(record, alone)
+
+    clock = [0.0, 0.0]
+    monkeypatch.setattr(fresh_answers, "monotonic", lambda: clock.pop(0))
+    monkeypatch.setattr(fresh_answers, "_beside", noting)
+    _, printed = recorded("ErrsAndHangs", "--timeout", "1")
+    assert asked == ["with-bias", "first"]
+    assert NOT_KNOWN not in printed
 
 
 def test_an_answer_that_is_never_the_same_varies(
@@ -256,7 +386,7 @@ def test_a_refusal_that_varies_shows_the_cause_of_others_as_before() -> None:
 def test_records_are_replaced_through_a_link(tmp_path: Path) -> None:
     """The file keeps its mode and its other lines, the last one without its newline too."""
     path, link = tmp_path / "records", tmp_path / "link"
-    path.write_text('{"header":1}\n{"case":"a/b","old":1}\n{"case":"a/bc","old":1}\n{"case":"a/b')
+    path.write_text('{"header":1}\n{"case":"a/b","backend":"old"}\n{"case":"a/bc","old":1}\n{"case":"a/b')
     path.chmod(0o640)
     link.symlink_to(path)
     replace_records(link, [Record("a/b", "backend", "onnx/ConvTranspose-22", AGREED)])

@@ -30,7 +30,7 @@ from tconv.records.headers import WaiversHeader, header_line
 from tconv.records.record import Record, record_line
 from tconv.reports import job_summary, junit, plain, terminal
 from tconv.reports.page import overview
-from tconv.reports.phrases import on_waivers
+from tconv.reports.phrases import notes_on
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from small_corpus import Command
     from tconv.gate.waivers import WaiverFile
+    from tconv.records.record_file import Run
 
 FIRST, SECOND, THIRD, OTHER = CASES
 STATUSES = {
@@ -274,9 +275,9 @@ def test_a_run_says_how_strictly_it_was_judged() -> None:
     run = run_of({FIRST: ver.AcceptedInvalid("pads-length"), OTHER: AGREED})
     run.header = run.header.model_copy(update={"waivers": WaiversHeader(file="none", strict=True)})
     strict, lenient = (assess(run, None, facts, strict=strict) for strict in (True, False))
-    assert (len(strict.red), on_waivers(strict)) == (1, [])
+    assert (len(strict.red), notes_on(strict)) == (1, [])
     assert lenient.red == []
-    assert on_waivers(lenient) == ["the run was judged with the waivers none --strict; here they are none"]
+    assert notes_on(lenient) == ["the run was judged with the waivers none --strict; here they are none"]
     assert [plain.result(each)["strict"] for each in (strict, lenient)] == [True, False]
 
 
@@ -313,18 +314,38 @@ def test_a_refusal_that_is_named_by_its_message_is_waived_also_where_a_reading_r
         assert {j.record.case: j.status for j in assessment.judged}[CASES[1]] is Status.DISPUTED
 
 
+def with_harm(run: Run, case: str, *earlier: str) -> Run:
+    """Return a run in which a process died at a case that does not die alone, after others."""
+    (record,) = (record for record in run.records if record.case == case)
+    return run.with_records([replace(record, harmed="SIGSEGV", earlier=earlier)])
+
+
 def test_what_was_harmed_is_red_unless_a_waiver_knows_of_what_does() -> None:
     """A process that died in a case which does not die alone was harmed by another; that is not lost."""
     run = run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[3]: AGREED})
-    harmed = replace(run, records=[replace(r, harmed="SIGSEGV" if r.case == CASES[1] else None) for r in run.records])
+    harmed = with_harm(run, CASES[1], CASES[0])
     (reason,) = assess(harmed, waiver_file(waiver()), facts).red
     assert reason.startswith(f"a process died in 1 cases that do not die alone, such as {CASES[1]} (SIGSEGV)")
+    assert reason.endswith(f"of those that it was asked before 1 did not pass, the last of them {CASES[0]}")
     harming = waiver_file(waiver(harms=True))
     assert assess(harmed, harming, facts).red == []
     elsewhere = waiver(harms=True, cases="a/e", example="a/e/f")
     assert assess(harmed, waiver_file(waiver(), elsewhere), facts, own=False).red == [reason]
     right = replace(harmed, records=[replace(r, verdict=AGREED) for r in harmed.records])
-    assert reason in assess(right, harming, facts).red
+    reasons = assess(right, harming, facts).red
+    assert any(text.endswith("of the cases that it was asked before none is known to deviate") for text in reasons)
+
+
+def test_a_waiver_that_harms_excuses_no_process_that_was_not_asked_its_cases() -> None:
+    """What it covers and what deviates in another process, or later, has not harmed this one."""
+    run = run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[2]: AGREED, CASES[3]: DIFFERED})
+    file = waiver_file(waiver(harms=True), waiver(name="other", cases="a/d/e", example="a/d/e"))
+    for earlier in ((), CASES[3:], CASES[2:]):
+        reasons = assess(with_harm(run, CASES[1], *earlier), file, facts).red
+        assert [text.partition(" in ")[0] for text in reasons] == ["a process died"]
+    assert assess(with_harm(run, CASES[1], CASES[3], CASES[0]), file, facts).red == []
+    both = with_harm(with_harm(run, CASES[1], CASES[0]), CASES[2], CASES[3])
+    assert [record.case for record in assess(both, file, facts).harmed] == [CASES[2]]
 
 
 def test_a_harmed_death_is_excused_by_a_waiver_of_that_death_by_chance_alone() -> None:
@@ -366,8 +387,8 @@ def test_a_waiver_is_not_stale_where_an_earlier_one_waives_its_example_too() -> 
         assert assessment.counts[Status.WAIVED] == 2
         idle = [use.waiver.name for use in assessment.shadowed]
         assert idle == (["narrow"] if file.waivers[0].name == "broad" else [])
-        assert [note for note in on_waivers(assessment) if "'narrow' waives nothing, as 'broad'" in note] == (
-            on_waivers(assessment) if idle else []
+        assert [note for note in notes_on(assessment) if "'narrow' waives nothing, as 'broad'" in note] == (
+            notes_on(assessment) if idle else []
         )
 
 

@@ -55,7 +55,7 @@ def test_bfloat16_comes_as_its_bits(bits: str, command: Command, tmp_path: Path)
     [
         ("", "tconv: CASE must be given, or the arrays of a call: --x, --w and --y"),
         ("--x x.npy --bias x.npy", "--x, --w and --y, and perhaps --bias (got no --w and no --y)"),
-        ("small/plain --x x.npy", "--x must be without CASE, --backend, --option, --cases: nothing is run"),
+        ("small/plain --x x.npy", "--x must be without CASE, --backend, --option, --cases, --records: nothing is run"),
         ("small/plain --data-format NXC", "--data-format must be without CASE"),
         ("--x x.npy --w x.npy --y none.npy", "none.npy: must be a .npy file (got no file there)"),
         ("--x x.npy --w x.npy --y text.npy", "text.npy: must be a .npy file of numbers (got: another format, or obj"),

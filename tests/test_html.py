@@ -6,6 +6,7 @@ import math
 import re
 import zipfile
 from base64 import b64encode
+from collections import Counter
 from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -33,8 +34,10 @@ from tconv.reports import html, job_summary
 from tconv.reports.between_runs import compared
 from tconv.reports.causes import causes
 from tconv.reports.page import arrays as page_arrays
+from tconv.reports.page.answer import answer
 from tconv.reports.page.array_blocks import MOST
 from tconv.reports.page.blocks import table_block
+from tconv.reports.page.cause_lines import CauseLine
 from tconv.reports.page.overview import overviews
 from tconv.reports.page.problems import CaseParts
 from tconv.reports.page.tables import Table
@@ -306,6 +309,27 @@ def test_wrong_answers_come_before_what_nobody_declared(page: Callable[..., _Pag
     assert "Red : 5 unsupported that are not declared, one cause: no symbols 5" in alone.words
     declared = page(_assessment([*wrong, *waived], [_waiver()]))
     assert "tconv gate RECORDS --propose-waivers" not in declared.words
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("under explicit: pads_begin is pads_end, the text says pads_begin", None),
+        (
+            f"under valid: pads_begin is floor({'(X-1)*s + ' * 5}op / 2), the text says ceil({'(X-1)*s + ' * 5}op / 2)",
+            f"under valid: pads_begin is floor({'(X-1)*s + ' * 5}op / 2), the text says otherwise",
+        ),
+        (
+            f"under valid: stride is s, the text says {'s + ' * 40}s; size is {'K + ' * 40}1, the text says X",
+            "under valid: stride is not what the text says; size is not what the text says",
+        ),
+    ],
+)
+def test_the_answer_has_whole_formulas_or_none(words: str, said: str | None) -> None:
+    """In the middle of a long rule may be what makes the difference, such as `floor` beside `ceil`."""
+    counts = (Counter({Status.FAILED: 3}),)
+    line = CauseLine(1, words, "", "", "", False, True, counts, False, True, ((0, "a/b"),))  # noqa: FBT003 - as its fields
+    assert answer([_assessment([])], [line]) == f"3 failures, one cause: {said or words}"
 
 
 def test_a_cause_is_a_line_for_all_runs(page: Callable[..., _Page]) -> None:

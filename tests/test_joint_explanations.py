@@ -20,6 +20,8 @@ from tconv.records.record_file import read
 from tconv.reports.causes import causes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tconv.records.record_file import Run
 
 PADS, BIAS = "pads-exchanged", "bias-doubled"
@@ -95,3 +97,23 @@ def test_a_failure_without_its_arrays_stays_as_it_is(recorded: Run, corpus: Corp
 def test_what_is_no_failure_stays_as_it_is(recorded: Run, corpus: Corpus) -> None:
     """A waived deviation has its reason already."""
     assert joint_explanations(recorded, frozenset(), corpus.find) == []
+
+
+LOST = ("channels/channels/counts[channels=31]", "special-values/special-values/subnormal-*", "interactions/**[rank=1]")
+
+
+def test_lost_bits_that_few_elements_show_are_of_the_cause_that_many_failures_show(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    """One cause, also where an output has too few wrong elements for the name, or another name fits it by chance."""
+    patterns = (*LOST, "real-data/real-data/**[rank=1]")
+    settings = RunSettings("wrong_backends:HalfResults", None, 2, TIMEOUT, tmp_path)
+    recorded = read(run(Selection(corpus, "gate", patterns), settings, lambda *_: None))
+    name = Together(("sums-kept-in-f16",))
+    failed = failed_of(recorded)
+    without = {record.case for record in recorded.records if record.case in failed and name not in record.diagnosis}
+    assert len(without) > 4
+    joined = joint_explanations(recorded, failed, corpus.find)
+    assert {record.case for record in joined if record.diagnosis[-1] == name} == without
+    assessment = assess(recorded.with_records(joined), None, corpus.facts, find=corpus.find)
+    assert [cause.group for cause in causes(assessment, Status.FAILED)] == [("explained", str(name))]

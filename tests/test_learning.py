@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from played_backends import records_of
-from small_corpus import written
+from small_corpus import BARE_HEAD, written
 from strategies import case, every, examples
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
@@ -391,6 +391,27 @@ def test_a_run_tells_the_rule(command: Command) -> None:
     assert re.match(r"[^;]+; (\d+) of \1 answers fit \(known as pads-exchanged\)", line)
 
 
+UNPADDED = f"""{BARE_HEAD}
+sweeps:
+  - name: odd
+    about: Paddings that two sides cannot share alike, and no output_padding.
+    axes:
+      auto_pad: [same_upper, same_lower]
+      spatial: [[3], [4], [5]]
+      kernel: [[2], [3], [4], [5]]
+      strides: [1, 2, 3]
+"""
+
+
+def test_a_term_that_is_0_in_all_answers_is_no_difference(command: Command, tmp_path: Path) -> None:
+    """Without output_padding, a formula that only rounds otherwise has the terms of the text, and no others."""
+    written(tmp_path, UNPADDED)
+    backend = ("--backend", "wrong_backends:LowerAsUpper")
+    done = command("run", "--cases", "small.yaml", *backend, "--waivers", "none", "--output", "out", "-j", "1")
+    total = "(((X-1)*s + (K-1)*d + 1 + op - size) / 2)"
+    assert f"pads_begin is floor{total}, the text says ceil{total}" in " ".join(done.stdout.split())
+
+
 def test_waivers_are_proposed_and_a_person_completes_them(command: Command, tmp_path: Path) -> None:
     """Every failure is waived by what is proposed; an open reason is refused, with its line."""
     command("run", "padding/pads", "groups", "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
@@ -406,7 +427,23 @@ def test_waivers_are_proposed_and_a_person_completes_them(command: Command, tmp_
     (tmp_path / "known.yaml").write_text(text.replace("TODO", "the pads are exchanged"))
     green = command("gate", records, "--waivers", "known.yaml")
     assert "green: every deviation is known" in green.stdout
-    assert command("gate", records, "--propose-waivers", "known.yaml").returncode == 2
+    again = command("gate", records, "--propose-waivers", "known.yaml")
+    assert again.returncode == 2
+    assert again.stdout == ""
+    assert "known.yaml: must not be there yet (got a file); choose another FILE, or remove it" in again.stderr
+
+
+def test_a_proposal_says_what_to_do_with_it(command: Command, tmp_path: Path) -> None:
+    """The next run takes it; and where the records were judged by a file, its entries belong there."""
+    command("run", "padding/pads", "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
+    run = "tconv run padding/pads --backend wrong_backends:PadsSwapped --dialect onnx/ConvTranspose-22 --tier gate"
+    done = command("gate", "out", "--propose-waivers", "known.yaml")
+    assert done.stderr.endswith(f"known.yaml: complete what says TODO; then {run} --waivers known.yaml\n")
+    declared = "{where: {dtype: bf16}, because: not yet}"
+    (tmp_path / "mine.yaml").write_text(f"format: 1\nbackend: PadsSwapped\nunsupported: [{declared}]\n")
+    done = command("gate", "out", "--waivers", "mine.yaml", "--propose-waivers", "more.yaml")
+    asked = "and add its entries to mine.yaml, by which these records were judged; then"
+    assert done.stderr.endswith(f"more.yaml: complete what says TODO, {asked} {run} --waivers mine.yaml\n")
 
 
 def test_no_file_is_proposed_over_another(command: Command, tmp_path: Path) -> None:
@@ -456,12 +493,25 @@ def test_what_is_not_implemented_is_proposed_as_declared(
     run = ("run", "--cases", "small.yaml", "--backend", f"wrong_backends:{backend}", "--output", "out", "-j", "1")
     assert command(*run).returncode == 1
     done = command("gate", "out", "--cases", "small.yaml", "--propose-waivers", "known.yaml")
-    assert done.stderr.endswith("proposed waivers known.yaml: read whether what it declares is as it must be\n")
+    assert "proposed waivers known.yaml: read whether what it declares is as it must be; then" in done.stderr
+    assert "TODO" not in (tmp_path / "known.yaml").read_text()
     file = load(tmp_path / "known.yaml")
     assert (file.waivers, {entry.because for entry in file.unsupported}) == ([], {because})
     declared = command("gate", "out", "--cases", "small.yaml", "--waivers", "known.yaml")
     assert "0  failed" in declared.stdout
     assert "and not declared so" not in declared.stdout
+
+
+def test_what_an_entry_declares_besides_is_called_unsupported_too(command: Command, tmp_path: Path) -> None:
+    """Other words of the runtime for the same are no cause of another kind."""
+    written(
+        tmp_path, f"{BARE_HEAD}sweeps:\n  - {{name: s, about: s, axes: {{bias: [false, true], strides: [1, 2]}}}}\n"
+    )
+    backend = ("--backend", "wrong_backends:UnsupportedEverywhere")
+    command("run", "--cases", "small.yaml", *backend, "--output", "out", "-j", "1")
+    command("gate", "out", "--cases", "small.yaml", "--propose-waivers", "known.yaml")
+    text = (tmp_path / "known.yaml").read_text()
+    assert "# 2 of 2 cases, and 2 that are unsupported with other words; 0 cases that agree are covered too." in text
 
 
 def test_diagnose_prints_the_rule(command: Command) -> None:

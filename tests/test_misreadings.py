@@ -75,6 +75,8 @@ def test_what_a_text_allows_is_no_misreading() -> None:
         ("pads-interleaved", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (1, 0), (2, 5)),
         ("pads-symmetric", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (1, 2), (3, 2)),
         ("pads-axes-reversed", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (2, 1), (2, 5)),
+        ("pads-of-the-first-axis", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (1, 1), (4, 5)),
+        ("begin-of-the-first-axis", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (1, 1), (4, 3)),
         ("pads-added", {"pads_begin": (1, 2), "pads_end": (0, 1)}, (-1, -2), (6, 9)),
         ("output-padding-ignored", {"strides": (2, 2), "output_padding": (1, 0)}, (0, 0), (7, 9)),
         ("output-padding-at-the-beginning", {"strides": (2, 2), "output_padding": (1, 0)}, (-1, 0), (8, 9)),
@@ -98,6 +100,24 @@ def test_what_a_misreading_makes_of_the_geometry(
     found = made(name, Attributes(**attributes), (1, 1, 3, 4), (1, 1, 3, 3))  # type: ignore[arg-type] # lists alone
     assert found is not None
     assert (found.geometry.pads_begin, found.geometry.output) == (begin, output)
+
+
+@pytest.mark.parametrize(
+    ("name", "begin", "output"),
+    [
+        ("third-axis-has-the-pads-of-the-first", (0, 1, 0), (3, 1, 3)),
+        ("third-axis-begins-as-the-first", (0, 1, 0), (3, 1, 2)),
+    ],
+)
+def test_what_the_third_axis_has_of_the_first_by_hand(
+    name: str, begin: tuple[int, ...], output: tuple[int, ...]
+) -> None:
+    """Data of 3 by 3 by 3 under one tap; of two axes there is no third."""
+    attributes = Attributes(pads_begin=(0, 1, 1), pads_end=(0, 1, 0))
+    found = made(name, attributes, (1, 1, 3, 3, 3), (1, 1, 1, 1, 1))
+    assert found is not None
+    assert (found.geometry.pads_begin, found.geometry.output) == (begin, output)
+    assert made(name, Attributes(pads_begin=(0, 1), pads_end=(0, 1)), (1, 1, 3, 3), (1, 1, 1, 1)) is None
 
 
 def test_what_a_misreading_makes_of_the_operands() -> None:
@@ -254,6 +274,52 @@ def test_one_product_remains_where_taps_overlap_by_hand(name: str, expected: lis
     y = found.finish(Truth(found.operands, DType.F32).values(found.geometry))
     assert y.ravel().tolist() == expected
     assert found.output == (7,)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # Two groups of one channel, whose sums are 1 2 and 6 8 in the first item, 5 6 and 14 16 in the second one.
+        ("sums-of-groups-accumulate", [[11, 12], [18, 21], [15, 16], [30, 33]]),
+        ("bias-along-the-last-axis", [[11, 13], [16, 19], [15, 17], [24, 27]]),
+        ("bias-in-the-first-item-alone", [[11, 12], [17, 19], [5, 6], [14, 16]]),
+    ],
+)
+def test_what_is_made_of_sums_and_bias_by_hand(name: str, expected: list[list[float]]) -> None:
+    """Two items of two channels of two points, each channel under a filter of one tap, beside a bias of 10 and 11."""
+    found = made(name, Attributes(groups=2), (2, 2, 2), (2, 1, 1), bias=True)
+    assert found is not None
+    assert found.finish is not None
+    y = found.finish(Truth(found.operands, DType.F32).values(found.geometry))
+    assert y.reshape(4, 2).tolist() == expected
+
+
+def test_the_bias_along_an_axis_of_another_size_stays_where_it_is() -> None:
+    """Three points have no place for the bias of two channels; a line has no first axis beside its last."""
+    for name, x in (("bias-along-the-last-axis", (1, 1, 3)), ("bias-along-the-first-axis", (1, 1, 2))):
+        assert made(name, Attributes(), x, (1, 2, 1), bias=True) is None
+
+
+def test_sums_accumulate_without_their_bias() -> None:
+    """Those of a group begin with the sums before it, and not with the bias that was added to these, as NaN may be."""
+    found = made("sums-of-groups-accumulate", Attributes(groups=2), (1, 2, 1), (2, 1, 1), bias=True)
+    assert found is not None
+    assert found.finish is not None
+    operands = dict(found.operands)
+    assert "b" not in operands
+    y = found.finish(Truth(operands, DType.F32).values(found.geometry))
+    assert y.ravel().tolist() == [11, 16]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("bias-of-the-group-number", [10, 10, 11, 11]), ("bias-of-every-group-added", [20, 22, 24, 26])],
+)
+def test_the_bias_of_groups_by_hand(name: str, expected: list[float]) -> None:
+    """Two groups of two output channels, with a bias of 10 to 13."""
+    found = made(name, Attributes(groups=2), (1, 2, 1), (2, 2, 1), bias=True)
+    assert found is not None
+    assert found.operands["b"].tolist() == expected
 
 
 def test_overlaps_of_large_outputs_are_not_looked_for() -> None:

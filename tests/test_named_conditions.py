@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import yaml
 
 from made_records import run_of
 from played_backends import ONNX, records_of
@@ -20,6 +21,9 @@ from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.learning import JudgedCalls, named_conditions
 from tconv.reports.causes import causes
+from tconv.reports.page.answer import answer
+from tconv.reports.page.cause_lines import cause_lines
+from tconv.reports.proposed_waivers import proposed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.expectation.problem import Problem
+    from tconv.gate.assessment import Assessment
     from tconv.records.record import Record
     from tconv.reports.causes import Cause
     from tconv.vocabulary import Array
@@ -68,10 +73,20 @@ def failed_of(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record.verdict.kind in {"differed", "wrong-shape"}]
 
 
+def is_grouped(problem: Problem) -> bool:
+    """Return whether there are several groups."""
+    return (problem.case.attributes.groups or 1) > 1
+
+
+def assessment_of(records: Sequence[Record], corpus: Corpus) -> Assessment:
+    """Return what the gate says of a run of these records."""
+    run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
+    return assess(run, None, corpus.facts, find=corpus.find)
+
+
 def causes_of(records: Sequence[Record], corpus: Corpus) -> list[Cause]:
     """Return the causes of a run of these records, the largest first."""
-    run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
-    return causes(assess(run, None, corpus.facts, find=corpus.find), Status.FAILED)
+    return causes(assessment_of(records, corpus), Status.FAILED)
 
 
 def test_a_kernel_that_misreads_is_one_cause_with_its_condition(spread: list[Case], corpus: Corpus) -> None:
@@ -88,6 +103,27 @@ def test_a_kernel_that_misreads_is_one_cause_with_its_condition(spread: list[Cas
     assert cause.count == len(failed)
     assert f" as if dilations-ignored where {where.condition}: " in cause.what
     assert "siblings" not in cause.what
+
+
+def test_a_condition_with_exceptions_names_them(spread: list[Case], corpus: Corpus) -> None:
+    """Nearly all of the cases are where it says, and hardly any right answer: how many are not is said."""
+    numbers = {case.id: number for number, case in enumerate(spread)}
+
+    def kernel(problem: Problem) -> bool:
+        number, groups = numbers[problem.case.id], problem.case.attributes.groups or 1
+        return number % 7 != 0 if groups > 1 else number % 25 == 0
+
+    records = records_of(misread("dilations-ignored", kernel), spread)
+    failed = {record.case for record in failed_of(records)}
+    (cause,) = causes_of(records, corpus)
+    assert cause.count == len(failed)
+    groups = {case.id: case.attributes.groups or 1 for case in spread}
+    elsewhere = sum(groups[case] == 1 for case in failed)
+    everywhere = {record.case for record in failed_of(records_of(misread("dilations-ignored", lambda _: True), spread))}
+    right = sum(groups[case] > 1 for case in everywhere - failed)
+    assert min(elsewhere, right) > 1
+    assert " as if dilations-ignored where groups >= 2: " in cause.what
+    assert cause.what.endswith(f"; {elsewhere} of these are elsewhere, and {right} such answers are right")
 
 
 def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: Corpus) -> None:
@@ -114,3 +150,48 @@ def test_failures_without_a_common_condition_have_their_name_alone(spread: list[
     failed = failed_of(records)
     assert len(failed) > 10
     assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+
+
+def test_a_name_that_no_case_denies_leaves_nothing_to_one_that_fits_fewer(spread: list[Case], corpus: Corpus) -> None:
+    """A bias that every group adds is a bias twice in two groups: that is no cause of its own, with a condition."""
+    more = [case for case in spread if (case.attributes.groups or 1) > 2][::4]
+    asked = [case for case in spread if (case.attributes.groups or 1) <= 2] + more
+    records = records_of(misread("bias-of-every-group-added", lambda _: True), asked)
+    failed = failed_of(records)
+    twice = [record for record in failed if Together(("bias-doubled",)) in record.diagnosis]
+    assert 4 < len(twice) < len(failed)
+    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+    (cause,) = causes_of(records, corpus)
+    assert cause.count == len(failed)
+    assert " as if bias-of-every-group-added: " in cause.what
+
+
+def test_the_page_says_under_which_condition_a_misreading_is_made(spread: list[Case], corpus: Corpus) -> None:
+    """In its first sentence and among the causes, as the terminal does: without it the name says too much."""
+    assessment = assessment_of(records_of(misread("bias-ignored", is_grouped), spread), corpus)
+    first = cause_lines([assessment])[0]
+    assert first.words == "as if bias-ignored where groups >= 2: the bias is overlooked"
+    assert answer([assessment], [first]).endswith(f", one cause: {first.words}")
+
+
+def test_one_waiver_is_proposed_for_a_misreading_of_some_calls(spread: list[Case], corpus: Corpus) -> None:
+    """It asks for the facts that its cases share, and is not one entry for each sweep."""
+    assessment = assessment_of(records_of(misread("bias-ignored", is_grouped), spread), corpus)
+    (waiver,) = yaml.safe_load(proposed(assessment))["waivers"]
+    assert waiver["where"]["grouped"] == "true"
+    assert "bias" in waiver["where"]
+    assert waiver["diagnosis"] == ["bias-ignored"]
+    assert "cases" not in waiver
+
+
+def test_a_misreading_of_the_run_is_no_excuse_that_a_note_tells(gate_cases: tuple[Case, ...], corpus: Corpus) -> None:
+    """A bias that is left out is no subnormal that is taken for zero; a runtime that does the latter has the note."""
+    cases = [case for case in gate_cases if case.id.startswith("special-values/special-values/bias[")]
+
+    def notes_of(where: Callable[[Problem], bool]) -> dict[str, int]:
+        records = records_of(misread("bias-ignored", where), cases)
+        run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
+        return {note.name: note.count for note in assess(run, None, corpus.facts, find=corpus.find).notes}
+
+    assert notes_of(lambda problem: (problem.case.attributes.groups or 1) > 1) == {}
+    assert notes_of(lambda problem: "kind=subnormal" in problem.case.id).keys() == {"flushed-subnormals"}

@@ -301,7 +301,7 @@ def test_the_command_ends_with_one_where_a_call_cannot_be_ported(tmp_path: Path)
     """Where the model says too little, or the source owes no value, the reason is printed."""
     code, text = port("--model", str(model(tmp_path / "a.onnx")), "--to", OPENVINO)
     assert code == 1
-    assert "to-middle\n  cannot be ported: X must have sizes that are known" in text
+    assert f"to-middle\n{ONNX} → {OPENVINO}\n  cannot be ported: X must have sizes that are known" in text
     code, text = port("--from", ONNX, "--to", OPENVINO, *CALL, "--pads-begin", "1")
     assert (code, "owes no value to it" in text) == (1, True)
 

@@ -110,7 +110,7 @@ def test_the_script_of_each_runtime_runs_by_itself(name: str, tmp_path: Path) ->
     command = [sys.executable, str(folder / "repro.py")]
     done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "equal     the runtime does what is owed" in done.stdout
+    assert f"equal     {name} does what is owed" in done.stdout
     assert info.version in done.stdout.replace("-", " ")
 
 
@@ -131,7 +131,7 @@ def test_what_to_replace_for_a_runtime_of_one_s_own_is_said(dialect: str, tmp_pa
 
 
 def test_the_script_says_that_it_asks_another_runtime_than_is_meant(tmp_path: Path) -> None:
-    """First of all, and which lines are to be replaced; what is right then is not called the user's runtime."""
+    """First of all, and which lines are to be replaced; the last line names the runtime that is asked."""
     case = asked(tmp_path)["ungrouped"]
     folder = export(case, DIALECTS["onnx/ConvTranspose-22"], tmp_path / "out", "acme:Acme")
     command = [sys.executable, str(folder / "repro.py")]
@@ -140,7 +140,11 @@ def test_the_script_says_that_it_asks_another_runtime_than_is_meant(tmp_path: Pa
     todo = "in answer(), replace the 5 lines below the comment, and then make NOTE empty"
     assert first == f"note      this asks onnxruntime, and not acme:Acme: {todo}"
     assert last == "equal     onnxruntime does what is owed"
-    lines = (folder / "repro.py").read_text().splitlines()
+    source = (folder / "repro.py").read_text()
+    (folder / "repro.py").write_text(re.sub("NOTE = .*", "NOTE = ''", source))
+    replaced = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert replaced.stdout.splitlines()[-1] == "equal     acme:Acme does what is owed"
+    lines = source.splitlines()
     comment = lines.index(
         "    # For another runtime replace the 5 lines below, which ask onnxruntime: they make `y`, the output,"
         " of `model` and `feeds`."

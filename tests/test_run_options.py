@@ -236,7 +236,7 @@ def test_a_diagnosis_ends_in_what_to_change(kind: str) -> None:
     asked = f"tconv show a/b --dialect {DIALECT} --cases my.yaml"
     assert remedy(refused, (), {}, None, ("--backend", "m:Acme"), "my.yaml").endswith(f": {asked}")
     named = remedy(Record("a/b", "acme", DIALECT, DIFFERED), ["pads-exchanged"], {"pads-exchanged": "they are"}, None)
-    assert named == "change this, which the text does not say: they are"
+    assert named == "change this for calls like this one, as the text does not say it: they are"
 
 
 CONTRADICTED = f"""{HEAD}

@@ -102,6 +102,13 @@ def test_what_is_printed_is_a_case_file_that_fails(shrink: Command, command: Com
     assert "failed" in failed.stdout
 
 
+def test_a_disputed_case_is_not_said_to_fail(command: Command) -> None:
+    """The file speaks of the smallest case that is answered alike."""
+    disputed = "padding/output-shape/negative-total-by-hand"
+    done = command("shrink", disputed, "--backend", "onnxruntime")
+    assert f"The smallest case that is answered as {disputed} is." in " ".join(done.stdout.split())
+
+
 def test_the_diagnosis_stays(shrink: Command) -> None:
     """The smallest case that fails at all is another one: one that fails for the same reason is wanted."""
     done = shrink("PadsSwapped", name="special")

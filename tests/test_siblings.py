@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from following import TELLING, run_of
-from made_records import waiver, waiver_file
+from made_records import DIFFERED, waiver, waiver_file
 from tconv.backends import outcome as out
 from tconv.comparison.siblings import settled
 from tconv.dialects import DIALECTS
@@ -20,6 +20,8 @@ from tconv.gate.status import Status
 from tconv.learning import Symptom
 from tconv.records.record import FreshAnswer
 from tconv.reports import terminal
+from tconv.reports.causes import causes
+from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
     from tconv.dialects.readings import Reading
     from tconv.gate.assessment import Assessment
+    from tconv.gate.waivers import WaiverFile
     from tconv.records.record_file import Run
 
 ONNX = "onnx/ConvTranspose-22"
@@ -151,20 +154,57 @@ def test_a_value_that_siblings_contradict_is_inconsistent(corpus: Corpus, tellin
     assert {verdict.kind for verdict in failed} == {"inconsistent"}
 
 
+ONE_BELOW = "porting/porting/asked[shape=reach,auto_pad=same_upper,output_shape=full+1,output_padding=none]"
+"""A total padding of -1, of which half is nothing: towards zero, or all at the end."""
+
+
+def test_readings_that_give_one_output_are_one_fact(corpus: Corpus) -> None:
+    """A single case does not tell whether a runtime halves towards zero or appends all: it follows either."""
+    truncated = ver.Disputed(("negative-sized-appended",), "exact", alike=("negative-sized-truncated",))
+    run = run_of([corpus.case(ONE_BELOW)], ONNX, always(reading("negative-sized-truncated")))
+    after, _ = settled(run, corpus.find)
+    assert verdicts(after)[ONE_BELOW] == truncated
+    assert phrase(truncated) == (
+        "follows negative-sized-appended or negative-sized-truncated, which give the same output"
+    )
+
+
+@pytest.mark.parametrize("name", ["negative-sized-appended", "negative-sized-truncated"])
+def test_other_cases_tell_readings_apart_that_give_one_output(name: str, corpus: Corpus, telling: list[Case]) -> None:
+    """Totals of -2 and less show which one is followed: the run has that one reading, and no other."""
+    run = run_of(telling, ONNX, always(reading(name)))
+    assert {bool(verdict.alike) for verdict in verdicts(run).values() if isinstance(verdict, ver.Disputed)} == {
+        True,
+        False,
+    }
+    after, mixed = settled(run, corpus.find)
+    assert mixed == ()
+    followed = {verdict for verdict in verdicts(after).values() if isinstance(verdict, ver.Disputed)}
+    assert followed == {ver.Disputed((name,), "exact")}
+    (cause,) = causes(assess(run, None, corpus.facts, find=corpus.find), Status.DISPUTED)
+    assert cause.what == f"follows {name}"
+
+
 def test_answers_that_vary_make_no_others_failures(corpus: Corpus, telling: list[Case]) -> None:
     """A value that an earlier call has spoilt may be that of any reading."""
     run = run_of(telling, ONNX, lambda case: [reading("negative-same-shrunk")] if case.id == NEGATIVE else [])
     other = next(record for record in run.records if record.case != NEGATIVE)
-    run = run.with_records([replace(other, alone=FreshAnswer("agreed", same=False))])
-    after, (mixed,) = settled(run, corpus.find)
+    run = run.with_records([replace(other, verdict=DIFFERED, alone=FreshAnswer("agreed", same=False))])
+    after, (mixed,) = settled(run, corpus.find, vary=True)
     assert mixed.question == "negative_same"
     assert verdicts(after)[NEGATIVE].kind == "disputed"
 
+    def failed(file: WaiverFile | None) -> list[str]:
+        found = assess(run, file, corpus.facts, find=corpus.find)
+        return [member.record.verdict.kind for member in found.judged if member.status is Status.FAILED]
 
-def test_one_case_makes_many_others_no_failures(
-    corpus: Corpus, telling: list[Case], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A wrong value may be what the text says by mistake: the answers of all others stand, and a note tells of it."""
+    assert failed(None) == ["differed"]
+    # A waiver of the answer that varies does not excuse the others with it.
+    assert failed(waiver_file(waiver(cases=other.case, example=other.case))) == ["inconsistent"]
+
+
+def test_one_case_makes_many_others_no_failures(corpus: Corpus, telling: list[Case]) -> None:
+    """Who answers one case alone as the text does, and all others by another reading, is red for that one case."""
     truncated = always(reading("negative-sized-truncated"))
     everyone = run_of(telling, ONNX, truncated)
     followers = [case for case, verdict in verdicts(everyone).items() if verdict.kind == "disputed"]
@@ -174,9 +214,11 @@ def test_one_case_makes_many_others_no_failures(
     run = run_of(telling, ONNX, lambda case: [] if case.id == odd else truncated(case))
     assessment = assess(run, None, corpus.facts, find=corpus.find)
     assert [answers.question for answers in assessment.mixed] == ["negative_sized"]
-    assert not assessment.counts[Status.FAILED]
-    terminal.show(assessment, None, "screen")
-    assert capsys.readouterr().out.count("note: inconsistent: the question negative_sized is answered by") == 1
+    (failed,) = [member.record for member in assessment.judged if member.status is Status.FAILED]
+    assert (failed.case, failed.verdict) == (odd, ver.Inconsistent((), "negative_sized", "truncate"))
+    words = "follows the text's first answer; other cases answer negative_sized by truncate"
+    assert phrase(failed.verdict) == words
+    assert [cause.count for cause in causes(assessment, Status.FAILED)] == [1]
 
 
 def test_answers_that_a_cause_explains_have_no_note_of_their_own(

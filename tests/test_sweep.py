@@ -365,7 +365,7 @@ def test_a_sweep_of_too_many_axes_is_refused(tmp_path: Path) -> None:
     ("axes", "message"),
     [
         ("strides: [1, 0]", "strides must have entries of at least 1 (got [0]), or say breaks: strides-positive"),
-        ("batch: [1, 2147483648]", "x must have at most 16777216 elements, as operands and output together (got"),
+        ("batch: [1, 2147483648]", "operands and output together must have at most 16777216 elements (got"),
         ("dilations: [1, 2000000000]", "operands and output together must have at most 16777216 elements"),
     ],
 )

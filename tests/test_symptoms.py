@@ -21,7 +21,7 @@ from tconv.expectation.truth import Truth
 from tconv.learning import JudgedCalls, symptoms
 from tconv.learning.conditions import HARDLY, condition_of
 from tconv.learning.features import Features, features_of
-from tconv.learning.terms import terms_of
+from tconv.learning.terms import _terms, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -128,6 +128,49 @@ def test_nothing_is_found_where_answers_are_wrong_at_random(valid: list[Case], c
         return y
 
     assert found_for(answer, valid, corpus) == ()
+
+
+def test_what_is_left_beside_a_name_is_one_cause_too(valid: list[Case], corpus: Corpus) -> None:
+    """A bias by the group's number is that of the first channel in one group, which is a name; in more it has none."""
+
+    def answer(problem: Problem) -> Array:
+        bias, groups = problem.truth.operands.get("b"), problem.case.attributes.groups or 1
+        if bias is None:
+            return canonical(problem)
+        if groups == 1:
+            return canonical(problem, b=np.broadcast_to(bias[:1], bias.shape))
+        return canonical(problem, b=bias + 2 + np.arange(len(bias)) % 5)
+
+    in_groups = [case for case in valid if (case.attributes.groups or 1) > 1]
+    (symptom,) = found_for(answer, [case for case in valid if case not in in_groups] + in_groups[::4], corpus)
+    assert symptom.relation == "are off by one number in each channel, as with another bias"
+    assert all((corpus.case(case).attributes.groups or 1) > 1 for case in symptom.cases)
+
+
+@pytest.mark.parametrize(
+    ("term", "holds"),
+    [
+        ("strides and dilations share a divisor on an axis", [False, False, True]),
+        ("output of the second axis >= 8", [False, True, False]),
+        ("output of the second axis < 8", [False, False, True]),
+        ("batch * out_channels >= 8", [False, True, True]),
+        ("output elements of an item >= 64", [False, True, False]),
+        ("channels / groups != out_channels / groups", [False, False, True]),
+    ],
+)
+def test_for_which_calls_a_term_holds(term: str, holds: list[bool]) -> None:
+    """A line, a plane and a volume: of a line nothing holds that is said of a second axis."""
+
+    def call(outputs: list[int], batch: int, out_channels: int, stride: int, dilation: int) -> Features:
+        axis = dict.fromkeys(("spatial", "kernel", "pads_begin", "pads_end", "output_padding"), 1)
+        axes = [axis | {"output": output, "strides": stride, "dilations": dilation} for output in outputs]
+        per_group = {"channels / groups": 1, "out_channels / groups": out_channels // 2}
+        return Features(
+            {"batch": batch, "channels": 2, "out_channels": out_channels, "groups": 2, **per_group}, axes, {}
+        )
+
+    terms = dict(_terms([call([9], 1, 2, 1, 6), call([4, 8], 4, 2, 3, 2), call([3, 4, 1], 2, 4, 6, 4)]))
+    assert terms[term].tolist() == holds
 
 
 def made_up(random: np.random.Generator) -> Features:
@@ -287,6 +330,17 @@ def test_a_bias_that_lacks_or_comes_twice() -> None:
     assert _wrong(OWED - bias[:, None] * [[1], [0], [1]], OWED, bias) == "lack the bias"
     assert _wrong(OWED + 1.001 * bias[:, None], OWED, bias) == "have the bias twice"
     assert _wrong(OWED + 1, OWED, np.zeros(3)) == ""
+
+
+def test_a_bias_of_other_numbers() -> None:
+    """Each channel is off by a number of its own; not where an element of the channel is right, or off by another."""
+    bias, off = np.array([4.0, 5.0, 6.0]), np.array([3.0, 0.0, -2.0])[:, None]
+    assert _wrong(OWED + off, OWED, bias) == "are off by one number in each channel, as with another bias"
+    assert _wrong(OWED + off, OWED) == ""
+    for other in (0, 8):
+        got = OWED + off
+        got[0, 0, 0] = OWED[0, 0, 0] + other
+        assert _wrong(got, OWED, bias) == ""
 
 
 def test_integers_say_something_only_where_there_are_fractions() -> None:

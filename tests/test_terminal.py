@@ -179,6 +179,15 @@ def test_failures_stand_by_cause_with_an_example_for_the_shell(capsys: pytest.Ca
     assert f"1 broke: oh tconv diagnose a/d/e {asked}" in flowing
 
 
+def test_the_command_of_a_cause_has_the_timeout_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """A call that takes longer than the run allowed must end as it did there."""
+    run = run_of({"a/d/e": ver.TimedOut(2.5)})
+    run = replace(run, header=run.header.model_copy(update={"timeout": 2.5}))
+    terminal.show(assess(run, None, facts), None)
+    flowing = " ".join(capsys.readouterr().out.split())
+    assert f"tconv diagnose a/d/e --backend acme --timeout 2.5 --dialect {DIALECT}" in flowing
+
+
 def test_the_same_words_are_one_line_wherever_they_are_said(capsys: pytest.CaptureFixture[str]) -> None:
     """A reason that a runtime gives in every sweep, numbers in it aside."""
     verdicts: dict[str, ver.Verdict] = {

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from small_corpus import CASES, NAMES, VALID, assessed, records, written
+from tconv.backends import Broke, Refused
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
+from tconv.execution.answer import checked
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.records.record_file import read
+from tconv.reports.causes import causes
+from tconv.reports.remedies import remedy
 from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN
 
@@ -96,6 +100,31 @@ def test_a_message_of_any_characters_is_kept(tmp_path: Path) -> None:
     assert verdict.message.startswith("RuntimeError: no kernel \\udcff for onnx/ConvTranspose-22\n\\x1b[31m")
 
 
+def test_an_array_where_an_outcome_must_be_is_one_cause_that_names_what_to_return(tmp_path: Path) -> None:
+    """The message has the type and no numbers, so that all cases have the same one, and the remedy names `Produced`."""
+    assessment = assessed("NoOutcome", tmp_path)
+    broken = {verdict for verdict in verdicts(assessment).values() if isinstance(verdict, ver.Broke)}
+    assert broken == {
+        ver.Broke("must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got numpy.ndarray)")
+    }
+    record = next(judged.record for judged in assessment.judged if judged.record.verdict.kind == "broke")
+    assert "return Produced(array), or Refused(message)" in remedy(record, (), {}, None)
+    assert len(causes(assessment, Status.FAILED)) == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        (None, "must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got None)"),
+        ((1, 2), "must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got tuple)"),
+        (Refused(7), "must give the fields of an outcome values of their types (got Refused(message=7))"),  # type: ignore[arg-type] # that is what is wrong
+    ],
+)
+def test_what_is_no_outcome_is_told_by_its_type(outcome: object, message: str) -> None:
+    """An outcome with a wrong field is told by that field."""
+    assert checked(outcome) == Broke(message)
+
+
 def test_accepting_an_invalid_model_is_told_and_red_only_when_strict(tmp_path: Path) -> None:
     """What no text obliges a runtime to detect fails only where it is asked."""
     finished, facts = read(records("AcceptsEverything", tmp_path)), Corpus.load(tmp_path / "small.yaml").facts
@@ -121,7 +150,9 @@ def test_what_dies_of_a_type_is_asked_about_the_others(tmp_path: Path) -> None:
         ("wrong_backends:FailsToStart", "(got RuntimeError: no licence see the manual)"),
         ("wrong_backends:DiesAtStart", "it printed: cannot allocate"),
         ("wrong_backends:SpeaksNothing", "must speak a dialect (got none)"),
-        ("wrong_backends:PadSwaped", "of its module (got 'PadSwaped'); did you mean 'PadsSwapped'?"),
+        ("wrong_backends:SpeaksUnknown", "'wrong_backends:SpeaksUnknown' must speak a known dialect; by its info, "),
+        ("json:X", "'json:X' must name a class or a function of the module 'json' (got 'X', which it lacks)"),
+        ("wrong_backends:PadSwaped", "(got 'PadSwaped', which it lacks); did you mean 'PadsSwapped'?"),
         (
             "no_such_module:Backend",
             "{folder} (got: No module named 'no_such_module'); correct its name, or run tconv in",

@@ -206,6 +206,24 @@ class BiasDoubled(Right):
         return super().computed(call, words, {k: v * 2 if k == "b" else v for k, v in arrays.items()})
 
 
+class HalfResults(Right):
+    """Results in single precision are rounded to half precision."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Round, and return the type that is owed."""
+        with np.errstate(over="ignore"):
+            return Produced(y.astype(np.float16).astype(y.dtype) if y.dtype == np.float32 else y)
+
+
+class LowerAsUpper(Right):
+    """SAME_LOWER computed as SAME_UPPER, which itself is right."""
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Take the one for the other."""
+        words = super().understood(attributes)
+        return words | {"auto_pad": "same_upper"} if words["auto_pad"] == "same_lower" else words
+
+
 class PadsSwappedAndBiasDoubled(PadsSwapped, BiasDoubled):
     """Two mistakes that know nothing of each other."""
 
@@ -673,6 +691,17 @@ class WaversAlways(Right):
         return Produced((y + self.times).astype(y.dtype))
 
 
+class WrongAtFirst(Right):
+    """The first call of its process is wrong, and no other."""
+
+    warm = False
+
+    def answer(self, y: Array) -> Outcome:
+        """Add one, once."""
+        cold, self.warm = not self.warm, True
+        return Produced((y + cold).astype(y.dtype))
+
+
 class DiesOfTheCaseBefore(_Troubled):
     """What a case harms, another one dies of: the next that is asked about."""
 
@@ -682,6 +711,20 @@ class DiesOfTheCaseBefore(_Troubled):
             os.kill(os.getpid(), signal.SIGSEGV)
         self.harmed = troubled(call)
         return Right.run(self, call, arrays)
+
+
+class HarmsAsItErrs(Right):
+    """Strides of 7, or of 5, give wrong values, and harm the process: it dies of the next call."""
+
+    harmed = False
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Die of the harm, or compute; harm the process."""
+        if self.harmed:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        self.harmed = not {5, TROUBLE}.isdisjoint(call.attributes.get("strides", ()))  # type: ignore[arg-type]
+        outcome = super().run(call, arrays)
+        return Produced(outcome.array + 1) if self.harmed else outcome  # type: ignore[union-attr] # it is valid
 
 
 class DiesUnasked(Right):
@@ -707,6 +750,29 @@ class Hangs(_Troubled):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         time.sleep(FOREVER)
+
+
+class HangsOfTheCaseBefore(_Troubled):
+    """A case that it cannot stand is answered, and leaves a lock behind: the next call waits for it."""
+
+    locked = False
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or wait."""
+        if self.locked:
+            time.sleep(FOREVER)
+        self.locked = troubled(call)
+        return Right.run(self, call, arrays)
+
+
+class ErrsAndHangs(BiasDoubled):
+    """The bias twice; without one there is no answer."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or sleep."""
+        if "b" not in arrays:
+            time.sleep(FOREVER)
+        return super().run(call, arrays)
 
 
 class RemovesRecords(_Troubled):
@@ -994,6 +1060,14 @@ class SpeaksNothing(Right):
     def info(self) -> BackendInfo:
         """Return none."""
         return BackendInfo("SpeaksNothing", "1", ())
+
+
+class SpeaksUnknown(Right):
+    """A dialect that there is not."""
+
+    def info(self) -> BackendInfo:
+        """Return a version that nobody has written."""
+        return BackendInfo("SpeaksUnknown", "1", ("onnx/ConvTranspose-99",))
 
 
 class Various(_Troubled):

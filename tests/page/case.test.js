@@ -172,6 +172,11 @@ test("commands name the backend as it was given, and options where the command t
   const words = Object.fromEntries(commands);
   const asked = "--backend mini_tconv:Mini --option pads=swapped --dialect onnx --cases my.yaml";
   assert.equal(words.shrink, `tconv shrink a/b ${asked}`);
+  data.runs[0].timeout = "5";
+  const limited = Object.fromEntries(caseView(opened(data, { owed: { refusal: ["c", "", true] } }), data).commands);
+  const withLimit = "--backend mini_tconv:Mini --option pads=swapped --timeout 5 --dialect onnx --cases my.yaml";
+  assert.equal(limited.diagnose, `tconv diagnose a/b ${withLimit}`);
+  assert.equal(limited.export, words.export);
   assert.equal(words.export, "tconv export a/b models --backend mini_tconv:Mini --dialect onnx --cases my.yaml");
 });
 

@@ -30,6 +30,7 @@ export function madeData(records, backends = ["acme"]) {
     name: `${key} 1.0, onnx`,
     backend: key,
     options: [],
+    timeout: "",
     dialect: "onnx",
     cases: "",
   });

@@ -205,7 +205,7 @@ def _account(
         geometry = candidate.geometry
         yield "owed", _owed(geometry, candidate.readings, truth)
     if isinstance(verdict, ver.WrongDtype):
-        yield "advice", "give x, w and bias in the type in which the runtime got them"
+        yield "advice", "give the operands in the type that the runtime got, and y in the type that it gave"
     if isinstance(verdict, ver.Mistrusted):
         yield "advice", "zeros would be within the tolerance too: ask with integers, or with sums of fewer products"
     if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound):

@@ -213,7 +213,7 @@ def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that returns
             sys.path.insert(0, "")
         loaded = import_module(module)
         if not hasattr(loaded, attribute):
-            must = f"backend {spec!r} must be the name of a class or a function of its module"
-            raise BackendMissing(f"{must} (got {attribute!r}){nearest(attribute, vars(loaded))}")
+            must = f"backend {spec!r} must name a class or a function of the module {module!r}"
+            raise BackendMissing(f"{must} (got {attribute!r}, which it lacks){nearest(attribute, vars(loaded))}")
         return getattr(loaded, attribute)
     return next(entry for entry in entry_points(group=GROUP) if entry.name == spec).load()

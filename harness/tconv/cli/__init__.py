@@ -144,7 +144,7 @@ def _message(error: BaseException) -> tuple[str, int]:
         case click.ClickException():
             context = getattr(error, "ctx", None)
             command = context.command_path if context else "tconv"
-            said = one_line(error.format_message()).rstrip(".") + _meant(error)
+            said = one_line(_said(error)).rstrip(".") + _meant(error)
             return f"tconv: {said}; see '{command} --help'", error.exit_code
         case FileError():
             return str(error), error.exit_code
@@ -161,6 +161,13 @@ def _message(error: BaseException) -> tuple[str, int]:
             # A fault of tconv: the terminal shows a sentence, a file the trace.
             said = one_line(f"{type(error).__name__}: {error}")
             return f"tconv: failed by itself: {said}; {_trace()}", _INTERNAL_FAILURE
+
+
+def _said(error: click.ClickException) -> str:
+    """Return what click says; of options that may be meant the nearest alone, which click names by the alphabet."""
+    if isinstance(error, click.NoSuchOption) and (near := nearest(error.option_name, error.possibilities or ())):
+        return error.message.rstrip(".") + near
+    return error.format_message()
 
 
 def _meant(error: click.ClickException) -> str:

@@ -60,7 +60,8 @@ def command(path: Path | None, cases: Path | None, *, write_tiers: bool, everyth
     with printing():
         for line in _notes(corpus):
             click.echo(line)
-        click.echo(f"{total} cases, {len(corpus.sweeps)} sweeps, {findings.total()} findings{beyond}")
+        counts = (total, "case"), (len(corpus.sweeps), "sweep"), (findings.total(), "finding")
+        click.echo(", ".join(_counted(*count) for count in counts) + beyond)
     return 2 if findings else 0
 
 
@@ -69,8 +70,13 @@ def _of_waivers(path: Path, corpus: Corpus) -> int:
     for finding in findings:
         click.echo(finding, err=True)
     with printing():
-        click.echo(f"{len(file.waivers)} waivers, {len(file.unsupported)} unsupported, {len(findings)} findings")
+        waivers, found = _counted(len(file.waivers), "waiver"), _counted(len(findings), "finding")
+        click.echo(f"{waivers}, {len(file.unsupported)} unsupported, {found}")
     return 2 if findings else 0
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what if number == 1 else f'{what}s'}"
 
 
 def _with_tiers(corpus: Corpus, path: Path | None) -> Corpus:

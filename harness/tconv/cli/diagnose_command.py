@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from tconv.cli import call_options, options
 from tconv.cli.given_arrays import given_arrays, judge
 from tconv.cli.output import say
+from tconv.cli.recorded_cause import recorded_cause
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.errors import UsageError
@@ -20,8 +22,6 @@ from tconv.reports.phrases import headline
 from tconv.reports.remedies import remedy
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tconv.investigation.separating import Reasoning
     from tconv.learning import Lesson
 
@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 @options.spoken
 @options.cases
 @options.timeout()
+@click.option(
+    "--records",
+    type=click.Path(path_type=Path, exists=True),
+    default=None,
+    show_default="reports",
+    help="A record file, or a folder of them: the cause that a run of this backend gives to CASE is told too.",
+)
 @given_arrays
 def command(
     case_id: str | None,
@@ -41,20 +48,22 @@ def command(
     dialect: str | None,
     cases: Path | None,
     timeout: float,
+    records: Path | None,
     **arrays: Any,  # noqa: ANN401 - the values of the options of `given_arrays`
 ) -> int:
     """Run CASE, and tell which misreading explains what a backend does.
 
     Each case is asked three times. Where several misreadings explain it, further cases of tconv's own corpus are run
     that tell them apart. Where the output has another size or lies elsewhere, cases of its padding mode are run, and
-    the formula is printed that the backend follows. Exits with 1 where nothing explains a failure, or several
-    misreadings still do and no formula was found.
+    the formula is printed that the backend follows. Where --records has a run of the same backend, version, options,
+    dialect and cases in which CASE failed, the cause is printed that all cases of the run give it. Exits with 1 where
+    nothing explains a failure, or several misreadings still do and no formula was found.
 
     With --x, --w and --y in the place of CASE: judge the output of a call that was made elsewhere, with its attributes,
     and tell which misreadings explain it. Exits with 1 where it does not conform. Nothing is run.
     """
     given = {name: value for name, value in arrays.items() if value is not None}
-    asked = {"CASE": case_id, "--backend": backend, "--option": option, "--cases": cases}
+    asked = {"CASE": case_id, "--backend": backend, "--option": option, "--cases": cases, "--records": records}
     if given and (both := [f"{name} {value}" for name, value in asked.items() if value]):
         first = f"--{next(iter(given)).replace('_', '-')}"
         raise UsageError(f"{first} must be without {', '.join(asked)}: nothing is run of arrays (got {both[0]})")
@@ -62,13 +71,20 @@ def command(
         return judge(given, dialect)
     if case_id is None:
         raise UsageError("CASE must be given, or the arrays of a call: --x, --w and --y")
-    return _of_case(case_id, backend or "onnxruntime", option, dialect, cases, timeout)
+    return _of_case(case_id, backend or "onnxruntime", option, dialect, cases, timeout, records)
 
 
 def _of_case(
-    case_id: str, backend: str, option: dict[str, str], dialect: str | None, cases: Path | None, timeout: float
+    case_id: str,
+    backend: str,
+    option: dict[str, str],
+    dialect: str | None,
+    cases: Path | None,
+    timeout: float,
+    records: Path | None,
 ) -> int:
-    case = Corpus.load(cases).case(case_id)
+    corpus = Corpus.load(cases)
+    case = corpus.case(case_id)
     own = tuple(Corpus.load().cases("gate"))
     reasoning = separate(case, own, options.dialect(dialect), backend, timeout, options=option)
     assignment = Assignment(backend, reasoning.dialect, None, "", options=option)
@@ -78,6 +94,7 @@ def _of_case(
     if lesson is not None:
         _print_rule(lesson)
     _conclude(reasoning, says)
+    _print_recorded(reasoning, records, corpus)
     known = remedy(reasoning.record, reasoning.left, says, lesson, reasoning.backend.arguments, str(cases or ""))
     say(f"to conform: {known}")
     kind = reasoning.record.verdict.kind
@@ -107,6 +124,24 @@ def _print_rule(lesson: Lesson) -> None:
     if lesson.clause:
         say(f"  the text: {lesson.clause}")
     say(f"  {LEGEND}")
+
+
+def _print_recorded(reasoning: Reasoning, records: Path | None, corpus: Corpus) -> None:
+    """Print the cause that a run gives to the case; where none has it, nothing, unless its records were named."""
+    record = reasoning.record
+    if record.verdict.kind in {"agreed", "disputed", "inexpressible"}:
+        return
+    folder = records or _REPORTS
+    found = recorded_cause(record.case, folder, reasoning.backend, record.dialect, corpus)
+    if found is not None:
+        say(f"by all cases of a run, which are not asked again here: {found}")
+    elif records is not None:
+        title = reasoning.backend.title
+        say(f"{records} has no run of {title}, {record.dialect} and these cases in which {record.case} failed")
+
+
+_REPORTS = Path("reports")
+"""Where `tconv run` puts its records where nothing else is said."""
 
 
 def _conclude(reasoning: Reasoning, says: dict[str, str]) -> None:

@@ -19,6 +19,7 @@ from tconv.expectation.problem import expressed
 from tconv.export.asking import DEFAULT, FIRST_DIALECT
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
+from tconv.investigation.separating import separate
 from tconv.records import artifacts
 from tconv.reports.phrases import headline
 from tconv.verdict import kinds as ver
@@ -88,8 +89,19 @@ def _report(case: Case, assignment: Assignment, timeout: float, cases: str) -> i
         verdict = headline(record.verdict)
         click.echo(f"nothing to report: {header.title} in {case.id}: {verdict}", err=True)
         return 1
-    click.echo(report(problem, record, header, actual, cases))
+    narrowed = _narrowed(record, case, assignment, timeout)
+    click.echo(report(problem, narrowed, header, actual, cases))
     return 0
+
+
+def _narrowed(record: Record, case: Case, assignment: Assignment, timeout: float) -> Record:
+    """Return a record with those of its explanations that further cases leave, as `tconv diagnose` finds them."""
+    if len(record.diagnosis) == 1 or not record.diagnosis:
+        return record
+    own = tuple(Corpus.load().cases("gate"))
+    reasoning = separate(case, own, assignment.dialect, assignment.backend, timeout, options=assignment.options)
+    left = tuple(together for together in record.diagnosis if str(together) in reasoning.left)
+    return replace(record, diagnosis=left or record.diagnosis)
 
 
 def _run(case: Case, assignment: Assignment, timeout: float) -> tuple[Record, BackendHeader, Dialect, Array | None]:

@@ -32,7 +32,7 @@ from tconv.reports.listing import console, say, show
 from tconv.reports.phrases import summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tconv.cases.case import Case
@@ -106,7 +106,7 @@ def command(asked: Asked) -> int:
         clock = _Clock(" and ".join(target.pool.backend.name for target in targets), seconds)
         cases, found = islice(drawn(asked.seed, dialect, broken=asked.faults), asked.examples), Fuzzing(dialect)
         try:
-            found.draw(cases, look, clock)
+            found.draw(cases, _look(targets, found.right.keep), clock)
             if found.deviations and asked.against is None:
                 found.familiar = _familiar(targets[0])
             found.shrink(look, _shrinking)
@@ -189,9 +189,9 @@ def _target(asked: Asked, spec: str, dialect_name: str | None, given: dict[str, 
         yield _Target(pool, pool.dialect, waivers)
 
 
-def _look(targets: list[_Target]) -> Look:
+def _look(targets: list[_Target], keep: Callable[[Case, Record], None] = lambda *_: None) -> Look:
     if len(targets) == 1:
-        return looking(targets[0].pool, targets[0].passes)
+        return looking(targets[0].pool, targets[0].passes, keep)
     first, second = targets
     return side_by_side((first.pool, second.pool), (first.dialect, second.dialect), (first.waived, second.waived))
 

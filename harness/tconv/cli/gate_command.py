@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,13 @@ from tconv.cli.output import printing
 from tconv.cli.record_files import cases_of, record_files
 from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus
-from tconv.errors import BackendLost, BackendMissing, OptionError, UsageError, writing
+from tconv.errors import BackendLost, BackendMissing, FileError, OptionError, UsageError, writing
 from tconv.gate.proof import Prover, Standing
 from tconv.gate.record_files import assessed_files
 from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, chosen, load
 from tconv.reports import phrases
+from tconv.reports.phrases import run_again
 from tconv.reports.proposed_waivers import is_open, proposed
 
 if TYPE_CHECKING:
@@ -87,6 +89,8 @@ def command(
         raise UsageError(
             "RECORDS must be given, and no --backend or --option; or --prove-waivers, which runs the examples"
         )
+    if proposal is not None and proposal.exists():
+        raise FileError(proposal, "must not be there yet (got a file); choose another FILE, or remove it")
     report = Reporting.of(**reports)
     files = record_files(records, cases)
     cases = cases_of(files, cases)
@@ -96,20 +100,31 @@ def command(
         raise UsageError(f"--propose-waivers must have the records of one run (got {paths}); name its file")
     report.report(assessments, cases, waivers)
     if proposal is not None:
-        _propose(assessments[0], proposal)
+        _propose(assessments[0], proposal, waivers)
     return int(any(assessment.red for assessment in assessments))
 
 
-def _propose(assessment: Assessment, path: Path) -> None:
+def _propose(assessment: Assessment, path: Path, waivers: str | None) -> None:
     text = proposed(assessment)
     with writing(path), path.open("x", encoding="utf-8") as file:
         file.write(text)
     if assessment.counts[Status.FAILED]:
-        left = f"complete what says {OPEN}" if is_open(text) else "read whether what it declares is as it must be"
-        click.echo(f"proposed waivers {path}: {left}", err=True)
+        first = f"complete what says {OPEN}" if is_open(text) else "read whether what it declares is as it must be"
+        click.echo(f"proposed waivers {path}: {first}{_then(assessment, path, waivers)}", err=True)
         return
     all_ = "; with --waivers none they are proposed for what is waived now" if assessment.counts[Status.WAIVED] else ""
     click.echo(f"proposed waivers {path}: none, as no case failed{all_}", err=True)
+
+
+def _then(assessment: Assessment, path: Path, waivers: str | None) -> str:
+    """Return what to do with a proposal once it is complete: a run takes one file of waivers."""
+    again = run_again(assessment.run.header)
+    file = chosen(waivers, assessment.run.header.backend.name)
+    if file is None or not (file.waivers or file.unsupported):
+        return f"; then {shlex.join([*again, '--waivers', str(path)])}"
+    own = f"a copy of tconv's own {file.backend}.yaml"
+    together = shlex.join([*again, "--waivers", waivers or "FILE"])
+    return f", and add its entries to {waivers or own}, by which these records were judged; then {together}"
 
 
 def _prove(

@@ -13,6 +13,7 @@ from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
 from tconv.execution.isolation import wanted
+from tconv.records.headers import USUAL_TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,7 @@ def jobs_of(jobs: int | None) -> int:
     return jobs or cores()
 
 
-def timeout(seconds: float = 60.0, text: str = "Seconds for one case.") -> Callable[[FC], FC]:
+def timeout(seconds: float = USUAL_TIMEOUT, text: str = "Seconds for one case.") -> Callable[[FC], FC]:
     """Return the option that limits how long a backend may take for a case, with its default and its help."""
     return click.option("--timeout", type=SECONDS, default=seconds, show_default=True, help=text)
 

@@ -85,7 +85,7 @@ def command(
     if as_json:
         published(json_text([_entry(call, result) for call, result in results]), None)
     else:
-        say("\n\n".join("\n".join(_block(call, result)) for call, result in results))
+        say("\n\n".join("\n".join(_block(call, result, target)) for call, result in results))
     return int(any(isinstance(result, str) or result.written is None for _, result in results))
 
 
@@ -131,10 +131,11 @@ def _result(call: ModelCall, target: Dialect, reading: str | None) -> Port | str
         return f"{call.dialect} owes no value to it: {error}"
 
 
-def _block(call: ModelCall, result: Port | str) -> Iterator[str]:
+def _block(call: ModelCall, result: Port | str, target: str) -> Iterator[str]:
     if call.name:
         yield call.name
     if isinstance(result, str):
+        yield porting.heading(call.dialect.name, target)
         yield f"  cannot be ported: {result}"
     else:
         yield from porting.lines(result)

@@ -12,6 +12,7 @@ import click
 
 from tconv.backends import names
 from tconv.cli import options
+from tconv.cli.finished_run import finished_run
 from tconv.cli.last_failed import failed_last
 from tconv.cli.option_fields import by, taking
 from tconv.cli.progress import showing
@@ -21,19 +22,14 @@ from tconv.cli.stopping import Resumable
 from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
 from tconv.corpus.literals import refuse_contradicted
-from tconv.errors import BackendLost, BackendMissing, DialectError, FileError, OptionError, UsageError, writing
+from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
 from tconv.execution.company import WORTHWHILE
-from tconv.execution.run import RunSettings, assigned, running
+from tconv.execution.run import RunSettings, running
 from tconv.execution.selection import Selection
-from tconv.gate.assessment import assessed
 from tconv.gate.record_files import assessed_files
-from tconv.gate.selected_records import read_selected
 from tconv.gate.status import Status, judged
 from tconv.gate.waivers import chosen, header_of
 from tconv.gate.waivers_of_run import active_entries
-from tconv.investigation.fresh_answers import fresh_answers
-from tconv.investigation.joint_explanations import joint_explanations
-from tconv.records.rewriting import replace_records
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
 from tconv.reports.page.problems import CaseParts
@@ -47,7 +43,6 @@ if TYPE_CHECKING:
     from tconv.gate.waivers import WaiverFile
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Line
-    from tconv.records.record_file import Run
 
 _ALL = "all"
 
@@ -236,6 +231,7 @@ def _settings(
         waivers=lambda name: header_of(chosen(asked.waivers, name), asked.waivers, strict=asked.strict),
         isolate=asked.isolate,
         enough=_enough(asked.maxfail, corpus, file, asked.waivers, strict=asked.strict),
+        asks_again=True,
         foresee=parts.of,
     )
 
@@ -248,48 +244,13 @@ def _run(
         with ExitStack() as held:
             with showing(settings.backend, quiet=quiet) as progress:
                 path = held.enter_context(running(selection, settings, progress))
-            return [_judged(asked, settings, path, file, selection, quiet=quiet)]
+            return [finished_run(asked, settings, path, file, selection, own=_own(asked), quiet=quiet)]
     except (BackendMissing, DialectError, OptionError) as error:
         # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
         if _ALL not in asked.backends or isinstance(error, BackendLost):
             raise
         click.echo(f"tconv: {settings.backend} is left out: {error}", err=True)
         return []
-
-
-def _judged(
-    asked: Asked, settings: RunSettings, path: Path, file: WaiverFile | None, selection: Selection, *, quiet: bool
-) -> Assessment:
-    """Return what the gate says of a run that has ended, after its failures were looked at together and asked again."""
-    finished = read_selected(path, selection.corpus)
-    assessment = _assessed(asked, finished, file, selection)
-    if not assessment.counts[Status.FAILED]:
-        return assessment
-    failed = {member.record.case for member in assessment.judged if member.status is Status.FAILED}
-    explained = joint_explanations(finished, failed, selection.find)
-    known = finished.with_records(explained)
-    # The runtime of a cluster's workers may not be here.
-    if asked.dask is None:
-        if not quiet:
-            click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
-        known = known.with_records(fresh_answers(known, failed, assigned(settings), settings.timeout, selection.find))
-    changed = [new for old, new in zip(finished.records, known.records, strict=True) if new is not old]
-    if not changed:
-        return assessment
-    try:
-        replace_records(path, changed)
-    except FileError as error:
-        # The run is complete, and its answer must not be lost with what was found after it.
-        click.echo(f"tconv: {error}; what was found out of failures after the run is not in the records", err=True)
-    return _assessed(asked, known, file, selection)
-
-
-def _assessed(asked: Asked, finished: Run, file: WaiverFile | None, selection: Selection) -> Assessment:
-    """Return what the gate says of a run that has ended."""
-    if ":" in finished.header.backend.spec:
-        # The name of one's own backend, and so its waivers, are known with its records.
-        file = chosen(asked.waivers, finished.header.backend.name)
-    return assessed(finished, file, selection.corpus, strict=asked.strict, own=_own(asked), find=selection.find)
 
 
 def _enough(

@@ -68,7 +68,9 @@ def command(
             return 1
         result = shrunk(case, record, spoken, _alike(wanted, run))
     smallest = replace(result.case, id=_NAME, about=summary(result.result))
-    text = case_file([smallest], f"The smallest case that fails as {case.id} does.")
+    # A disputed answer is no failure.
+    alike = f"is answered as {case.id} is" if record.verdict.kind == "disputed" else f"fails as {case.id} does"
+    text = case_file([smallest], f"The smallest case that {alike}.")
     file = output or Path(f"{_NAME}.yaml")
     words = ["tconv", "run", "--cases", str(file), *named, "--dialect", spoken.name]
     where = f"save this as {file}, or give --output {file}" if output is None else f"{file} is written"

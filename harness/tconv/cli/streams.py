@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _STANDARD = (0, 1, 2)
 _ERRORS = 2
+_NAMES = {1: "standard output", 2: "standard error"}
 
 
 class NoReader(BaseException):
@@ -61,7 +62,11 @@ class PrintableStream(TextIOWrapper):
         A console that writes to the stream below calls this too.
         """
         if not (self.goes_on and (isinstance(error, BrokenPipeError) or self.fileno() == _ERRORS)):
-            raise NoReader if isinstance(error, BrokenPipeError) else error
+            if isinstance(error, BrokenPipeError):
+                raise NoReader
+            # The system does not say which file is full.
+            error.filename = error.filename or _NAMES.get(self.fileno())
+            raise error
         to_nowhere(self)
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tconv.comparison.answers import Opened, answers
+from tconv.dialects.readings import Together
 from tconv.expectation.owed import OpenConstraint, Values
 from tconv.expectation.problem import remembered
 from tconv.records.failure import without_numbers
@@ -30,17 +31,19 @@ _MANY = 8
 """So many cases that show one answer are not held against a single case that shows another."""
 
 
-def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[Answers, ...]]:
+def settled(run: Run, find: Callable[[str], Case | None], *, vary: bool = False) -> tuple[Run, tuple[Answers, ...]]:
     """Return a run with the verdicts that its own cases settle, and the questions that it answers in several ways.
 
     A refusal of which other cases deny every reading becomes `refused-valid`; of several readings those that are denied
     are left out. Where several are left, its words are unusual, or no other case is refused by one of its readings, it
-    is noted as ambiguous. A value that follows a disputed reading, of a question that other cases answer otherwise,
-    becomes `inconsistent`, but in a run whose answers vary.
+    is noted as ambiguous. A value that follows a reading of a question that other cases answer otherwise becomes
+    `inconsistent`, but in a run whose answers vary. Of several readings that give the same value, the one that other
+    cases show is left.
 
     Args:
         run: the records.
         find: returns a case by its id; None where the corpus has no such case.
+        vary: whether answers of the run depend on earlier calls, or on chance.
     """
     if not any(isinstance(record.verdict, ver.Disputed) for record in run.records):
         return run, ()
@@ -48,7 +51,7 @@ def settled(run: Run, find: Callable[[str], Case | None]) -> tuple[Run, tuple[An
     shown = {answered.question: answered for answered in answers(Run(run.path, run.header, values), find)}
     mixed = tuple(answered for answered in shown.values() if answered.inconsistent)
     # Where answers depend on earlier calls, or on chance, none shows how a question is answered.
-    telling = () if run.answers_vary else mixed
+    telling = () if vary else mixed
     elsewhere = dict(pair for answered in telling for pair in _minority(answered, run.dialect))
     answered = _answered(run, find)
     records = [_settled(record, find, shown, elsewhere, answered, run.dialect) for record in run.records]
@@ -106,10 +109,10 @@ def _answered(run: Run, find: Callable[[str], Case | None]) -> set[Refusal]:
 
 
 def _minority(answered: Answers, dialect: Dialect) -> list[tuple[str, tuple[str, str]]]:
-    """Return the cases that answer a question otherwise than the text does, each with the question and that answer.
+    """Return the cases that answer a question otherwise than the others, each with the question and their answer.
 
-    Where no case answers as the text does, the answer of most cases stands for the text's. So it does where one case
-    alone answers as the text does, against many: a value may be that of a reading by mistake.
+    The others are those that answer as the text does. Where there are none, or one alone against many, they are most
+    cases. That one may have a value of the text by mistake, and it is the one that is not like the others.
     """
     primary = getattr(dialect.rules, answered.question, None)
     most = max(given.count for given in answered.given)
@@ -128,12 +131,13 @@ def _settled(
     dialect: Dialect,
 ) -> Record:
     verdict = record.verdict
+    if record.case in elsewhere:
+        readings = verdict.readings if isinstance(verdict, ver.Disputed) else ()
+        return replace(record, verdict=ver.Inconsistent(readings, *elsewhere[record.case]))
     if not isinstance(verdict, ver.Disputed):
         return record
     if _refusal(record) is None:
-        if record.case not in elsewhere:
-            return record
-        return replace(record, verdict=ver.Inconsistent(verdict.readings, *elsewhere[record.case]))
+        return replace(record, verdict=_told_apart(verdict, shown, dialect)) if verdict.alike else record
     case = find(record.case)
     expected = None if case is None else remembered(case, dialect).expectation
     if not isinstance(expected, Values):
@@ -145,6 +149,21 @@ def _settled(
     )
     message = verdict.message or ""
     return replace(record, verdict=replace(verdict, readings=left) if left else ver.RefusedValid(message))
+
+
+def _told_apart(verdict: ver.Disputed, shown: Mapping[str, Answers], dialect: Dialect) -> ver.Disputed:
+    """Return a verdict with the readings that other cases show, of those that give its value.
+
+    All are left where no other case tells them apart, or where other cases show several of them, or none.
+    """
+    changes = {reading.name: reading.change for reading in dialect.disputed}
+    known = [tuple(changes[name] for name in Together.parse(choice).names) for choice in verdict.choices]
+    followed = [
+        choice
+        for choice, its_changes in zip(verdict.choices, known, strict=True)
+        if all(change.answer in _answers(change.question, shown) for change in its_changes)
+    ]
+    return replace(verdict, readings=Together.parse(followed[0]).names, alike=()) if len(followed) == 1 else verdict
 
 
 def _denied(refusal: Refusal, shown: Mapping[str, Answers], dialect: Dialect) -> bool:

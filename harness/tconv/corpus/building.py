@@ -51,7 +51,16 @@ Operands: TypeAlias = tuple[Operand, Operand, Operand | None]
 
 
 class ImpossibleCase(ValueError):  # noqa: N818 - the case is impossible; its file's loader makes an error of it
-    """The settings make no case; the message says what must be."""
+    """The settings make no case; the message says what must be.
+
+    Args:
+        message: what must be, and what was got.
+        setting: the setting that is at fault, by its name; empty where several are.
+    """
+
+    def __init__(self, message: str, setting: str = "") -> None:
+        super().__init__(message)
+        self.setting = setting
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,7 +191,7 @@ def operands_of(settings: Mapping[str, Any]) -> Operands:
     groups = max(settings.get("groups", 1), 1)
     out_channels = own["w"].get("out_channels", settings["out_channels"])
     if out_channels % groups and "shape" not in own["w"] and settings.get("breaks") != "channels-divisible":
-        raise ImpossibleCase(f"out_channels must be divisible by groups {groups} (got {out_channels})")
+        raise ImpossibleCase(f"out_channels must be divisible by groups {groups} (got {out_channels})", "groups")
     shapes = {
         "x": (
             own["x"].get("batch", settings["batch"]),
@@ -209,8 +218,9 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
     if (axes := len(shape) - 2) > MOST_SPATIAL_AXES:
         raise ImpossibleCase(f"{role} must have at most {MOST_SPATIAL_AXES} spatial axes (got {axes})")
     if prod(shape) > MOST_ELEMENTS:
-        most = f"at most {MOST_ELEMENTS} elements, as operands and output together"
-        raise ImpossibleCase(f"{role} must have {most} (got shape {list(shape)})")
+        most = f"operands and output together must have at most {MOST_ELEMENTS} elements"
+        setting = {"x": "spatial", "w": "kernel"}.get(role, "out_channels")
+        raise ImpossibleCase(f"{most} (got {prod(shape)} in {role} alone, of shape {list(shape)})", setting)
     dtype, seed = DType(own.get("dtype", settings["dtype"])), own.get("seed", settings["seed"])
     if "values" not in own:
         return Operand(shape, dtype, own.get("data", settings["data"]), seed)
@@ -235,7 +245,8 @@ def refuse_impossible(case: Case) -> None:
             if case.breaks is None:
                 raise ImpossibleCase(
                     f"{violation.attribute} {violation.must} (got {violation.got}), "
-                    f"or say breaks: {violation.constraint}"
+                    f"or say breaks: {violation.constraint}",
+                    violation.attribute,
                 )
             return
     # For an empty batch, too, the reference counts the products of every point.

@@ -234,5 +234,7 @@ def _single(
             smoke=single.smoke,
         )
     except ImpossibleCase as error:
-        message = f"{error}{unsaid(settings, str(error))}; correct it"
-        raise yaml_file.error_at(document, ("cases", index), message) from None
+        remedy = "" if "or say breaks" in str(error) else "; correct it"
+        message = f"{error}{unsaid(settings, str(error))}{remedy}"
+        value = ("with", error.setting) if error.setting in single.with_.written() else ()
+        raise yaml_file.error_at(document, ("cases", index, *value), message) from None

@@ -40,6 +40,7 @@ def related(got: Float64s, expected: Float64s, wrong: Mask, bias: Array | None) 
             return f"are all {values[0]:g}"
         parts = [] if bias is None else [_bias(values, owed, _along_channels(bias, wrong))]
         parts += [_multiple(values, owed), _cut_off(got, expected, wrong), _integers(values, owed)]
+        parts += [] if bias is None or not bias.any() else [_another_bias(got - expected, wrong)]
         return next(filter(None, parts), "") or _exchanged(got, expected, wrong)
 
 
@@ -62,6 +63,16 @@ def _bias(values: Float64s, owed: Float64s, bias: Float64s) -> str:
         if bias.all() and (np.abs(values - owed - times * bias) <= _NEAR * np.abs(bias)).all():
             return words
     return ""
+
+
+def _another_bias(off: Float64s, wrong: Mask) -> str:
+    """Return whether each channel is off by one number, in all of its elements."""
+    by_channel, wrong_ones = (np.moveaxis(array, 1, 0).reshape(array.shape[1], -1) for array in (off, wrong))
+    off_by = by_channel[wrong_ones.any(axis=1)]
+    if off_by.shape[1] < _FEWEST or not np.isfinite(off_by).all():
+        return ""
+    same = np.ptp(off_by, axis=1) <= _NEAR * np.abs(off_by).min(axis=1)
+    return "are off by one number in each channel, as with another bias" if same.all() else ""
 
 
 def _cut_off(got: Float64s, expected: Float64s, wrong: Mask) -> str:

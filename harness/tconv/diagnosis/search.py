@@ -157,7 +157,7 @@ def _gives(misread: Misread, actual: Array, dtype: DType, accumulates: Mapping[s
         if truth.exact(misread.geometry):
             return np.array_equal(expected.astype(actual.dtype), actual, equal_nan=True)
         allowed = bound(truth.terms(misread.geometry), dtype, accumulates).allowed
-        allowed = allowed if misread.by_value else misread.finish(allowed)
+        allowed = (misread.finish_bound or misread.finish)(allowed)
         got = actual.astype(np.float64)
     return bool(((got == expected) | near(got, expected, allowed) | (np.isnan(got) & np.isnan(expected))).all())
 

@@ -48,3 +48,14 @@ _SAYS: Mapping[Answer, str] = MappingProxyType(
 def in_words(question: str, answer: Answer) -> str:
     """Return what an answer to a question says, and about which calls."""
     return f"{_WHERE[question]} {_SAYS[answer]}"
+
+
+def contrasted(answer: Answer, elsewhere: str) -> str:
+    """Return what an answer says, and what the other answer says that a runtime gives in other cases.
+
+    Args:
+        answer: the answer here, to a question of `rules`.
+        elsewhere: the word of the other answer.
+    """
+    other = type(answer)(elsewhere)
+    return f"{_SAYS[answer]}; in other cases, {_SAYS[other]}"

@@ -56,6 +56,10 @@ def _show(value: object) -> str:
     return str(list(value)) if isinstance(value, tuple) else str(value)
 
 
+def _entries(count: int) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'}"
+
+
 # Of one attribute.
 
 
@@ -63,7 +67,7 @@ def _length(attribute: str, signature: Signature) -> Breach | None:
     value: Ints | None = getattr(signature.attributes, attribute)
     if value is None or len(value) == signature.rank:
         return None
-    return attribute, f"must have {signature.rank} entries, one for each spatial axis", _show(value)
+    return attribute, f"must have {_entries(signature.rank)}, one for each spatial axis", _show(value)
 
 
 def _at_least(least: int, attribute: str, signature: Signature) -> Breach | None:
@@ -177,7 +181,7 @@ def _bias_length(signature: Signature) -> Breach | None:
     channels = signature.w.shape[1] * signature.groups
     if signature.b.shape[0] == channels or signature.groups <= 0:
         return None
-    return "bias", f"must have {channels} entries, one for each output channel", _show(signature.b.shape)
+    return "bias", f"must have {_entries(channels)}, one for each output channel", _show(signature.b.shape)
 
 
 def _no_bias(signature: Signature) -> Breach | None:

@@ -71,10 +71,17 @@ _JOINT = " + "
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The result of a signature under some readings; no readings stand for the primary ones."""
+    """The result of a signature under some readings; no readings stand for the primary ones.
+
+    Attributes:
+        readings: the names of the readings.
+        result: the geometry, or why there is none.
+        alike: other readings that have the same result, each as names that are followed together.
+    """
 
     readings: tuple[str, ...]
     result: Geometry | Violation
+    alike: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +114,13 @@ def distinct_results(signature: Signature, rules: Rules, disputed: Sequence[Read
     Readings of several questions are combined, but only those of questions that the resolver asks, so that a plain
     case costs one resolution.
     """
-    results: dict[Geometry | Violation, tuple[str, ...]] = {}
+    results: dict[Geometry | Violation, list[tuple[str, ...]]] = {}
     for branch in sorted(branches(signature, rules, disputed), key=lambda branch: len(branch.readings)):
-        results.setdefault(branch.result, branch.readings)
-    return tuple(Resolved(readings, result) for result, readings in results.items())
+        known = results.setdefault(branch.result, [])
+        # What fewer readings give needs no more of them.
+        if not any(set(fewer) <= set(branch.readings) for fewer in known):
+            known.append(branch.readings)
+    return tuple(Resolved(first, result, tuple(alike)) for result, (first, *alike) in results.items())
 
 
 _SIZING = tuple(name for name in ATTRIBUTES if name not in {"kernel_shape", "data_format", "filter_format"})

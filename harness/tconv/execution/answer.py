@@ -58,8 +58,13 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
             | out.Broke(str(), kind="broke")
         ):
             return outcome
+        case _ if isinstance(outcome, out.Outcome):
+            return out.Broke(f"must give the fields of an outcome values of their types (got {printed(outcome)})")
         case _:
-            return out.Broke(f"must return an outcome (got {printed(outcome)})")
+            # The type alone: the numbers of an array say nothing, and would be another message in each case.
+            return out.Broke(
+                f"must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got {type_of(outcome)})"
+            )
 
 
 def checked_alone(outcome: Any) -> out.Outcome | out.Survived:  # noqa: ANN401 - a backend may return anything
@@ -71,6 +76,14 @@ def checked_alone(outcome: Any) -> out.Outcome | out.Survived:  # noqa: ANN401 -
 
 def _are_texts(notes: object) -> bool:
     return isinstance(notes, tuple) and all(type(note) is str for note in notes)
+
+
+def type_of(value: object) -> str:
+    """Return the name of a value's type, with its module where it is not one of Python's own: `numpy.ndarray`."""
+    kind = type(value)
+    if value is None:
+        return "None"
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def printed(value: object) -> str:

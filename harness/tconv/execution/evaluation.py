@@ -11,7 +11,7 @@ from tconv.backends import KeepsCompany
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
-from tconv.execution.answer import Answer, alike, changed, checked, checked_alone, printed, private, raised
+from tconv.execution.answer import Answer, alike, changed, checked, checked_alone, private, raised, type_of
 from tconv.execution.floating_point import FloatingPoint
 from tconv.execution.memory_pattern import patterned
 from tconv.execution.position import Position
@@ -149,10 +149,13 @@ class Evaluator:
         arrays = [private(problem.arrays) for problem in problems]
         outcomes, seconds = self._called(lambda: backend.run_together(calls, arrays))
         seconds /= len(problems)
-        if not isinstance(outcomes, list | tuple):
+        if isinstance(outcomes, out.Outcome):
             return checked(outcomes)
-        if len(outcomes) != len(problems) or all(outcome is None for outcome in outcomes):
-            return out.Broke(f"must return an outcome for each of {len(problems)} calls (got {printed(outcomes)})")
+        got = f"{len(outcomes)} of them" if isinstance(outcomes, list | tuple) else type_of(outcomes)
+        if not isinstance(outcomes, list | tuple) or len(outcomes) != len(problems):
+            return out.Broke(f"must return a list with an outcome for each of {len(problems)} calls (got {got})")
+        if all(outcome is None for outcome in outcomes):
+            return out.Broke(f"must return an outcome for one of {len(problems)} calls at least (got None for each)")
         return [None if outcome is None else Answer(checked(outcome), seconds) for outcome in outcomes]
 
     def judge(self, problem: Problem, answer: Answer) -> ver.Verdict:

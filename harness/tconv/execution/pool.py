@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tconv.backends.process_end import ending, last_words
 from tconv.errors import BackendLost, BackendMissing
+from tconv.execution.earlier_cases import EarlierCases
 from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
 from tconv.execution.spares import Spares
 from tconv.execution.suspects import Suspects
@@ -241,6 +242,7 @@ class Pool:
         if worker.overwritten and not worker.alone:
             self._ask_one_by_one(worker, waiting)
             return
+        earlier = worker.earlier_ids
         if not (asked := worker.take_asked()):
             self._replace(worker, waiting)
             return
@@ -248,7 +250,7 @@ class Pool:
         if (certain and not worker.in_company) or asked[0] in self._suspects:
             yield from self._without_answer(worker, asked, ver.Died(cause, last_words(worker.log)), waiting)
             return
-        self._suspects.add(asked[0], cause)
+        self._suspects.add(asked[0], cause, earlier)
         self._replace(worker, waiting, asked)
 
     def _without_answer(
@@ -290,6 +292,7 @@ class Pool:
         waiting.put_back(Chunk(list(first), apart or was_apart, staged=False))
         if worker.succeeded:
             worker.chunk, worker.pending, worker.succeeded = None, {}, False
+            worker.earlier = EarlierCases()
             self._feed(worker, waiting)
             return
         self._workers.remove(worker)

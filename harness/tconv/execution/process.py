@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tconv.backends.process_end import last_words, own_file
 from tconv.errors import BackendMissing
+from tconv.execution.earlier_cases import EarlierCases
 from tconv.execution.worker_files import results_file
 from tconv.execution.worker_messages import EndedWhileLoading, Introduced, introduction_of
 from tconv.records.record import Line, begin
@@ -69,6 +70,7 @@ class WorkerProcess:
         spare: whether it waits for another worker to die, and is given no cases before.
         succeeded: whether it has died and a copy of it, which was asked nothing, waits for cases.
         unasked: how many such copies have ended in turn before they were asked anything.
+        earlier: the cases that its process was asked and that have a record.
     """
 
     process: SpawnProcess | ForkServerProcess
@@ -84,6 +86,7 @@ class WorkerProcess:
     spare: bool = False
     succeeded: bool = False
     unasked: int = 0
+    earlier: EarlierCases = field(default_factory=EarlierCases)
 
     @property
     def busy(self) -> bool:
@@ -109,6 +112,16 @@ class WorkerProcess:
     def asked(self) -> list[int]:
         """The indices of the cases that it is at: one, or those of a company; where that is not known, of the first."""
         return [index for index in self._at or () if index in self.pending] or list(self.pending)[:1]
+
+    @property
+    def earlier_ids(self) -> tuple[str, ...]:
+        """The ids of the cases that its process was asked before what it is at, without those that agreed.
+
+        An answer that was not judged yet has no record. Cases are asked in order, but for those of companies: of these
+        some may not have been asked.
+        """
+        first = min(self.asked, default=0)
+        return (*self.earlier.ids, *(case.id for index, case in self.pending.items() if index < first))
 
     @property
     def begun(self) -> bool:
@@ -168,7 +181,7 @@ class WorkerProcess:
             if number in asked or case is None or not text.startswith(begin(case.id)):
                 break
             self.results += len(line)
-            lines.append(Line(self.pending.pop(number).id, text.rstrip("\n")))
+            lines.append(self.earlier.passed(Line(self.pending.pop(number).id, text.rstrip("\n"))))
         return lines
 
     def take_asked(self) -> list[Case]:

@@ -64,6 +64,7 @@ class RunSettings:
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
         enough: returns whether the run ends after this line of the backend; it can be resumed then.
         foresee: works out more of what will be asked of a case after the run, while the workers work.
+        asks_again: whether failures will be asked again when the run has ended.
     """
 
     backend: str
@@ -80,6 +81,7 @@ class RunSettings:
     isolate: bool | None = field(default_factory=wanted)
     enough: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
     foresee: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
+    asks_again: bool = False
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
@@ -245,6 +247,7 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         together=settings.together,
         platform=versions(),
         waivers=settings.waivers(pool.backend.name),
+        asked_again=False if settings.asks_again else None,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 

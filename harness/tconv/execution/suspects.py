@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.records.record import Line
 from tconv.verdict import kinds as ver
@@ -18,26 +18,27 @@ class Suspects:
     """Cases at which a worker ended after others, and companies of which one ended twice; both are asked again."""
 
     def __init__(self) -> None:
-        # How the worker died, by the id of the case, of a company by that of its first case; empty where it hung.
-        self._causes: dict[str, str] = {}
+        # By the id of the case, of a company by that of its first case.
+        self._ends: dict[str, _End] = {}
         # The company, by the ids of its cases, each of which is asked alone.
         self._companies: dict[str, _DeadlyCompany] = {}
 
     def __contains__(self, case: Case) -> bool:
-        return case.id in self._causes
+        return case.id in self._ends
 
-    def add(self, case: Case, cause: str = "") -> None:
+    def add(self, case: Case, cause: str = "", earlier: tuple[str, ...] = ()) -> None:
         """Suspect a case.
 
         Args:
             case: the case at which a worker ended, or the first one of a company.
             cause: how it died; empty where it hung, as it may do on a busy machine.
+            earlier: the ids of the cases that its process was asked before, see `records.record`.
         """
-        self._causes[case.id] = cause
+        self._ends[case.id] = _End(cause, earlier)
 
     def discard(self, case: Case) -> None:
         """Suspect a case no more: what it does is known."""
-        self._causes.pop(case.id, None)
+        self._ends.pop(case.id, None)
 
     def add_company(self, cases: Sequence[Case], ids: tuple[str, ...], outcome: ver.Died | ver.TimedOut) -> None:
         """Suspect a company.
@@ -56,12 +57,22 @@ class Suspects:
         Lines of the cases of a company that nobody survives are yielded when all of them are there.
         """
         for line in lines:
-            cause = self._causes.pop(line.case, "")
-            confirmed = Line.of(replace(line.record, harmed=cause)) if cause else line
+            end = self._ends.pop(line.case, _HUNG)
+            confirmed = Line.of(replace(line.record, harmed=end.cause, earlier=end.earlier)) if end.cause else line
             if company := self._companies.pop(line.case, None):
                 yield from company.judged(confirmed)
             else:
                 yield confirmed
+
+
+class _End(NamedTuple):
+    """How a worker ended: of what, empty where it hung, and which cases its process was asked before."""
+
+    cause: str = ""
+    earlier: tuple[str, ...] = ()
+
+
+_HUNG = _End()
 
 
 @dataclass(slots=True)

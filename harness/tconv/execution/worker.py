@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tconv.backends import create, machine, options_of, orphans
 from tconv.backends.options import differing, written
 from tconv.dialects import dialect_named
-from tconv.errors import BackendMissing, OptionError, TconvError
+from tconv.errors import BackendMissing, OptionError, TconvError, UsageError
 from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
@@ -160,6 +160,14 @@ def _write(file: BinaryIO, line: bytes) -> None:
         raise OSError(ENOSPC, "the folder of temporary files is full")
 
 
+def _first_dialect(name: str, spec: str) -> Dialect:
+    """Return the dialect that a backend's info names first."""
+    try:
+        return dialect_named(name)
+    except UsageError as error:
+        raise BackendMissing(f"backend {spec!r} must speak a known dialect; by its info, {error}") from None
+
+
 def _start_evaluator(connection: Connection, position: Position, assignment: Assignment) -> Evaluator:
     """Start the backend, send its introduction and the results of the probes, and return the evaluator."""
     environment, floating_point = isolated(assignment), FloatingPoint()
@@ -168,7 +176,7 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
     floating_point.leave()
     if not info.dialects:
         raise BackendMissing(f"backend {assignment.backend!r} must speak a dialect (got none)")
-    dialect = assignment.dialect or dialect_named(info.dialects[0])
+    dialect = assignment.dialect or _first_dialect(info.dialects[0], assignment.backend)
     if dialect.name not in info.dialects:
         spoken = ", ".join(info.dialects)
         raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")

@@ -27,10 +27,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The output under some disputed readings; without readings, under the primary ones."""
+    """The output under some disputed readings; without readings, under the primary ones.
+
+    Attributes:
+        readings: the names of the readings that are followed together.
+        geometry: the output.
+        alike: other readings that give the same output, each as names that are followed together.
+    """
 
     readings: tuple[str, ...]
     geometry: Geometry
+    alike: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All readings that give this output, those that are followed together in one text; none for the primary."""
+        return tuple(str(Together(readings)) for readings in (self.readings, *self.alike) if readings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,7 @@ class Values:
     def geometry(self, readings: Sequence[str]) -> Geometry | None:
         """Return the geometry under these readings, none meaning the primary ones; None where they give no output."""
         names = tuple(readings)
-        return next((candidate.geometry for candidate in self.candidates if candidate.readings == names), None)
+        return next((each.geometry for each in self.candidates if names in (each.readings, *each.alike)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +255,11 @@ def _values(
         open_constraints = [*open_constraints, "output-not-empty"]
     return Values(
         Candidate((), primary.result),
-        tuple(Candidate(other.readings, other.result) for other in others if isinstance(other.result, Geometry)),
+        tuple(
+            Candidate(other.readings, other.result, other.alike)
+            for other in others
+            if isinstance(other.result, Geometry)
+        ),
         (
             *map(OpenConstraint, open_constraints),
             *_fewest(Together(other.readings) for other in others if isinstance(other.result, Violation)),

@@ -50,7 +50,8 @@ def export(case: Case, dialect: Dialect, folder: Path, backend: str = DEFAULT) -
     """
     if dialect.opset is None and backend == DEFAULT:
         known = ", ".join(reversed(ONNX_DIALECT_NAMES))
-        raise UsageError(f"--dialect must be one of {known} to be written as a model (got {dialect.name!r})")
+        must = f"must be one of {known} to be written as a model for {DEFAULT}"
+        raise UsageError(f"--dialect {must} (got {dialect.name!r}); or name a --backend that speaks it")
     problem = expressed(case, dialect)
     target = folder / folder_name(case, dialect)
     files = dict(_files(problem, backend))

@@ -38,6 +38,7 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
         "REFUSALS": ask.refusals,
         "SHAPE_ONLY": ask.shape_only,
         "NOTE": _note(ask, backend),
+        "RUNTIME": one_line(backend),
     }
     values = "".join(f"{name} = {value!a}\n" for name, value in constants.items())
     main = _MAIN.replace("VERSION", f"{_package(ask.modules[0])} {{{ask.version}}}, " if ask.modules else "")
@@ -177,7 +178,7 @@ def main():
     else:
         print(f"expected  {expected.dtype} {expected.shape}\\n{expected}")
     found = compared(expected)
-    runtime = "onnxruntime" if NOTE else "the runtime"
+    runtime = "onnxruntime" if NOTE else RUNTIME
     print(f"differs   {found}" if found else f"equal     {runtime} does what is owed")
     if found and ALLOWED:
         print("the text also allows", *ALLOWED, sep="\\n  ")

@@ -13,7 +13,7 @@ from tconv.gate.declarations import declaration_uses
 from tconv.gate.notes import notes_of
 from tconv.gate.reasons import other_reasons
 from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
-from tconv.gate.varying_answers import without_explanations
+from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
 from tconv.learning import JudgedCalls, denials, lessons, named_conditions, symptoms, without_misread, without_named
@@ -47,7 +47,7 @@ class Assessment:
         facts: the facts of the cases, by id; empty for a case that the corpus does not have.
         uses: what the waivers of this dialect and version did.
         declarations: what the declarations of what is unsupported did, those that hold for this backend and machine.
-        harmed: cases in which a process died that an earlier case had harmed, where no waiver covers the earlier case.
+        harmed: cases in which a process died that an earlier case had harmed, where no waiver excuses it.
         incomplete: why the records are not all that there should be.
         mixed: questions to which the backend gives no single answer, where they were looked for.
         elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
@@ -85,6 +85,21 @@ class Assessment:
         before = self.run.header.waivers
         same = before is None or (before.digest, before.strict) == (self.waivers, self.strict)
         return "" if same else str(before)
+
+    @cached_property
+    def answers_vary(self) -> bool:
+        """Whether a failure had another answer when it was asked again, so that others may have one too."""
+        return answers_vary(self.judged)
+
+    @property
+    def unasked(self) -> int:
+        """How many failures may depend on earlier calls, for all that is known, as asking them again did not end.
+
+        None where the answers of the run vary: a cause of its own says it of them then.
+        """
+        if self.run.header.asked_again is not False or self.answers_vary:
+            return 0
+        return sum(member.status is Status.FAILED and may_vary(member.record) for member in self.judged)
 
     @property
     def stale(self) -> list[Waiver]:
@@ -152,7 +167,7 @@ class Assessment:
     @cached_property
     def notes(self) -> list[Noted]:
         """The notes of the records, the most frequent first: all reports show these."""
-        return notes_of(self.run.records)
+        return notes_of(self.run.records, frozenset[str]().union(*(each.right for each in self.misread.values())))
 
     @cached_property
     def red(self) -> list[str]:
@@ -194,7 +209,6 @@ def assess(
         digest: the digest of the corpus that the facts are of; None where that is not known.
         find: returns a case by its id, to settle verdicts by the other cases of the run; None for not to settle them.
     """
-    run, mixed = (run, ()) if find is None else settled(run, find)
     backend, dialect = run.header.backend, run.header.dialect
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
     active = active_entries(waivers, dialect, backend)
@@ -202,14 +216,16 @@ def assess(
     def of(record: Record) -> Judged:
         return judged(record, facts[record.case], active, strict=strict)
 
+    vary = answers_vary(map(of, filter(lambda record: record.varies, run.records)))
+    run, mixed = (run, ()) if find is None else settled(run, find, vary=vary)
     members = tuple(map(of, run.records))
     if find is not None:
         members = with_better_causes(members, of)
-    if run.answers_vary:
+    if vary:
         members = without_explanations(members)
     failed = [member.record for member in members if member.status is Status.FAILED]
     # Where agreement is only counted, in cells, it would be no evidence; nor are answers that vary.
-    learns = find is not None and failed and not run.cells and not run.answers_vary
+    learns = find is not None and failed and not run.cells and not vary
     explained = _explained(run, failed, find) if find is not None and learns else ((), (), {}, {})
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, members, active.waivers, facts, facts_of, own=own)
@@ -239,7 +255,7 @@ def _explained(
     misread = named_conditions(calls, failed)
     learnt = lessons(run.records, find, run.dialect, frozenset(record.case for record in failed))
     learnt = without_misread(learnt, misread)
-    if any(lesson.partial for lesson in learnt):
+    if any(lesson.of_some for lesson in learnt):
         learnt = without_named(learnt, failed, denials(run.records, failed, find, run.dialect))
     known = {case for lesson in learnt for case in lesson.cases}.union(*(each.cases for each in misread.values()))
     rest = [record for record in failed if record.case not in known]

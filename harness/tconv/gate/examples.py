@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tconv.gate.status import Judged
     from tconv.records.record import Record
 
-Rank = tuple[bool, bool, bool, tuple[int, int, str]]
+Rank = tuple[bool, bool, bool, bool, tuple[int, int, str]]
 """How well a record stands for a cause; the smallest is its example."""
 _INVALID = "invalid/"
 """How the ids of the topic begin whose cases break a constraint in some dialect."""
@@ -20,9 +20,10 @@ _INVALID = "invalid/"
 def example(members: Iterable[Judged], group: tuple[str, ...]) -> Judged:
     """Return the smallest member of a cause, if there is one among those that no reader takes for something else.
 
-    Such a member has no other explanation than the cause; else, as the next best, it is not under the topic of invalid
-    calls: there a wrong value reads as if the call were invalid in this dialect too; and it has no input without
-    elements, which may have reasons of its own.
+    Such a member is wrong alone too: what is `inconsistent` is shown by other cases only, and the command for it
+    would say that nothing is wrong. It has no other explanation than the cause; else, as the next best, it is not under
+    the topic of invalid calls: there a wrong value reads as if the call were invalid in this dialect too; and it has no
+    input without elements, which may have reasons of its own.
 
     Args:
         members: the records of the cause; not empty.
@@ -35,7 +36,8 @@ def rank(record: Record, group: tuple[str, ...]) -> Rank:
     """Return how well a record stands for a cause."""
     otherwise = not set(group).issuperset(map(str, record.diagnosis))
     empty = record.call is not None and any(0 in shape for _, shape, _ in record.call.inputs)
-    return otherwise, record.case.startswith(_INVALID), empty, size(record)
+    inconsistent = record.verdict.kind == "inconsistent"
+    return inconsistent, otherwise, record.case.startswith(_INVALID), empty, size(record)
 
 
 def size(record: Record) -> tuple[int, int, str]:

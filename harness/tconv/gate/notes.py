@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from tconv.records.record import Record
 
@@ -38,12 +38,19 @@ class Noted:
     example: str
 
 
-def notes_of(records: Iterable[Record]) -> list[Noted]:
-    """Return the notes of records, the most frequent first."""
+def notes_of(records: Iterable[Record], misread: Container[str] = frozenset()) -> list[Noted]:
+    """Return the notes of records, the most frequent first.
+
+    Args:
+        records: the records of a run.
+        misread: the ids of cases that a misreading of the run would change, and which its condition holds for. What
+            excuses their values is left out: the misreading is more likely than the excuse.
+    """
     cases: dict[str, list[str]] = {}
     for record in records:
         for note in noted(record):
-            cases.setdefault(note, []).append(record.case)
+            if note not in ver.NOTES or record.case not in misread:
+                cases.setdefault(note, []).append(record.case)
     return [
         Noted(note, NOTE_MEANINGS.get(note, ""), len(ids), min(ids, key=lambda case: (len(case), case)))
         for note, ids in sorted(cases.items(), key=lambda item: (-len(item[1]), item[0]))

@@ -23,13 +23,22 @@ def other_reasons(assessment: Assessment) -> Iterator[str]:
         first = assessment.harmed[0]
         yield (
             f"a process died in {len(assessment.harmed)} cases that do not die alone, such as {first.case} "
-            f"({first.harmed}): some earlier case has harmed it, and no waiver says which"
+            f"({first.harmed}): some earlier case has harmed it, and no waiver says which; {_suspected(assessment)}"
         )
     # What only other cases can show is for those who have all shards.
     if not assessment.run.header.shard:
         yield from untrusted(assessment.judged, assessment.facts)
         if not _shows_something(assessment):
             yield "not one case passed, or had the values of another reading, so nothing was shown"
+
+
+def _suspected(assessment: Assessment) -> str:
+    """Return which cases may have harmed the first process: no waiver could know of one that passed."""
+    passed = {member.record.case for member in assessment.judged if member.status is Status.PASSED}
+    others = [case for case in assessment.harmed[0].earlier if case not in passed]
+    if not others:
+        return "of the cases that it was asked before none is known to deviate"
+    return f"of those that it was asked before {len(others)} did not pass, the last of them {others[-1]}"
 
 
 def _of_waivers(assessment: Assessment) -> Iterator[str]:

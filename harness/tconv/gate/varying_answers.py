@@ -25,6 +25,14 @@ def may_vary(record: Record) -> bool:
     return record.alone is None and isinstance(record.verdict, _SAID_ONCE)
 
 
+def answers_vary(members: Iterable[Judged]) -> bool:
+    """Return whether a failure had another answer when it was asked again.
+
+    What is waived is not asked in later runs, and what is known of it excuses no other answer.
+    """
+    return any(member.record.answer_varies and member.status is Status.FAILED for member in members)
+
+
 def without_explanations(members: Iterable[Judged]) -> tuple[Judged, ...]:
     """Return the records of a run whose answers vary, those that other calls may have spoilt without explanations."""
     return tuple(map(_without_explanation, members))

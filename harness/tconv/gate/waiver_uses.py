@@ -97,19 +97,16 @@ def waiver_uses(
 def harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
     """Yield the records of harmed processes that no waiver excuses.
 
-    A waiver excuses them that says that its cases harm, and that waives one of this run; so does an intermittent one
-    that covers the case and is for this death of it.
+    A waiver excuses one that says that its cases harm, where the process had been asked a case before that deviates as
+    the waiver says; so does an intermittent one that covers the case and is for this death of it.
     """
-    if any(_harms(waiver, run, facts) for waiver in active):
-        return
-    for record in run.records:
-        if record.harmed and not any(_by_chance(waiver, record, facts[record.case]) for waiver in active):
+    records = [record for record in run.records if record.harmed]
+    harming = [waiver for waiver in active if waiver.harms] if records else []
+    harmful = {of.case for of in run.records if any(waiver.waives(of, facts[of.case]) for waiver in harming)}
+    for record in records:
+        by_chance = any(_by_chance(waiver, record, facts[record.case]) for waiver in active)
+        if not by_chance and harmful.isdisjoint(record.earlier):
             yield record
-
-
-def _harms(waiver: Waiver, run: Run, facts: Mapping[str, Mapping[str, str]]) -> bool:
-    """Return whether a waiver says that its cases harm, and one of them deviates in a run as it says."""
-    return waiver.harms and any(waiver.waives(record, facts[record.case]) for record in run.records)
 
 
 def _by_chance(waiver: Waiver, record: Record, facts: Mapping[str, str]) -> bool:

@@ -105,7 +105,8 @@ class Waiver(Scope):
         clause: the words of the text from which it deviates.
         because: what the backend does, in a sentence.
         example: the id of a case that it covers, as small as can be.
-        harms: whether the case harms the process, so that a later case may die in it, though not alone.
+        harms: whether the case harms the process, so that a later case may die in it, though not alone: deaths are
+            excused in processes that were asked such a case before, where it deviates as the waiver says.
         intermittent: whether the deviation depends on what the process did before, such as on what memory holds that is
             never written: where its example agrees, the waiver is not stale, so that its versions must have a last one.
         link: the thread about it, where there is one.

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import shared
+from tconv.investigation.named_findings import RightAnswers
 from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import Failure, failure
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.dialects.readings import Together
     from tconv.execution.pool import Pool
     from tconv.records.record import Record
 
@@ -60,16 +62,21 @@ class Finding:
     whole: bool = True
 
 
-def looking(pool: Pool, known: Callable[[Case, Record], bool]) -> Look:
+def looking(
+    pool: Pool, known: Callable[[Case, Record], bool], keep: Callable[[Case, Record], None] = lambda *_: None
+) -> Look:
     """Return a function that runs cases in a pool and returns those that fail.
 
     Args:
         pool: the pool of a backend.
         known: whether the record of a case is already known.
+        keep: called with each case and its record.
     """
 
     def look(cases: Sequence[Case]) -> list[Deviation]:
         records = pool.records(cases)
+        for case in cases:
+            keep(case, records[case.id])
         return [
             Deviation(case, (record,), new)
             for case, record in ((case, records[case.id]) for case in cases)
@@ -87,12 +94,14 @@ class Fuzzing:
         dialect: the dialect.
         deviations: the cases that failed, in the order in which they were drawn.
         familiar: failures of known cases, by the names of their waivers.
+        right: the drawn cases with right answers, where they are kept: they may deny the name of a failure.
         smallest: the first case of a kind of failure, shrunk, for the kinds where that is done.
     """
 
     dialect: Dialect
     deviations: list[Deviation] = field(default_factory=list)
     familiar: Mapping[str, Failure] = field(default_factory=dict)
+    right: RightAnswers = field(default_factory=RightAnswers)
     smallest: dict[Failure, Deviation] = field(default_factory=dict)
 
     def draw(self, cases: Iterable[Case], look: Look, more: Callable[[int, int], bool]) -> None:
@@ -125,9 +134,10 @@ class Fuzzing:
         """Return the kinds of deviations, the most frequent first; what is not shrunk is as it was drawn."""
         findings: dict[object, Finding] = {}
         order = {deviation.case.id: number for number, deviation in enumerate(self.deviations)}
+        doubts = self.right.doubts(((each.case, each.records[0]) for each in self.deviations), self.dialect)
         for kind, members in _grouped(self.deviations).items():
             smallest = self.smallest.get(kind, members[0])
-            what, like = _in_words(kind, smallest.failure), _similar_waiver(smallest.failure, self.familiar)
+            what, like = _in_words(kind, smallest.failure, doubts), _similar_waiver(smallest.failure, self.familiar)
             finding = Finding(what, len(members), members[0].case.id, smallest, like, whole=kind in self.smallest)
             content = smallest.case.content
             # Two explanations of the same cause are shrunk to the same case.
@@ -160,10 +170,10 @@ def _grouped(deviations: Sequence[Deviation]) -> dict[Failure, list[Deviation]]:
     return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
 
 
-def _in_words(failure: Failure, smallest: Failure) -> str:
+def _in_words(failure: Failure, smallest: Failure, doubts: Mapping[Together, str]) -> str:
     """Return a failure in words; the smallest case may be explained where the search for a large one took too long."""
     if explained := failure.explained or smallest.explained:
-        return f"{failure.kind} as if {explained[0]}"
+        return f"{failure.kind} as if {explained[0]}{doubts.get(explained[0], '')}"
     return f"{failure.kind}: {failure.words}" if failure.words else failure.kind
 
 

@@ -1,7 +1,10 @@
-"""Failures in which several mistakes of a runtime meet: the misreadings that other failures of the run show one by one.
+"""Failures that are explained by what other failures of the run show: several mistakes that meet, or lost bits.
 
 A runtime with two bugs is wrong in three ways: by the one, by the other, and by both in one call. No single misreading
 gives an output of the third kind. Which pairs are worth a trial is known only after the run, from its other failures.
+
+Numbers that are stored with too few bits show in few elements of some outputs: too few for one output alone, and enough
+where many others show the same loss.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import explains, shared
 from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
 from tconv.dialects.readings import Together
 from tconv.expectation.problem import remembered
 from tconv.records import artifacts
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
     from tconv.cases.case import Case
-    from tconv.diagnosis.misreadings import Misreading
+    from tconv.expectation.problem import Problem
     from tconv.records.record import Record
     from tconv.records.record_file import Run
     from tconv.vocabulary import Array
@@ -43,7 +47,9 @@ _COMPARED = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape
 
 
 def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], Case | None]) -> list[Record]:
-    """Return the records of failures that several misreadings of a run explain together, each with that explanation.
+    """Return the records of failures that misreadings of other failures explain, each with that explanation.
+
+    These are several misreadings together, or one that loses bits.
 
     The outputs are read from the artifacts. A failure without an artifact stays as it is.
 
@@ -55,7 +61,8 @@ def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], C
     wrong = [record for record in run.records if record.case in failed and isinstance(record.verdict, _COMPARED)]
     names = _established(wrong)
     known = misreadings_by_name(run.dialect)
-    sets = [tuple(known[name] for name in together) for together in _combinations([n for n in names if n in known])]
+    named = [known[name] for name in names if name in known]
+    sets = [*_losing_bits(named), *_combinations(named)]
     ends = thread_time() + _SECONDS
     found = []
     for record in wrong:
@@ -75,21 +82,39 @@ def _established(wrong: Sequence[Record]) -> list[str]:
     return [name for name, count in single if count >= _FEWEST][:_MOST]
 
 
-def _combinations(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    return chain.from_iterable(combinations(names, count) for count in range(2, _LARGEST + 1))
+def _losing_bits(named: Sequence[Misreading]) -> Iterator[tuple[Misreading]]:
+    return ((each,) for each in named if isinstance(each.change, PrecisionOtherwise) and each.change.joins)
+
+
+def _combinations(named: Sequence[Misreading]) -> Iterator[tuple[Misreading, ...]]:
+    return chain.from_iterable(combinations(named, count) for count in range(2, _LARGEST + 1))
 
 
 def _together(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run, case: Case | None) -> Together | None:
-    """Return the first set of misreadings that gives a failure's output; None where none does."""
+    """Return the first set of misreadings that explains a failure's output; None where none does."""
     if case is None or (actual := _output(record, run, case)) is None:
         return None
     problem = remembered(case, run.dialect)
     if problem.values is None:
         return None
     for misreadings in sets:
-        if explains(misreadings, problem, actual, run.header.backend.accumulates):
+        if _joins(misreadings, problem, actual) or explains(
+            misreadings, problem, actual, run.header.backend.accumulates
+        ):
             return Together(tuple(misreading.name for misreading in misreadings))
     return None
+
+
+def _joins(misreadings: Sequence[Misreading], problem: Problem, actual: Array) -> bool:
+    """Return whether the bits that one misreading loses explain an output, as other outputs show more of them."""
+    match misreadings:
+        case (Misreading(change=PrecisionOtherwise(joins=joins)),) if joins is not None:
+            owed = problem.held_against(actual.shape)
+            if owed is None or problem.truth.shape(owed.geometry) != actual.shape:
+                return False
+            return joins(actual, problem.truth.terms(owed.geometry), problem.case.x.dtype)
+        case _:
+            return False
 
 
 def _output(record: Record, run: Run, case: Case) -> Array | None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.dialects.geometry import Geometry
-from tconv.dialects.readings import Together
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.problem import truth_of
 from tconv.investigation.fuzzing import Deviation
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.dialects.readings import Together
     from tconv.execution.pool import Pool
     from tconv.records.record import Record
 
@@ -110,7 +110,7 @@ def response(case: Case, record: Record, dialect: Dialect) -> Response:
     """Return what a backend did with a case, by its record."""
     verdict, owed = record.verdict, expectation(case, dialect)
     if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule != "refusal" and isinstance(owed, Values):
-        words = f"as {Together(verdict.readings)}" if isinstance(verdict, ver.Disputed) else "as the text says"
+        words = f"as {' or '.join(verdict.choices)}" if isinstance(verdict, ver.Disputed) else "as the text says"
         return Response(words, followed(verdict, owed), verdict.rule == "shape")
     if isinstance(verdict, ver.Agreed | ver.Disputed | ver.RefusedValid):
         return Response("refuses")

@@ -93,6 +93,23 @@ def followed(axes: Sequence[AnsweredAxis], quantity: str) -> tuple[Formula, ...]
     return tuple(found)
 
 
+def in_terms_of(text: Formula | None, formula: Formula, axes: Sequence[AnsweredAxis]) -> Formula:
+    """Return a formula with those terms of the text's that are 0 on every axis, where these are all that it lacks.
+
+    No answer tells whether a runtime has them, and without them the two would seem to differ in more than they do.
+
+    Args:
+        text: the text's own formula; None where none was found.
+        formula: what the axes follow.
+        axes: the axes.
+    """
+    if text is None or not set(formula.terms) < set(text.terms):
+        return formula
+    lacking = {name for _, name in set(text.terms) - set(formula.terms)}
+    unseen = not any(axis.of_answer[name] for axis in axes for name in lacking)
+    return Formula(text.terms, formula.form) if unseen else formula
+
+
 def _deviating(axes: Sequence[AnsweredAxis], quantity: str) -> list[AnsweredAxis]:
     """Return the axes of which neither the text nor its formula gives the quantity.
 
@@ -146,11 +163,12 @@ def _single(axes: Iterable[AnsweredAxis], quantity: str, whose: str) -> Formula 
 
 
 def _usual(quantity: str, columns: Mapping[str, Array], whose: str) -> Iterator[Formula]:
-    """Yield the usual formulas for a quantity that have no term that is 0 on every axis."""
+    """Yield the usual formulas for a quantity, each without its terms that are 0 on every axis."""
     of_runtimes = _USUAL_OF_RUNTIMES.get(quantity, ()) if whose == "got" else ()
     for formula in (*_USUAL[quantity], *of_runtimes):
-        if all(columns[name].any() for _, name in formula.terms):
-            yield formula
+        terms = tuple((sign, name) for sign, name in formula.terms if columns[name].any())
+        if terms or not formula.terms:
+            yield Formula(terms, formula.form)
 
 
 def _covering(axes: Sequence[AnsweredAxis], quantity: str) -> Formula | None:

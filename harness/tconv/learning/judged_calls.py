@@ -121,6 +121,11 @@ class JudgedCalls:
         )
         return condition, tuple(case for case in wrong if case in self.numbers and met[self.numbers[case]])
 
+    def meeting(self, condition: Condition, cases: Sequence[str]) -> frozenset[str]:
+        """Return those of some cases for which a condition holds."""
+        met: Mask = np.logical_and.reduce([self._terms[term] for term in condition.terms])
+        return frozenset(case for case in cases if case in self.numbers and met[self.numbers[case]])
+
     def _numbered(self, cases: Sequence[str]) -> Numbers:
         return np.array([self.numbers[case] for case in cases if case in self.numbers], dtype=np.int64)
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tconv.learning.answers import QUANTITIES, SPACINGS
-from tconv.learning.axis_rules import MOST, followed, owed
+from tconv.learning.axis_rules import MOST, followed, in_terms_of, owed
 from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.shared_facts import shared_facts
 from tconv.learning.text_axes import text_axes
@@ -85,7 +85,8 @@ class Learner:
                 return ()
             # A rule for all answers is the rule of this one too, where it gives what the text gives.
             if fitting is not None and (not of_text or len(formulas) == 1):
-                rules.append(Rule(quantity, fitting, self.owed[quantity]))
+                of_text_terms = in_terms_of(self.owed[quantity], fitting, self.all_axes)
+                rules.append(Rule(quantity, of_text_terms, self.owed[quantity]))
         return tuple(rule for rule in rules if str(rule.formula) != str(rule.owed))
 
     def of_text(self, answer: ObservedAnswer, quantity: str) -> bool:
@@ -156,8 +157,10 @@ def _facts(answer: ObservedAnswer) -> dict[str, str]:
         full + op - size
         for full, op, size in zip(owed.full, answer.signature.per_axis("output_padding"), given.output, strict=True)
     ]
+    case, groups = answer.case, answer.owed.groups
     return {
-        **answer.case.facts,
+        "depthwise": str(1 < groups == case.x.shape[1]).lower(),
+        **case.facts,
         "total_padding_odd": str(any(padding % 2 for padding in total)).lower(),
         "total_padding_negative": str(any(padding < 0 for padding in total)).lower(),
         "kernel_below_stride": str(any(k < s for k, s in zip(owed.kernel, owed.strides, strict=True))).lower(),

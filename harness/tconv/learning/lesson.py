@@ -80,6 +80,11 @@ class Lesson:
         return "in some cases " if self.partial else ""
 
     @property
+    def of_some(self) -> bool:
+        """Whether other answers of these situations do not follow the rules, whatever tells them apart."""
+        return self.partial or self.where is not None
+
+    @property
     def partial(self) -> bool:
         """Whether other answers do not follow the rules, and no facts tell these apart."""
         return self.where is None and self.fits < MOST * self.of

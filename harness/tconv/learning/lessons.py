@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 
+_MANY_TIMES = 2
+"""So many times the failures of a rule under facts are explained by a name that says more."""
+
+
 def lessons(
     records: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect, wanted: frozenset[str]
 ) -> tuple[Lesson, ...]:
@@ -52,7 +56,8 @@ def without_named(found: Sequence[Lesson], failed: Sequence[Record], denied: Con
     """Return lessons without those that say less than the name of a misreading does.
 
     Rules that hold in some cases alone are what a misreading happens to give there, if it explains all of their
-    failures that were explained, which are at least half, and others too.
+    failures that were explained, which are at least half, and others too. So are rules that hold under facts of their
+    cases, if it explains more than twice as many failures.
 
     Args:
         found: the lessons.
@@ -65,9 +70,10 @@ def without_named(found: Sequence[Lesson], failed: Sequence[Record], denied: Con
     def named(lesson: Lesson) -> bool:
         explained = [names[case] for case in lesson.cases if names.get(case)]
         shared = set.intersection(*explained) if len(lesson.cases) <= 2 * len(explained) else set()
-        return any(counts[name] > len(lesson.cases) for name in shared)
+        times = 1 if lesson.partial else _MANY_TIMES
+        return any(counts[name] > times * len(lesson.cases) for name in shared)
 
-    return tuple(lesson for lesson in found if not (lesson.partial and named(lesson)))
+    return tuple(lesson for lesson in found if not (lesson.of_some and named(lesson)))
 
 
 def learners(

@@ -17,6 +17,7 @@ from tconv.learning.denials import changes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects.readings import Together
     from tconv.learning.judged_calls import Condition, JudgedCalls
     from tconv.learning.lesson import Lesson
@@ -40,10 +41,24 @@ class Misread(NamedTuple):
     Attributes:
         condition: the condition on its calls; `right` counts answers that the misreading would change.
         cases: the ids of all failures that the misreading gives.
+        met: for how many of them the condition holds.
+        right: the ids of cases with right answers for which it holds, and which the misreading would change.
     """
 
     condition: Condition
     cases: frozenset[str]
+    met: int
+    right: frozenset[str] = frozenset()
+
+    @property
+    def exceptions(self) -> str:
+        """How many of the cases are not where the condition says, and how many answers there are right, in words."""
+        elsewhere, right = len(self.cases) - self.met, self.condition.right
+        said = (
+            f"{elsewhere:,} of these {'is' if elsewhere == 1 else 'are'} elsewhere" if elsewhere else "",
+            f"{right:,} such {'answer is' if right == 1 else 'answers are'} right" if right else "",
+        )
+        return ", and ".join(filter(None, said))
 
 
 def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Together, Misread]:
@@ -56,43 +71,52 @@ def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Toget
     names = {record.case: frozenset(record.diagnosis) for record in failed}
     counts = Counter(name for of_case in names.values() for name in of_case)
     found: dict[Together, Misread] = {}
+    known: set[str] = set()
     for name, _ in sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:_MOST_NAMES]:
-        known = frozenset[str]().union(*(misread.cases for misread in found.values()))
         cases = [case for case, of_case in names.items() if name in of_case and case not in known]
-        if len(cases) >= _FEWEST and (condition := _condition(name, cases, calls)) is not None:
-            found[name] = Misread(condition, frozenset(cases))
+        if len(cases) < _FEWEST or not (misreadings := _changing(name, calls)):
+            continue
+        denying = _changed(misreadings, calls.right_cases, calls)
+        if len(denying) < _FEWEST:
+            # Hardly a case speaks against it: a name of fewer failures says less of these.
+            known.update(cases if len(denying) <= (1 - _NEARLY) * len(cases) else ())
+        elif (misread := _misread(misreadings, cases, denying, calls)) is not None:
+            found[name] = misread
+            known.update(cases)
     return found
 
 
-def _condition(name: Together, cases: Sequence[str], calls: JudgedCalls) -> Condition | None:
-    """Return the condition on the calls that are misread; None where none is known, or the name fits some by chance."""
-    denying = _changed(name, calls.right_cases, calls)
-    if len(denying) < _FEWEST:
-        return None
+def _misread(
+    misreadings: Sequence[Misreading], cases: Sequence[str], denying: Sequence[str], calls: JudgedCalls
+) -> Misread | None:
+    """Return where calls are misread; None where no condition is known, or the name fits some cases by chance."""
     met = calls.condition(cases, denying)
     if met is None or len(met[1]) < _NEARLY * len(cases):
         return None
     others = [case for case in calls.wrong_cases if case not in set(cases)]
-    fits = len(cases) >= _MOSTLY * (len(cases) + len(_changed(name, others, calls)))
-    return met[0] if fits else None
+    fits = len(cases) >= _MOSTLY * (len(cases) + len(_changed(misreadings, others, calls)))
+    return Misread(met[0], frozenset(cases), len(met[1]), calls.meeting(met[0], denying)) if fits else None
 
 
 def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misread]) -> tuple[Lesson, ...]:
-    """Return lessons without those that a misreading of some calls explains, with other failures."""
+    """Return lessons without those of which a misreading of some calls explains all failures, in fewer words."""
 
     def explained(lesson: Lesson) -> bool:
-        return any(each.cases > set(lesson.cases) for each in misread.values())
+        return any(each.cases.issuperset(lesson.cases) for each in misread.values())
 
     return tuple(lesson for lesson in lessons if not explained(lesson))
 
 
-def _changed(name: Together, cases: Sequence[str], calls: JudgedCalls) -> list[str]:
-    """Return those of some cases that the misreadings would change."""
+def _changing(name: Together, calls: JudgedCalls) -> list[Misreading]:
+    """Return the misreadings of a name; none where it is a matter of chance which answers they change."""
     known = misreadings_by_name(calls.dialect)
     misreadings = [known[each] for each in name.names if each in known]
-    # Whether fewer bits would be seen in an answer is a matter of chance.
-    if not misreadings or any(isinstance(each.change, PrecisionOtherwise) for each in misreadings):
-        return []
+    # Whether fewer bits would be seen in an answer is such a matter.
+    return [] if any(isinstance(each.change, PrecisionOtherwise) for each in misreadings) else misreadings
+
+
+def _changed(misreadings: Sequence[Misreading], cases: Sequence[str], calls: JudgedCalls) -> list[str]:
+    """Return those of some cases that misreadings would change."""
     found = ((case_id, calls.find(case_id)) for case_id in cases[:: -(-len(cases) // _SAMPLE) or 1])
     return [
         case_id

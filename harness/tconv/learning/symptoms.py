@@ -87,7 +87,11 @@ def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[T
         cases = tuple(_explained(symptom.cases, named))
         if len(cases) > 1 and sum(case not in named for case in cases) >= _UNNAMED * len(symptom.cases):
             found.append(Symptom(_usual_relation([left[case] for case in cases]), symptom.condition, cases))
-        left = {case: record for case, record in left.items() if case not in set(symptom.cases)}
+            known = set(symptom.cases)
+        else:
+            # Their names say more; those without one may have something in common by themselves.
+            known = named.keys() & symptom.cases or set(symptom.cases)
+        left = {case: record for case, record in left.items() if case not in known}
     for relation in _PLAIN:
         plain = tuple(case for case, record in left.items() if case not in named and record.relation == relation)
         if _sweeps(plain) > 1:

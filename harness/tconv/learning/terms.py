@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,8 @@ _ALONG_AXES = ("spatial", "output")
 """Sizes of an axis of which kernels make vectors, along the last one."""
 _POINTS = tuple(2**power for power in range(4, 17))
 """Points of an output from which a kernel may tile, thread or overflow."""
+_PLANES = (4, 8, 16, 32, 64)
+"""Planes of an output, one of each item and channel, from which a kernel may thread."""
 _PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides"), ("output_padding", "strides"))
 """Attributes of an axis that are compared."""
 
@@ -68,7 +70,11 @@ def _of_sizes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
     per_group = (
         np.array([call.sizes[name] for call in calls]) for name in ("channels / groups", "out_channels / groups")
     )
-    yield "channels / groups = out_channels / groups", np.equal(*per_group)
+    same = np.equal(*per_group)
+    yield from (
+        ("channels / groups = out_channels / groups", same),
+        ("channels / groups != out_channels / groups", ~same),
+    )
 
 
 def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
@@ -81,6 +87,7 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
                 yield from _equal(f"{name} of {words}", numbers)
             yield from _compared(f"{name} of {words}", numbers)
         if name in _ALONG_AXES:
+            yield from _of_the_second(name, columns)
             last = np.array([column[-1] for column in columns])
             yield from ((f"{name} of the last axis is no multiple of {of}", last % of > 0) for of in _MULTIPLES)
         odd = np.array([max(number % 2 for number in column) for column in columns])
@@ -96,8 +103,14 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
         yield f"{first} >= {second} on an axis", np.array([not all(column) for column in below])
     divided = [[axis["kernel"] % axis["strides"] == 0 for axis in call.axes] for call in calls]
     yield "kernel is no multiple of strides on an axis", np.array([not all(column) for column in divided])
+    divisors = [[gcd(axis["strides"], axis["dilations"]) > 1 for axis in call.axes] for call in calls]
+    yield "strides and dilations share a divisor on an axis", np.array([any(column) for column in divisors])
     points = np.array([prod(axis["output"] for axis in call.axes) for call in calls])
     yield from ((f"output points of a channel >= {limit}", points >= limit) for limit in _POINTS)
+    channels = np.array([call.sizes["out_channels"] for call in calls])
+    yield from ((f"output elements of an item >= {limit}", points * channels >= limit) for limit in _POINTS)
+    planes = np.array([call.sizes["batch"] for call in calls]) * channels
+    yield from ((f"batch * out_channels >= {limit}", planes >= limit) for limit in _PLANES)
 
 
 _PLACES: dict[str, Callable[[list[int]], int]] = {
@@ -107,6 +120,14 @@ _PLACES: dict[str, Callable[[list[int]], int]] = {
     "the last axis": itemgetter(-1),
 }
 """Whose number is compared: at least a limit where the largest is, on every axis where the smallest is."""
+
+
+def _of_the_second(name: str, columns: Sequence[Sequence[int]]) -> Iterator[tuple[str, Mask]]:
+    """Yield terms on the second of several axes: none of them holds for a line."""
+    several = np.array([len(column) > 1 for column in columns])
+    numbers = np.array([(*column, *column)[1] for column in columns])
+    for terms in (_equal, _compared):
+        yield from ((text, holds & several) for text, holds in terms(f"{name} of the second axis", numbers))
 
 
 def _equal(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:

@@ -47,7 +47,8 @@ def _of_readings(record: Record) -> str | None:
         return "a disputed verdict must name a reading (got none)"
     known = {reading.name for reading in dialect.disputed}
     refusals = {f"{constraint}-refused" for constraint in CONSTRAINTS}
-    for reading in verdict.readings:
+    alike = verdict.alike if isinstance(verdict, ver.Disputed) else ()
+    for reading in (*verdict.readings, *alike):
         if not known.union(refusals).issuperset(Together.parse(reading).names):
             return f"a reading must be one that {dialect} disputes (got {shown(reading)}){nearest(reading, known)}"
     return None

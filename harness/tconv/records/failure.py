@@ -72,9 +72,8 @@ def failure(record: Record) -> Failure | None:
             )
         case ver.WrongDtype(_, words):
             pass
-        case ver.Disputed(readings) | ver.Inconsistent(readings):
-            message = verdict.message if isinstance(verdict, ver.Disputed) else None
-            words = " ".join(filter(None, (str(Together(readings)), message)))
+        case ver.Disputed() | ver.Inconsistent():
+            words = _followed(verdict)
         case ver.DiffersInCompany(_, in_company, alone):
             words = f"{in_company} {alone}"
         case ver.Unstable(words):
@@ -84,6 +83,13 @@ def failure(record: Record) -> Failure | None:
         case _:
             assert_never(verdict)
     return Failure(verdict.kind, record.diagnosis, without_numbers(words))
+
+
+def _followed(verdict: ver.Disputed | ver.Inconsistent) -> str:
+    """Return the readings that may be why, with the words of a refusal."""
+    if isinstance(verdict, ver.Inconsistent):
+        return str(Together(verdict.readings))
+    return " ".join(filter(None, (" or ".join(verdict.choices), verdict.message)))
 
 
 def group_of(record: Record, explained: Together | None) -> tuple[str, ...]:

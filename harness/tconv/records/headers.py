@@ -14,6 +14,8 @@ from tconv.records.texts import Name, Text  # noqa: TC001 - as above
 
 FORMAT = 1
 """The version of the format; a reader refuses others."""
+USUAL_TIMEOUT = 60.0
+"""Seconds that a case may take where nothing else is asked for."""
 
 
 class BackendHeader(BaseModel):
@@ -100,6 +102,8 @@ class RunHeader(BaseModel):
         together: how many cases may be asked in one model.
         platform: versions of what computed: Python, numpy, the system.
         waivers: by which it was judged; None in records of older releases, which do not say it.
+        asked_again: whether failures were asked again, alone in a fresh process; False until that has come to its end,
+            and None where nobody does so.
         started: when it started, as ISO 8601 writes it.
     """
 
@@ -120,7 +124,14 @@ class RunHeader(BaseModel):
     together: int = 1
     platform: dict[str, str] = {}
     waivers: WaiversHeader | None = None
+    asked_again: bool | None = None
     started: str
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What makes a command ask the backend as the run did: name, options, and a timeout of the run's own."""
+        timeout = () if self.timeout == USUAL_TIMEOUT else ("--timeout", f"{self.timeout:g}")
+        return (*self.backend.arguments, *timeout)
 
     def continues(self, other: RunHeader) -> bool:
         """Return whether `other` may resume this run: both differ at most in start, path, waivers and confinement."""
@@ -139,7 +150,8 @@ class RunHeader(BaseModel):
         """The header without the fields that may differ between a run and the run that resumes it."""
         environment = without_confinement(self.backend.environment)
         backend = self.backend.model_copy(update={"environment": environment})
-        return self.model_copy(update={"started": "", "path": "", "waivers": None, "backend": backend})
+        own = {"started": "", "path": "", "waivers": None, "asked_again": None, "backend": backend}
+        return self.model_copy(update=own)
 
 
 class HeaderLine(BaseModel):

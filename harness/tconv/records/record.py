@@ -18,7 +18,7 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
 )
 from tconv.dialects.readings import Together
 from tconv.shown_texts import printable, shortened
-from tconv.verdict.kinds import Agreed, Verdict
+from tconv.verdict.kinds import Agreed, TimedOut, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +72,8 @@ class Record(Recorded):
         relation: what the wrong elements are beside what is owed, where that is seen and no misreading gives them.
         placement: where the values of a wrong output lie, as far as they tell.
         harmed: how the process died at this case, where the case alone does not end it: an earlier case had harmed it.
+        earlier: the cases that the harmed process had been asked before, or may have been, the last one last; without
+            those of which it is known that they agreed.
         alone: what came of a failure that was asked again; None where it was not asked.
     """
 
@@ -88,12 +90,18 @@ class Record(Recorded):
     relation: str | None = None
     placement: Placement | None = None
     harmed: str | None = None
+    earlier: tuple[str, ...] = ()
     alone: FreshAnswer | None = None
 
     @property
     def varies(self) -> bool:
         """Whether the answer depends on the calls before it: alone in a fresh process there is another one."""
         return self.alone is not None and not self.alone.same
+
+    @property
+    def answer_varies(self) -> bool:
+        """Whether it varies so that the answers of other cases may vary too: of these a silence says nothing."""
+        return self.varies and not isinstance(self.verdict, TimedOut)
 
 
 _MORE = Record.__slots__[Record.__slots__.index("seconds") + 1 :]

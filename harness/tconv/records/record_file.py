@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 from dataclasses import dataclass, field, replace
 from errno import EINVAL
@@ -44,9 +45,14 @@ class Run:
         return dialect_named(self.header.dialect)
 
     @property
+    def argument(self) -> str:
+        """The records as a shell takes them; RECORDS where they are several files, or none that stays."""
+        return "RECORDS" if "*" in self.path.name or self.path.name == "-" else shlex.quote(str(self.path))
+
+    @property
     def answers_vary(self) -> bool:
         """Whether a failure had another answer when it was asked again, so that others may have one too."""
-        return any(record.varies for record in self.records)
+        return any(record.answer_varies for record in self.records)
 
     def with_records(self, records: Iterable[Record]) -> Run:
         """Return the run with other records of some of its cases."""

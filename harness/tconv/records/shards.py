@@ -74,7 +74,8 @@ def merged(runs: Sequence[Run]) -> list[Run]:
     """Return runs with the shards of one run joined to one; what is no shard stays as it is.
 
     Two shards are of one run where their headers say the same of all but the shard, the number of cases, the start, the
-    path, the waivers, the confinement and the machine, whose facts are joined as `machine_facts` says.
+    path, the waivers, whether failures were asked again, the confinement and the machine, whose facts are joined as
+    `machine_facts` says.
     Where shards are missing, the joined header names those that are there.
 
     Raises:
@@ -91,8 +92,8 @@ def _identity(header: RunHeader) -> str:
     environment = machine_facts.without_confinement(header.backend.environment)
     backend = header.backend.model_copy(update={"machine": {}, "environment": environment})
     shard = f"/{Shards.parse(header.shard).count}"
-    own = {"cases": 0, "started": "", "path": "", "waivers": None, "backend": backend, "shard": shard}
-    return header.model_copy(update=own).model_dump_json()
+    own = {"cases": 0, "started": "", "path": "", "waivers": None, "asked_again": None}
+    return header.model_copy(update=own | {"backend": backend, "shard": shard}).model_dump_json()
 
 
 def _joined(group: Sequence[Run]) -> Run:
@@ -122,6 +123,7 @@ def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
             "cases": sum(header.cases for header in headers),
             "started": min(header.started for header in headers),
             "waivers": _joined_waivers({header.waivers for header in headers}),
+            "asked_again": _all_asked_again([header.asked_again for header in headers]),
             "shard": str(shards) if shards.missing else "",
         }
     )
@@ -130,6 +132,11 @@ def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
 def _joined_waivers(waivers: set[WaiversHeader | None]) -> WaiversHeader | None:
     """Return the waivers of all shards; where they differ, what stands for several, which no file's digest is."""
     return waivers.pop() if len(waivers) == 1 else WaiversHeader(file="several", digest=_SEVERAL)
+
+
+def _all_asked_again(shards: Sequence[bool | None]) -> bool | None:
+    """Return whether the failures of all shards were asked again: not where one says no, or says nothing."""
+    return None if set(shards) == {None} else all(shards)
 
 
 def _in_folder(run: Run, folder: Path) -> Iterator[Record]:

@@ -20,7 +20,7 @@ from tconv.shown_texts import beginning, without_beginning
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
@@ -56,6 +56,7 @@ class Cause:
         symptom: what they have in common, where they follow no rule.
         group: what makes records those of this cause, also in another run.
         said: `what` without what the cases share.
+        where: of a misreading that is made on some calls only, the condition on these calls; empty for all calls.
     """
 
     what: str
@@ -66,6 +67,7 @@ class Cause:
     symptom: Symptom | None = None
     group: tuple[str, ...] = ()
     said: str = ""
+    where: str = ""
 
     @property
     def count(self) -> int:
@@ -99,7 +101,7 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     rest = [judged for judged in members if judged.record.case not in learnt]
     explained = shared({judged.record.case: judged.record.diagnosis for judged in rest})
     explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
-    spoiled = status is Status.FAILED and assessment.run.answers_vary
+    spoiled = status is Status.FAILED and assessment.answers_vary
     for judged in members:
         found = learnt.get(judged.record.case)
         if spoiled and may_vary(judged.record):
@@ -170,26 +172,30 @@ def _cause(
             return Cause(line, case, tuple(members), lesson=found, group=group, said=line)
         case Status.FAILED if isinstance(found, Symptom):
             what, line = _of_symptom(found, members, assessment, said)
-            common = _common(members, assessment)
+            common = common_facts(members, assessment)
             return Cause(what, case, tuple(members), common, symptom=found, group=group, said=line)
         case Status.FAILED if group == _NOT_ASKED:
             line = f"{_kinds(members)}, and {NOT_ASKED}"
             return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED if group[0] == "explained":
             misread = assessment.misread.get(Together.parse(group[-1]))
-            line = _failed(group, members, shown, said, f" where {misread.condition}" if misread else "")
+            where = str(misread.condition) if misread else ""
+            line = _failed(group, members, shown, said, f" where {where}" if where else "")
+            exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
+            doubt = exceptions or _doubt(group, assessment)
             return Cause(
-                line + _one_by_one(group, assessment) + _doubt(group, assessment),
+                line + _one_by_one(group, assessment) + doubt,
                 case,
                 tuple(members),
                 group=group,
                 said=line,
+                where=where,
             )
         case Status.FAILED if shown.record.varies:
             line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {said}"
             return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED:
-            common = _common(members, assessment)
+            common = common_facts(members, assessment)
             shares = f"; all {len(members)} are {common}, and {_that_agree(common.others)}" if common else ""
             line = _failed(group, members, shown, said)
             return Cause(line + shares, case, tuple(members), common, group=group, said=line)
@@ -231,7 +237,7 @@ def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
     return f"; {denied} siblings that agree deny it, so it only fits these" if denied else ""
 
 
-def _common(members: list[Judged], assessment: Assessment) -> Shared | None:
+def common_facts(members: Sequence[Judged], assessment: Assessment) -> Shared | None:
     """Return what the cases of a group have in common, and cases that agree have not."""
     refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
     agreeing = [other.record for other in assessment.judged if other.status in _AGREEING]

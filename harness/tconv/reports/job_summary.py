@@ -10,7 +10,7 @@ from tconv.reports.between_runs import markdown as comparison_in_markdown
 from tconv.reports.between_runs import regressions
 from tconv.reports.causes import causes
 from tconv.reports.markdown import code, escaped
-from tconv.reports.phrases import on_waivers
+from tconv.reports.phrases import notes_on
 from tconv.reports.run_names import run_names
 from tconv.reports.statuses import STATUSES
 from tconv.reports.terminal import command, command_of
@@ -40,7 +40,7 @@ def markdown(assessments: Sequence[Assessment], comparisons: Sequence[Comparison
         "",
     ]
     for name, assessment in zip(names, assessments, strict=True):
-        for note in on_waivers(assessment):
+        for note in notes_on(assessment):
             lines += [f"- {escaped(f'{name}: {note}')}", ""]
     for name, assessment in zip(names, assessments, strict=True):
         lines += _why(name, assessment)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
@@ -13,16 +14,18 @@ from tconv.gate.notes import HARMED, NOTE_MEANINGS
 from tconv.gate.status import OF_CELLS, Status
 from tconv.reports import atomic_write
 from tconv.reports.between_runs import regressions
-from tconv.reports.phrases import explanation, headline, phrase, reproduce
+from tconv.reports.causes import causes
+from tconv.reports.phrases import explanation, headline, phrase, reproduce, unasked
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
     from tconv.records.cells import Cell
-    from tconv.records.headers import RunHeader
+    from tconv.records.record import Record
     from tconv.reports.between_runs import Comparison
 
 # XML 1.0 allows no control characters but these, not even escaped; a runtime's message may have any.
@@ -56,13 +59,19 @@ def _suite(assessment: Assessment, worse: Sequence[str]) -> TestSuite:
     suite = TestSuite(_clean(f"{header.backend.title} {header.dialect}"))
     for name, value in (header.platform | header.backend.machine | header.backend.environment).items():
         suite.add_property(_clean(name), _clean(value))
-    suite.add_testcases([_case(judged, header) for judged in assessment.judged])
+    if note := unasked(assessment):
+        suite.add_property("not asked again", note)
+    found = causes(assessment, Status.FAILED) if assessment.counts[Status.FAILED] else []
+    # The line of a cause of one case, or of answers that vary, says what its failures say.
+    told = [cause for cause in found if cause.count > 1 and not cause.varies]
+    lines = {member.record.case: cause.what for cause in told for member in cause.members}
+    suite.add_testcases([_case(judged, assessment, lines) for judged in assessment.judged])
     suite.add_testcases([_cell(cell) for cell in assessment.run.cells])
     suite.add_testcases([_gate(reason) for reason in (*assessment.other_reasons, *worse)])
     return suite
 
 
-def _case(judged: Judged, header: RunHeader) -> TestCase:
+def _case(judged: Judged, assessment: Assessment, causes_of: Mapping[str, str]) -> TestCase:
     record = judged.record
     path, _, labels = _clean(record.case).partition("[")
     case = TestCase(
@@ -75,7 +84,9 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
             why = _clean(explanation(record) or ("" if judged.undeclared else judged.reason))
             what = _clean(headline(record.verdict))
             failure = Failure(what + (f"; {why}" if why else ""), record.verdict.kind)
-            failure.text = _clean(reproduce(record, header.backend.arguments, header.path))
+            cause = causes_of.get(record.case, "")
+            lines = [_to_see_it(record, assessment), *([f"cause: {cause}"] if cause else [])]
+            failure.text = _clean("\n".join(lines))
             case.result = [failure]
         case _:
             case.result = [Skipped(_clean(f"{judged.status}: {judged.reason}"))]
@@ -83,6 +94,19 @@ def _case(judged: Judged, header: RunHeader) -> TestCase:
         harmed = _clean(f"{HARMED} ({record.harmed}): {NOTE_MEANINGS[HARMED]}")
         case.system_out = "\n".join(filter(None, (case.system_out, harmed)))
     return case
+
+
+def _to_see_it(record: Record, assessment: Assessment) -> str:
+    """Return the command that shows a failure; of `inconsistent` that of the gate, as the case alone is no failure."""
+    header = assessment.run.header
+    again = reproduce(record, header.arguments, header.path)
+    if not isinstance(verdict := record.verdict, ver.Inconsistent):
+        return again
+    gate = f"tconv gate {assessment.run.argument}" + (f" --cases {shlex.quote(header.path)}" if header.path else "")
+    given = next((answers.given for answers in assessment.mixed if answers.question == verdict.question), ())
+    others = [answer.example.id for answer in given if answer.answer == verdict.elsewhere]
+    such_as = f", such as {others[0]}" if others else ""
+    return f"{gate}\nalone this case is no failure: it contradicts other cases of the run{such_as}"
 
 
 def _cell(cell: Cell) -> TestCase:

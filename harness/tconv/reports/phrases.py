@@ -6,6 +6,8 @@ import shlex
 from typing import TYPE_CHECKING, assert_never
 
 from tconv.backends.process_end import main_reason
+from tconv.dialects import DIALECTS
+from tconv.dialects.answer_words import contrasted
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import SYMBOLS
 from tconv.records.headers import cases_option
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.declarations import DeclarationUse
     from tconv.gate.waiver_uses import WaiverUse
+    from tconv.records.headers import RunHeader
     from tconv.records.record import Record
 
 
@@ -63,8 +66,9 @@ def _of_allowed_values(verdict: ver.Agreed | ver.Disputed | ver.Inconsistent | v
             return ", ".join((rule, *notes))
         case ver.Disputed():
             return _disputed(verdict)
-        case ver.Inconsistent(readings, question, elsewhere):
-            return f"follows {Together(readings)}; other cases answer {question} by {elsewhere}"
+        case ver.Inconsistent(readings):
+            follows = str(Together(readings)) if readings else "the text's first answer"
+            return f"follows {follows}{_contrast(verdict)}"
         case ver.Mistrusted():
             return _mistrusted(verdict)
         case _:
@@ -89,8 +93,24 @@ def _of_company(verdict: ver.DiffersInCompany) -> str:
 def _disputed(verdict: ver.Disputed) -> str:
     if verdict.rule == "refusal":
         ambiguous = " perhaps" if verdict.notes else ""
-        return f"refused,{ambiguous} as {' or '.join(verdict.readings)} says: {one_line(verdict.message or '')}"
-    return f"follows {Together(verdict.readings)}" + (f" ({', '.join(verdict.notes)})" if verdict.notes else "")
+        return f"refused,{ambiguous} as {' or '.join(verdict.choices)} says: {one_line(verdict.message or '')}"
+    alike = ", which give the same output" if verdict.alike else ""
+    notes = f" ({', '.join(verdict.notes)})" if verdict.notes else ""
+    return f"follows {' or '.join(verdict.choices)}{alike}{notes}"
+
+
+def _contrast(verdict: ver.Inconsistent) -> str:
+    """Return how the answer of a case differs from that of other cases, as the end of a sentence."""
+    changes = (
+        reading.change
+        for dialect in DIALECTS.values()
+        for reading in dialect.disputed
+        if reading.name in verdict.readings
+    )
+    for change in changes:
+        if change.question == verdict.question:
+            return f": {contrasted(change.answer, verdict.elsewhere)}"
+    return f"; other cases answer {verdict.question} by {verdict.elsewhere}"
 
 
 def _mistrusted(verdict: ver.Mistrusted) -> str:
@@ -122,7 +142,12 @@ def fresh(record: Record) -> str:
     if record.alone is None:
         return ""
     if record.alone.same:
-        return "the same alone in a fresh process"
+        # Of sums with rounding no more is compared than that they are wrong.
+        same = "the same" if getattr(record.verdict, "rule", "") != "bound" else f"{record.alone.kind} too"
+        return f"{same} alone in a fresh process"
+    if record.alone.kind == "unstable":
+        # It may have been the first call of its process in the run too.
+        return "in the run, and unstable alone in a fresh process"
     other = "otherwise" if record.alone.kind == record.verdict.kind else record.alone.kind
     return f"after other calls, and {other} alone in a fresh process"
 
@@ -181,9 +206,22 @@ def _shadowed(use: WaiverUse) -> str:
     )
 
 
-def on_waivers(assessment: Assessment) -> list[str]:
-    """Return the notes on a run's waiver file that each report has, in sentences."""
+def unasked(assessment: Assessment) -> str:
+    """Return that failures were not asked again, or not all that have to be, and what to do about it; empty if not."""
+    if not (count := assessment.unasked):
+        return ""
+    failures = f"{count:,} {'failure' if count == 1 else 'failures'}"
+    return (
+        f"it is not known of {failures} whether the answer depends on the calls before it: failures are asked again, "
+        "alone in a fresh process, and that has not come to its end; the command of the run with --resume, and without "
+        "--dask, goes on with it"
+    )
+
+
+def notes_on(assessment: Assessment) -> list[str]:
+    """Return the notes on how a run was asked and judged that each report has, in sentences."""
     notes = [
+        unasked(assessment),
         other_waivers(assessment),
         waivers_of_other_versions(assessment),
         *map(implemented, assessment.implemented),
@@ -197,11 +235,18 @@ def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> s
 
     Args:
         record: the record.
-        backend: the words that name the backend on the command line; empty for the backend's own name.
+        backend: the words that name the backend on the command line, and how it is asked; empty for the backend's own
+            name.
         cases: the value of --cases; empty for tconv's own corpus.
     """
     words = ["tconv", "run", record.case, *(backend or ("--backend", record.backend)), "--dialect", record.dialect]
     return shlex.join([*words, *cases_option(cases)])
+
+
+def run_again(header: RunHeader) -> list[str]:
+    """Return the words of the command that makes a run again."""
+    words = ["tconv", "run", *header.patterns, *header.arguments, "--dialect", header.dialect, "--tier", header.tier]
+    return [*words, *cases_option(header.path)]
 
 
 def _bracketed(value: object) -> str:

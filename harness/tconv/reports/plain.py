@@ -8,7 +8,7 @@ from tconv.gate.status import Status
 from tconv.reports.between_runs import regressions
 from tconv.reports.causes import causes
 from tconv.reports.page.answer import is_red
-from tconv.reports.phrases import implemented, other_waivers, waivers_of_other_versions
+from tconv.reports.phrases import implemented, other_waivers, unasked, waivers_of_other_versions
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         "records": str(assessment.run.path),
         "green": not red,
         "red": red,
+        "not_asked_again": unasked(assessment),
         "other_waivers": other_waivers(assessment),
         "waivers_of_other_versions": waivers_of_other_versions(assessment),
         "declared_unsupported_that_agree": [implemented(use) for use in assessment.implemented],

@@ -33,13 +33,18 @@ def lines(port: Port) -> Iterator[str]:
         yield _line("besides", sentence)
 
 
+def heading(source: str, target: str) -> str:
+    """Return the line above a call: from which dialect to which."""
+    return f"{source} → {target}"
+
+
 def _beside(port: Port, geometry: Geometry) -> str:
     """Return a geometry of the target, and whether it is that of the call."""
     return f"{'the same' if geometry == port.geometry else 'another output'}: {_geometry(geometry)}"
 
 
 def _of_source(port: Port) -> Iterator[str]:
-    yield f"{port.source} → {port.target}"
+    yield heading(str(port.source), str(port.target))
     yield _line("call", _words(port.case, port.source))
     yield _line("gives", _geometry(port.geometry))
     for reading, geometry in port.disputed:

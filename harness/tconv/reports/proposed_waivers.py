@@ -18,7 +18,7 @@ from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.records.headers import cases_option
-from tconv.reports.causes import causes
+from tconv.reports.causes import causes, common_facts
 from tconv.shown_texts import one_line, shortened
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import Judged
+    from tconv.learning import Shared
     from tconv.reports.causes import Cause
 
 _LONGEST_MESSAGE = 120
@@ -49,8 +50,6 @@ def proposed(assessment: Assessment) -> str:
     """
     header = assessment.run.header
     parts = [
-        f"# Proposed from a run of {one_line(header.backend.title)} in {header.dialect}.",
-        f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.",
         "format: 1",
         f"backend: {_line(header.backend.name)}",
         *([f"options: {_line(dict(header.backend.options))}"] if header.backend.options else []),
@@ -71,7 +70,15 @@ def proposed(assessment: Assessment) -> str:
                 waived.append(f"  # The entries above also waive all {len(members)} of: {one_line(cause.what)}")
     parts += ["unsupported:", *declared] if declared else []
     parts += ["waivers:", *waived] if waived else ["waivers: []"]
-    return "\n".join(parts) + "\n"
+    text = "\n".join(parts) + "\n"
+    return f"# Proposed from a run of {one_line(header.backend.title)} in {header.dialect}.\n{_todo(text)}{text}"
+
+
+def _todo(text: str) -> str:
+    """Return what is left to do for a person, as a comment; empty where nothing was proposed."""
+    if is_open(text):
+        return f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.\n"
+    return "# Read whether what it declares is as it must be.\n" if "unsupported:" in text else ""
 
 
 def is_open(text: str) -> bool:
@@ -147,9 +154,19 @@ def _where(cause: Cause, members: Sequence[Judged], assessment: Assessment) -> I
             )
             more = {name: list(values) for name, values in shared.items() if name in known}
             yield {"auto_pad": modes, "output_shape_given": label(situation.output_shape), **more}
-    elif cause.common is not None:
-        common = {name: list(values) if len(values) > 1 else values[0] for name, values in cause.common.where.items()}
-        yield from [common] if cause.common.all_of else ({name: value} for name, value in common.items())
+    elif (common := _common(cause, assessment)) is not None:
+        facts = {name: list(values) if len(values) > 1 else values[0] for name, values in common.where.items()}
+        yield from [facts] if common.all_of else ({name: value} for name, value in facts.items())
+
+
+def _common(cause: Cause, assessment: Assessment) -> Shared | None:
+    """Return the facts that the cases of a cause share.
+
+    Reports say the name of a misreading, and do not look for these facts, which takes long; but a waiver needs them.
+    """
+    if cause.common is None and cause.group[:1] == ("explained",):
+        return common_facts(cause.members, assessment)
+    return cause.common
 
 
 def _not_waived(members: Sequence[Judged], made: Sequence[Waiver], assessment: Assessment) -> list[Judged]:
@@ -214,15 +231,15 @@ def _declaration_comments(
     same = [member for member in covered if isinstance(member.record.verdict, ver.Unsupported)]
     own = {member.record.case for member in cause.members}
     others = sum(member.record.case not in own for member in same)
-    count = _counted(len(same) - others, others, cause, covered)
+    count = _counted(len(same) - others, others, cause, covered, "that are unsupported with other words")
     yield f"  # {count}. {one_line(cause.what)}"
     yield f"  # For example: {one_line(example(members, cause.group).record.case)}"
 
 
-def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged]) -> str:
+def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged], of_others: str = "of other causes") -> str:
     """Return of how many cases an entry is, and what else it covers."""
     agreeing = sum(member.status in _AGREEING for member in covered)
-    also = f", and {others} of other causes" if others else ""
+    also = f", and {others} {of_others}" if others else ""
     return f"{own} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
 
 
@@ -233,7 +250,7 @@ def _comments(cause: Cause, made: Waiver, assessment: Assessment) -> Iterator[st
     count = _counted(len(waived & own), len(waived - own), cause, covered)
     yield f"  # {count}. {one_line(cause.what)}"
     header = assessment.run.header
-    command = ["tconv", "shrink", made.example, *header.backend.arguments, "--dialect", header.dialect]
+    command = ["tconv", "shrink", made.example, *header.arguments, "--dialect", header.dialect]
     yield f"  # Smaller still: {one_line(shlex.join([*command, *cases_option(header.path)]))}"
 
 

@@ -43,7 +43,8 @@ def remedy(
         return f"change this: {lesson.condition}, {'; '.join(rules)}"
     if left:
         does = " or ".join(says.get(name, name) for name in left)
-        return f"change this, which the text does not say: {does}"
+        # Of one case it is not known on which other calls the runtime does so.
+        return f"change this for calls like this one, as the text does not say it: {does}"
     return _of_kind(record, backend, cases)
 
 
@@ -78,8 +79,12 @@ def _of_allowed_values(verdict: ver.Agreed | ver.Disputed | ver.Inconsistent | v
     match verdict:
         case ver.Agreed():
             return "change nothing: this is what the text says; if it failed in a run, earlier calls or chance decide"
-        case ver.Disputed(readings):
-            return f"nothing has to change: the text allows {' and '.join(readings)} too"
+        case ver.Disputed():
+            allowed = " or ".join(verdict.choices)
+            # One case shows one answer: whether all cases have it is known by a run alone.
+            return (
+                f"nothing has to change here, as the text allows {allowed} too; other cases of a run may contradict it"
+            )
         case ver.Inconsistent():
             return "change this: the same question of the text must have the same answer in every case"
         case ver.Mistrusted():
@@ -100,7 +105,10 @@ def _of_no_answer(verdict: ver.Died | ver.TimedOut | ver.Unstable | ver.DiffersI
         case ver.DiffersInCompany():
             return "change this: a call must have the same answer beside others as alone"
         case ver.Broke():
-            return "change this: return an array, or refuse the call by the exception that stands for a refusal"
+            return (
+                "change this in the backend: return Produced(array), or Refused(message) where the runtime refuses the "
+                "call; a runner replies with ok or refused"
+            )
         case _:
             assert_never(verdict)
 

@@ -10,7 +10,7 @@ from tconv.gate.status import Status
 from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, say
-from tconv.reports.phrases import inconsistency, on_waivers
+from tconv.reports.phrases import inconsistency, notes_on, run_again
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _of_waivers(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
             f"the waivers are those of {assessment.relative!r}, for whatever version: "
             f"{len(assessment.waived)} cases are waived, and {len(assessment.unneeded)} waivers are not needed here"
         )
-    yield from on_waivers(assessment)
+    yield from notes_on(assessment)
     for waiver in assessment.elsewhere:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     wide = assessment.wide
@@ -176,18 +176,7 @@ def command_of(assessment: Assessment, cause: Cause, status: Status) -> str:
     """Return the command that shows a cause: of answers that vary only the run that had them."""
     if not cause.varies:
         return command(assessment, cause.example, status)
-    header = assessment.run.header
-    words = [
-        "tconv",
-        "run",
-        *header.patterns,
-        *header.backend.arguments,
-        "--dialect",
-        header.dialect,
-        "--tier",
-        header.tier,
-    ]
-    return shlex.join([*words, *cases_option(header.path), "--jobs", "1"])
+    return shlex.join([*run_again(assessment.run.header), "--jobs", "1"])
 
 
 def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -> str:
@@ -195,5 +184,5 @@ def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -
     header = assessment.run.header
     words = ["tconv", "show", case]
     if status is Status.FAILED:
-        words = ["tconv", "diagnose", case, *header.backend.arguments, "--dialect", header.dialect]
+        words = ["tconv", "diagnose", case, *header.arguments, "--dialect", header.dialect]
     return shlex.join([*words, *cases_option(header.path)])

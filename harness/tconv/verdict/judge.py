@@ -15,7 +15,7 @@ from tconv.verdict.comparison import compare
 from tconv.verdict.transform_errors import is_transform
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.owed import Expectation
@@ -97,16 +97,19 @@ def against_values(
     if dtype != truth.dtype:
         return ver.WrongDtype(truth.dtype, dtype)
     if isinstance(outcome, out.ShapeOnly):
-        return _followed(candidates[0], "shape", ())
+        return _followed(candidates, "shape", ())
     actual = to_ncx(outcome.array, data_format)
     comparisons = []
-    for candidate in candidates:
+    for number, candidate in enumerate(candidates):
         comparison = compare(actual, truth, candidate.geometry, accumulates)
         if comparison.conforms:
             notes = (*outcome.notes, *comparison.notes)
             if comparison.untested:
                 return ver.Mistrusted(comparison.untested, actual.size, candidate.readings, notes)
-            return _followed(candidate, comparison.rule, notes)
+            if not candidate.readings:
+                return ver.Agreed(comparison.rule, notes)
+            others = (other for other in candidates[number + 1 :] if _gives(other, actual, truth, accumulates))
+            return _followed([candidate, *others], comparison.rule, notes)
         comparisons.append(comparison)
     for candidate, comparison in zip(candidates, comparisons, strict=True):
         if is_transform(actual, truth, candidate.geometry):
@@ -114,8 +117,17 @@ def against_values(
     return _differed(ver.Differed, comparisons[0], actual)
 
 
-def _followed(candidate: Candidate, rule: ver.Rule, notes: tuple[str, ...]) -> ver.Verdict:
-    return ver.Disputed(candidate.readings, rule, notes) if candidate.readings else ver.Agreed(rule, notes)
+def _gives(candidate: Candidate, actual: Array, truth: Truth, accumulates: Mapping[str, str]) -> bool:
+    return compare(actual, truth, candidate.geometry, accumulates).conforms
+
+
+def _followed(giving: Sequence[Candidate], rule: ver.Rule, notes: tuple[str, ...]) -> ver.Agreed | ver.Disputed:
+    """Return the verdict on what the first of some candidates, and each of the others, gives."""
+    first = giving[0]
+    if not first.readings:
+        return ver.Agreed(rule, notes)
+    alike = tuple(name for candidate in giving for name in candidate.names)[1:]
+    return ver.Disputed(first.readings, rule, notes, alike=alike)
 
 
 _DTYPE_NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items()}

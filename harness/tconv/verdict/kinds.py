@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from tconv.backends.outcome import Broke, Died, Recorded, TimedOut, Unsupported
 from tconv.dialects.known_names import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
+from tconv.dialects.readings import Together
 
 __all__ = [
     "KINDS",
@@ -72,21 +73,29 @@ class Disputed(Recorded):
         rule: how it was compared.
         notes: as those of `Agreed`.
         message: the backend's own words where it refused.
+        alike: other readings that give this very value, those that are followed together in one text; the gate leaves
+            out those that other cases of the run deny.
     """
 
     readings: tuple[str, ...]
     rule: Rule
     notes: tuple[str, ...] = ()
     message: str | None = None
+    alike: tuple[str, ...] = ()
     kind: Literal["disputed"] = "disputed"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Each reading that may be why, those that are followed together in one text."""
+        return self.readings if self.rule == "refusal" else (str(Together(self.readings)), *self.alike)
 
 
 @dataclass(frozen=True, slots=True)
 class Inconsistent(Recorded):
-    """The backend follows disputed readings here and not elsewhere; the gate finds it, no record has it.
+    """The backend answers a question here otherwise than elsewhere; the gate finds it, no record has it.
 
     Attributes:
-        readings: the readings that it follows together here.
+        readings: the disputed readings that it follows together here; none for the text's first ones.
         question: the question of `rules` that it answers otherwise in other cases.
         elsewhere: the answer that it gives there.
     """

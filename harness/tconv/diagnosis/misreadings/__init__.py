@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import (
     attributes,
+    bias,
     geometry,
     left_out,
     operands,
@@ -46,6 +47,7 @@ CATALOGUE = (
     *attributes.MISREADINGS,
     *geometry.MISREADINGS,
     *operands.MISREADINGS,
+    *bias.MISREADINGS,
     *left_out.MISREADINGS,
     *overlap.MISREADINGS,
     *rounded_operands.MISREADINGS,

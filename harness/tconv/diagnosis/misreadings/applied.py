@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tconv.diagnosis.misreadings.misreading import (
     AttributesOtherwise,
@@ -12,10 +15,12 @@ from tconv.diagnosis.misreadings.misreading import (
     OutputOtherwise,
     OverlapOtherwise,
     PrecisionOtherwise,
+    SumsOtherwise,
 )
 from tconv.dialects.geometry import resolve
 from tconv.dialects.readings import AnswerOtherwise
 from tconv.errors import Violation
+from tconv.expectation.bound import UNIT_ROUNDOFF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +40,7 @@ class Misread:
         operands: the operands that are used.
         output: the spatial sizes of the output, after `finish`.
         finish: the change of the output; None for no change.
-        by_value: whether that change leaves the bound of the elements as it is; else it changes the bound alike.
+        finish_bound: the same change of the bound of the elements; None for the change of the output.
         precision: how numbers lose bits, more than the bound allows; None where they do not.
     """
 
@@ -43,7 +48,7 @@ class Misread:
     operands: Operands
     output: Ints
     finish: Callable[[Array], Array] | None = None
-    by_value: bool = False
+    finish_bound: Callable[[Array], Array] | None = None
     precision: PrecisionOtherwise | None = None
 
 
@@ -61,11 +66,13 @@ def apply(
         if isinstance(change, OperandsOtherwise):
             changed = change.change(changed, geometry, signature)
     precision = next((change for change in changes if isinstance(change, PrecisionOtherwise)), None)
-    match next((change for change in changes if isinstance(change, OutputOtherwise | OverlapOtherwise)), None):
+    match next((change for change in changes if isinstance(change, _FINISHING)), None):
         case OutputOtherwise(otherwise, by_value):
-            return Misread(
-                geometry, changed, geometry.output, lambda y: otherwise(y, geometry, signature), by_value, precision
-            )
+            finish_bound = (lambda allowed: allowed) if by_value else None
+            finish = partial(_finished, otherwise, geometry, signature)
+            return Misread(geometry, changed, geometry.output, finish, finish_bound, precision)
+        case SumsOtherwise() as change:
+            return _of_sums(change, Misread(geometry, changed, geometry.output, precision=precision), signature)
         case OverlapOtherwise(without_overlaps, pick):
             apart = without_overlaps(geometry)
             if apart is None:
@@ -74,6 +81,31 @@ def apply(
     if geometry == owed and changed is operands and precision is None:
         return None
     return Misread(geometry, changed, geometry.output, precision=precision)
+
+
+_FINISHING = OutputOtherwise | OverlapOtherwise | SumsOtherwise
+"""Changes of the output, of which one is made."""
+
+
+def _finished(
+    otherwise: Callable[[Array, Geometry, Signature], Array], geometry: Geometry, signature: Signature, y: Array
+) -> Array:
+    return otherwise(y, geometry, signature)
+
+
+def _of_sums(change: SumsOtherwise, misread: Misread, signature: Signature) -> Misread | None:
+    """Return a misread call whose output is made otherwise of the sums and the bias; None where it is the same."""
+    operands, geometry = misread.operands, misread.geometry
+    if not change.applies(operands, geometry):
+        return None
+    bias = operands.get("b", np.zeros(operands["w"].shape[1] * geometry.groups))
+    rounding = 2 * UNIT_ROUNDOFF[signature.x.dtype] * np.abs(bias)
+    return replace(
+        misread,
+        operands={role: array for role, array in operands.items() if role != "b"},
+        finish=lambda sums: change.change(sums, bias, geometry),
+        finish_bound=lambda allowed: change.change(allowed, rounding, geometry),
+    )
 
 
 def _geometry(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | Violation:

@@ -14,15 +14,34 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Attributes, Ints
 
 
-def _first(name: str) -> Callable[[Attributes], Attributes]:
+def _first(*names: str) -> Callable[[Attributes], Attributes]:
     """Return the change that uses the first axis's value on every axis."""
 
     def change(attributes: Attributes) -> Attributes:
-        value: Ints | None = getattr(attributes, name)
-        first: dict[str, Any] = {name: (value[0],) * len(value)} if value else {}
+        first: dict[str, Any] = {
+            name: (value[0],) * len(value) for name in names if (value := getattr(attributes, name))
+        }
         return replace(attributes, **first)
 
     return change
+
+
+def _first_on_the_third(*names: str) -> Callable[[Attributes], Attributes]:
+    """Return the change that uses the first axis's value on the third axis."""
+
+    def change(attributes: Attributes) -> Attributes:
+        first: dict[str, Any] = {
+            name: (*value[:2], value[0])
+            for name in names
+            if (value := getattr(attributes, name)) is not None and len(value) == _IN_SPACE
+        }
+        return replace(attributes, **first)
+
+    return change
+
+
+_IN_SPACE = 3
+"""The axes of a volume."""
 
 
 def _reversed(*names: str) -> Callable[[Attributes], Attributes]:
@@ -95,6 +114,13 @@ MISREADINGS = tuple(
             "pads are taken for the axes in reverse order",
             _reversed("pads_begin", "pads_end"),
             "tensorflow/tensorflow#24151",
+        ),
+        ("pads-of-the-first-axis", "the first pads are used on every axis", _first("pads_begin", "pads_end"), ""),
+        (
+            "third-axis-has-the-pads-of-the-first",
+            "of three axes the third has the pads of the first",
+            _first_on_the_third("pads_begin", "pads_end"),
+            "",
         ),
         (
             "output-padding-ignored",

@@ -34,6 +34,11 @@ def in_data(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherw
     return OperandsOtherwise(changed)
 
 
+def along_channels(bias: Array, rank: int) -> Array:
+    """Return a bias, (O,), as it is added to an output with so many axes."""
+    return bias.reshape(-1, *(1,) * (rank - 2))
+
+
 def in_bias(change: Callable[[Array, Geometry], Array]) -> OperandsOtherwise:
     """Return the change of the bias, (O,), alone, where there is one."""
 

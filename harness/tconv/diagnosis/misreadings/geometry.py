@@ -66,6 +66,19 @@ def _shifted(by: int) -> Callable[[Geometry, Signature], Geometry]:
     return lambda geometry, _: replace(geometry, pads_begin=tuple(p + by for p in geometry.pads_begin))
 
 
+def _begin_of_the_first_axis(geometry: Geometry, _: Signature) -> Geometry:
+    return replace(geometry, pads_begin=geometry.pads_begin[:1] * len(geometry.pads_begin))
+
+
+def _third_begins_as_the_first(geometry: Geometry, _: Signature) -> Geometry:
+    begin = geometry.pads_begin
+    return replace(geometry, pads_begin=(*begin[:2], begin[0])) if len(begin) == _IN_SPACE else geometry
+
+
+_IN_SPACE = 3
+"""The axes of a volume."""
+
+
 def _begin_within_the_kernel(geometry: Geometry, _: Signature) -> Geometry:
     most = ((k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
     return replace(geometry, pads_begin=tuple(map(min, geometry.pads_begin, most)))
@@ -150,6 +163,18 @@ MISREADINGS = tuple(
             "on every axis the output begins one point too late, so that values lie one point too far to the beginning",
             _shifted(1),
             "keras-team/keras#22876",
+        ),
+        (
+            "begin-of-the-first-axis",
+            "on every axis the output begins as many points in as on the first one, and has the size that is owed",
+            _begin_of_the_first_axis,
+            "",
+        ),
+        (
+            "third-axis-begins-as-the-first",
+            "on the third of three axes the output begins as many points in as on the first, and its size is as owed",
+            _third_begins_as_the_first,
+            "",
         ),
         (
             "pads-begin-within-the-kernel",

@@ -55,6 +55,20 @@ class OutputOtherwise:
 
 
 @dataclass(frozen=True, slots=True)
+class SumsOtherwise:
+    """The output is made otherwise of the sums of products and of the bias.
+
+    Attributes:
+        change: returns it of the sums, (N, O, Y...), of the bias, (O,), zeros where there is none, and of the geometry.
+            It adds and subtracts nothing, so that it gives the bound of the output too, of the bounds of both.
+        applies: whether that is another output, by the operands and the geometry.
+    """
+
+    change: Callable[[Array, Array, Geometry], Array]
+    applies: Callable[[Operands, Geometry], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class PrecisionOtherwise:
     """Numbers are stored with fewer bits than they must have, so that no order of the sum gives what is owed.
 
@@ -62,10 +76,13 @@ class PrecisionOtherwise:
         at_best: returns the exact values of a type with these bits, as if only the result were stored with them; None
             where what is lost depends on the terms of each sum, so that it cannot be played with the sums alone.
         accounts: whether an output may come from the terms of a sum that is stored so.
+        joins: the same with less evidence, one element that shows the loss: enough where many other failures of the
+            run are accounted for. None where there is no such test.
     """
 
     at_best: Callable[[Array, DType], Array] | None
     accounts: Callable[[Array, Terms, DType], bool]
+    joins: Callable[[Array, Terms, DType], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +106,7 @@ Change = (
     | OutputOtherwise
     | OverlapOtherwise
     | PrecisionOtherwise
+    | SumsOtherwise
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.diagnosis.misreadings.changed_operand import in_bias, in_data, in_filter
+from tconv.diagnosis.misreadings.changed_operand import in_data, in_filter
 from tconv.diagnosis.misreadings.misreading import Misreading, OperandsOtherwise
 
 if TYPE_CHECKING:
@@ -109,10 +109,6 @@ def _groups_reversed(operands: Operands, geometry: Geometry, _: Signature) -> Op
     return operands | {"x": x, "w": w}
 
 
-def _without_bias(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
-    return {role: array for role, array in operands.items() if role != "b"} if "b" in operands else operands
-
-
 MISREADINGS: tuple[Misreading, ...] = (
     Misreading(
         "filter-flipped",
@@ -156,28 +152,5 @@ MISREADINGS: tuple[Misreading, ...] = (
         "input-channels-dealt",
         "of G groups, group g has the input channels g, g + G, g + 2*G and so on",
         in_data(lambda x, g: channels_collected(x, g, 1)),
-    ),
-    Misreading(
-        "bias-ignored",
-        "the bias is overlooked",
-        OperandsOtherwise(_without_bias),
-        "openvinotoolkit/openvino#34101, XiaoMi/mace#220",
-    ),
-    Misreading("bias-doubled", "the bias is added twice", in_bias(lambda b, _: 2 * b), "kraiskil/onnx2c#40"),
-    Misreading(
-        "bias-of-the-first-channel",
-        "every channel has the first one's bias",
-        in_bias(lambda b, _: np.broadcast_to(b[:1], b.shape)),
-    ),
-    Misreading(
-        "bias-of-the-next-channel",
-        "every channel has the bias of the next one, and the last has that of the first",
-        in_bias(lambda b, _: np.roll(b, -1)),
-    ),
-    Misreading(
-        "bias-of-the-first-group",
-        "every group has the first one's bias",
-        in_bias(lambda b, g: np.tile(b[: len(b) // g.groups], g.groups)),
-        "robertknight/rten#1408, Tencent/TNN#205, onnx ReferenceEvaluator 1.23",
     ),
 )

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.diagnosis.misreadings.misreading import Misreading, OutputOtherwise
+from tconv.diagnosis.misreadings.changed_operand import along_channels
+from tconv.diagnosis.misreadings.misreading import Misreading, OutputOtherwise, SumsOtherwise
 from tconv.diagnosis.misreadings.operands import axes_reversed, channels_collected, channels_dealt
 from tconv.expectation.bound import is_subnormal
 
@@ -80,6 +81,11 @@ def _tail_of_a_long_axis(y: Array, _geometry: Geometry, _signature: Signature) -
 _LONG = 2048
 
 
+def _with_the_groups_before(sums: Array, bias: Array, geometry: Geometry) -> Array:
+    in_groups = sums.reshape(len(sums), geometry.groups, sums.shape[1] // geometry.groups, *sums.shape[2:])
+    return np.cumsum(in_groups, axis=1).reshape(sums.shape) + along_channels(bias, sums.ndim)
+
+
 def _axes_reversed(y: Array, _geometry: Geometry, _signature: Signature) -> Array:
     changed = axes_reversed(y)
     return y if changed is None else changed
@@ -148,6 +154,11 @@ MISREADINGS: tuple[Misreading, ...] = (
                 "ggml-org/ggml#1448",
             ),
         )
+    ),
+    Misreading(
+        "sums-of-groups-accumulate",
+        "the sums of a group begin with those of the group before, and not with 0",
+        SumsOtherwise(_with_the_groups_before, lambda _, geometry: geometry.groups > 1),
     ),
     Misreading(
         "subnormal-results-are-zero",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.operands import EXACT_BITS, SMALLEST_EXPONENT
+from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST_EXPONENT
 from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
 from tconv.diagnosis.misreadings.rounded_operands import with_bits
 from tconv.expectation.bound import UNIT_ROUNDOFF, gamma
@@ -41,6 +41,7 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
         narrow: the narrower type.
         operands: whether it may be that of the operands, too.
     """
+    before = _OPERANDS if operands else 0
 
     def at_best(y: Array, dtype: DType) -> Array:
         return y if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] else _nearest(y, narrow)
@@ -57,13 +58,34 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
         beyond = wrong & (_nearest(terms.y, narrow) != terms.y)
         if beyond.sum() < max(_EVIDENCE, wrong.sum() / 2):
             return False
-        with np.errstate(invalid="ignore"):
-            rounding = _rounding(terms, UNIT_ROUNDOFF[narrow], _OPERANDS if operands else 0)
-            # The smallest numbers are rounded to multiples of the smallest one.
-            near = np.abs(got - terms.y) <= rounding + terms.count * np.ldexp(1.0, SMALLEST_EXPONENT[narrow] - 1)
-        return bool((near | _overflows(got, terms, narrow) | (np.isnan(got) & np.isnan(terms.y))).all())
+        return _near(got, terms, narrow, before)
 
-    return PrecisionOtherwise(at_best, accounts)
+    def joins(actual: Array, terms: Terms, dtype: DType) -> bool:
+        got = actual.astype(np.float64)
+        if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] or not _holds(got, narrow).all():
+            return False
+        wrong = (got != terms.y) & np.isfinite(terms.y)
+        lost = wrong & ~_holds(terms.y, narrow)
+        return bool(lost.any()) and lost.sum() >= wrong.sum() / 2 and _near(got, terms, narrow, before)
+
+    return PrecisionOtherwise(at_best, accounts, joins)
+
+
+def _near(got: Array, terms: Terms, narrow: DType, before: int) -> bool:
+    """Return whether outputs are as near to what is owed as sums in a narrower type are; see `_rounding`."""
+    with np.errstate(invalid="ignore"):
+        rounding = _rounding(terms, UNIT_ROUNDOFF[narrow], before)
+        # The smallest numbers are rounded to multiples of the smallest one.
+        near = np.abs(got - terms.y) <= rounding + terms.count * np.ldexp(1.0, SMALLEST_EXPONENT[narrow] - 1)
+    return bool((near | _overflows(got, terms, narrow) | (np.isnan(got) & np.isnan(terms.y))).all())
+
+
+def _holds(values: Array, narrow: DType) -> Mask:
+    """Return which numbers a narrower type has, its smallest exponents included."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        stored = values.astype(NUMPY_TYPES[narrow]).astype(np.float64)
+    held: Mask = (stored == values) | np.isnan(values)
+    return held
 
 
 def _may_be(got: Array, terms: Terms, narrow: DType) -> bool:

@@ -17,8 +17,9 @@ from tconv.gate.status import OF_CELLS, Status
 from tconv.records.failure import failure
 from tconv.records.header_differences import differences
 from tconv.reports.causes import causes
-from tconv.reports.phrases import other_waivers
+from tconv.reports.phrases import other_waivers, unasked
 from tconv.reports.run_names import run_names
+from tconv.verdict.kinds import Disputed, Inconsistent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +38,7 @@ _LEVELS = (
 )
 """Statuses from the best to the worst; those of one level are neither better nor worse than each other."""
 _CAUSELESS = {Status.PASSED, Status.INEXPRESSIBLE}
-_NOT_COMPARED = {"started", "path", "cases", "backend.spec"}
+_NOT_COMPARED = {"started", "path", "cases", "asked_again", "backend.spec"}
 
 
 class Transition(StrEnum):
@@ -138,9 +139,10 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know of the judgement: that a run is judged by other waivers here than as it ended."""
+        """What a reader must know: other waivers than as the run ended, or failures that were not asked again."""
         both = (("old", self.old), ("new", self.new))
-        return [f"{name}: {other}" for name, assessment in both if (other := other_waivers(assessment))]
+        of_both = ((name, note) for name, run in both for note in (unasked(run), other_waivers(run)))
+        return [f"{name}: {note}" for name, note in of_both if note]
 
     @property
     def answer(self) -> str:
@@ -168,12 +170,14 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
     before, after = _standings(old), _standings(new)
     groups: dict[tuple[Transition, str], list[tuple[str, CaseState | None]]] = defaultdict(list)
     same = added = 0
+    in_part = _is_part(new, old) or _is_part(old, new)
     for case in before.keys() | after.keys():
         was = before.get(case) or _counted(old, case, new)
         now = after.get(case) or _counted(new, case, old)
         if now is None and _is_part(new, old):
             continue
-        if (transition := _transition(was, now)) is not None:
+        transition = None if in_part and _answered_alike(was, now) else _transition(was, now)
+        if transition is not None:
             shown = was if transition in _LOOKED_BACK else now
             groups[transition, _what(was, now)].append((case, shown))
         elif was is None:
@@ -193,7 +197,7 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
 
 def _rank(case: str, standing: CaseState | None) -> Rank:
     if standing is None or standing.record is None:
-        return False, False, False, (0, len(case), case)
+        return False, False, False, False, (0, len(case), case)
     return rank(standing.record, standing.group)
 
 
@@ -201,6 +205,17 @@ def _is_part(new: Assessment, old: Assessment) -> bool:
     """Return whether the new run has not asked all that it would have: of a part of the corpus, a shard, or cut off."""
     header = new.run.header
     return bool(header.patterns not in {(), old.run.header.patterns} or header.shard or new.run.cases != header.cases)
+
+
+def _answered_alike(was: CaseState | None, now: CaseState | None) -> bool:
+    """Return whether a case follows the same readings in both runs, which is inconsistent in one of them.
+
+    Only other cases show that it is, and a part of the corpus may be without them: that the case alone is no failure
+    does not say that it was mended.
+    """
+    verdicts = [state.record.verdict for state in (was, now) if state is not None and state.record is not None]
+    readings = {verdict.readings for verdict in verdicts if isinstance(verdict, Disputed | Inconsistent)}
+    return len(readings) == 1 and {verdict.kind for verdict in verdicts} == {"disputed", "inconsistent"}
 
 
 def _standings(assessment: Assessment) -> dict[str, CaseState]:

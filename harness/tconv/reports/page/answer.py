@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 _LONGEST = 140
 """Characters of a cause in the sentence; its line has all of it."""
+_OWED = re.compile(r", the text says .*?(?=; |$)")
+"""The end of a learnt rule: the formula of the text."""
+_FORMULA = re.compile(r"(\w+) is .*?(?=; \w+ is |$)")
+"""A quantity with its formulas."""
 
 
 def is_red(assessments: Sequence[Assessment], comparisons: Sequence[Comparison]) -> bool:
@@ -86,6 +91,16 @@ def _largest(lines: Sequence[CauseLine]) -> str:
 
 def _named(line: CauseLine) -> str:
     """Return a cause in few words: what its cases share says most to a reader who comes for the first time."""
+    if line.learnt and not line.shares:
+        return _of_rule(line.words)
     if not line.shares:
         return shortened(line.words.removeprefix(UNDECLARED), _LONGEST)
     return f"where {line.shares}" if line.conditional else f"all are {line.shares}"
+
+
+def _of_rule(words: str) -> str:
+    """Return a learnt rule in few words, with whole formulas or none: what is cut may be what makes the difference."""
+    if len(words) <= _LONGEST:
+        return words
+    runtime_s = _OWED.sub(", the text says otherwise", words)
+    return runtime_s if len(runtime_s) <= _LONGEST else _FORMULA.sub(r"\1 is not what the text says", words)

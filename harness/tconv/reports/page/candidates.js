@@ -52,6 +52,17 @@ export function ruleOf({ cause }, { causes }) {
 }
 
 /**
+ * Whether names of readings that give one output have one that is followed. Names of several are joined by ` or `.
+ *
+ * @param {string} names
+ * @param {string} followed
+ */
+export function namesReading(names, followed) {
+  const known = followed.split(" or ");
+  return names.split(" or ").some((name) => known.includes(name));
+}
+
+/**
  * The readings of the text: those that the backend follows, and of an answer that is another one those that give this size
  * or place neither.
  *
@@ -62,12 +73,12 @@ export function ruleOf({ cause }, { causes }) {
 function readingsOf({ record, detail, owed, geometry }, { readings }) {
   const known = readings[record.run.dialect] ?? {};
   const joined = (detail.readings ?? []).join(" + ");
-  const followed = new Set((detail.readings ?? []).flatMap((name) => name.split(" + ")));
+  const followed = new Set((detail.readings ?? []).flatMap((name) => name.split(/ \+ | or /)));
   const left = [...followed].map((name) => {
     return { name, says: (known[name] ?? []).filter(Boolean).join(" - "), excludedBy: null };
   });
   if (!(geometry && (joined || detail.placement))) return left;
-  const others = (owed.disputed ?? []).filter(([names]) => names !== joined);
+  const others = (owed.disputed ?? []).filter(([names]) => !namesReading(names, joined));
   const excluded = others.map(([name, begin, , output]) => {
     return { name, says: `the output is ${formatShape(output)}, from ${formatShape(begin)} on`, excludedBy: THIS_CASE };
   });

@@ -1,6 +1,6 @@
 import { formatFragment } from "./address.js";
 import { countMarks } from "./arrays.js";
-import { candidatesOf, ruleOf } from "./candidates.js";
+import { candidatesOf, namesReading, ruleOf } from "./candidates.js";
 import { overlaid } from "./fields.js";
 import { labelsOf } from "./patterns.js";
 import { formatCount, quoteArgument } from "./text.js";
@@ -108,7 +108,7 @@ function whyOf({ why, candidates: explanations = [] }, candidates) {
 function placementOf({ detail, geometry, owed }) {
   if (detail.placement) return { ...detail.placement, pads_begin: detail.placement.pads_begin ?? [] };
   const followed = (detail.readings ?? []).join(" + ");
-  const reading = owed.disputed?.find(([names]) => names === followed);
+  const reading = owed.disputed?.find(([names]) => namesReading(names, followed));
   if (!(reading && geometry)) return null;
   const [, begin, , output] = reading;
   return { output, strides: geometry.strides, dilations: geometry.dilations, pads_begin: [begin] };
@@ -186,7 +186,8 @@ function commandsOf({ id, run }) {
   const chosen = run.options.map((text) => ` --option ${quoteArgument(text)}`).join("");
   const spoken = ` --dialect ${quoteArgument(run.dialect)}`;
   const runtime = ` --backend ${quoteArgument(run.backend)}`;
-  const backend = `${runtime}${chosen}${spoken}`;
+  const limit = run.timeout ? ` --timeout ${run.timeout}` : "";
+  const backend = `${runtime}${chosen}${limit}${spoken}`;
   const name = quoteArgument(id);
   return [
     ["run", `tconv run ${name}${backend}${corpus}`],

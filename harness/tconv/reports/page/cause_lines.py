@@ -110,7 +110,7 @@ def _key(cause: Cause, status: Status) -> tuple[str, ...]:
 
 def _readings(record: Record) -> str:
     verdict = record.verdict
-    return " + ".join(verdict.readings) if isinstance(verdict, Disputed) else ""
+    return " or ".join(verdict.choices) if isinstance(verdict, Disputed) else ""
 
 
 def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
@@ -156,8 +156,8 @@ def _words(cause: Cause, status: Status) -> tuple[str, str]:
     if status is Status.DISPUTED and isinstance(cause.members[0].record.verdict, Disputed):
         record = cause.members[0].record
         return f"follows {_described(_readings(record), record.dialect)}", ""
-    if status is Status.FAILED and cause.group[0] == "explained":
-        return f"as if {_described(cause.group[-1], cause.members[0].record.dialect)}", cause.what
+    if status is Status.FAILED and _is_explained(cause):
+        return f"as if {_described(cause.group[-1], cause.members[0].record.dialect, cause.where)}", cause.what
     return cause.said or cause.what, ""
 
 
@@ -165,15 +165,21 @@ def _rules(lesson: Lesson) -> str:
     return f"under {named(lesson.situations)}: {'; '.join(map(str, lesson.rules))}"
 
 
-def _described(names: str, dialect_name: str) -> str:
-    meaning = says(names, dialect_name)
-    return f"{names}: {meaning}" if meaning else names
+def _is_explained(cause: Cause) -> bool:
+    return cause.group[:1] == ("explained",)
+
+
+def _described(names: str, dialect_name: str, where: str = "") -> str:
+    """Return names with what they say, and with the condition on the calls, if there is one."""
+    named_, meaning = f"{names} where {where}" if where else names, says(names, dialect_name)
+    return f"{named_}: {meaning}" if meaning else named_
 
 
 def says(names: str, dialect_name: str) -> str:
     """Return what each of some readings or misreadings says, by their names joined with ` + `."""
     known = _known(dialect_name)
-    return "; ".join(known[name] for name in Together.parse(names).names if name in known)
+    all_names = (name for together in names.split(" or ") for name in Together.parse(together).names)
+    return "; ".join(known[name] for name in all_names if name in known)
 
 
 @cache

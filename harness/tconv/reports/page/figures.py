@@ -18,7 +18,7 @@ _RULES: dict[ver.Rule, str] = {
     "refusal": "refusal: whether the call is refused",
 }
 _PROSE = {"message": "Message", "stderr": "Standard error, its end", "reason": "Reason"}
-_ELSEWHERE = {"kind", "readings", "of", "company", *_PROSE}
+_ELSEWHERE = {"kind", "readings", "alike", "of", "company", *_PROSE}
 
 
 def figures(verdict: ver.Verdict, data_format: str) -> list[tuple[str, str]]:
@@ -64,7 +64,12 @@ def prose(verdict: ver.Verdict) -> list[tuple[str, str]]:
 
 
 def readings(verdict: ver.Verdict) -> tuple[str, ...]:
-    """Return the names of the readings that the backend follows instead of the primary ones."""
+    """Return the names of the readings that the backend follows instead of the primary ones.
+
+    Where several give the same output, they are one text, joined by ` or `.
+    """
+    if isinstance(verdict, ver.Disputed) and verdict.alike:
+        return (" or ".join(verdict.choices),)
     return verdict.readings if isinstance(verdict, ver.Disputed | ver.Mistrusted) else ()
 
 

@@ -12,6 +12,7 @@ import { partition } from "./patterns.js";
  * @property {string} name
  * @property {string} backend
  * @property {string[]} options those that are not at their defaults, as `name=value`
+ * @property {string} timeout seconds that a case may take, empty for the usual ones
  * @property {string} dialect
  * @property {string} cases the case files, empty for tconv's own
  */

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import express
 from tconv.cases.layouts import data_shape
-from tconv.dialects.readings import Together
 from tconv.expectation.owed import Inexpressible, Refuse, Values
 from tconv.expectation.problem import remembered
 from tconv.reports.page import figures
@@ -152,7 +151,7 @@ def _owed(owed: Values | Refuse, call: Call) -> tuple[Part, Part]:
                 "shape": tuple(data_shape((batch, out_channels, *primary.geometry.output), call.data_format)),
             }
             return value, {
-                "disputed": tuple((str(Together(c.readings)), *_window(c.geometry)) for c in disputed) or None,
+                "disputed": tuple((" or ".join(c.names), *_window(c.geometry)) for c in disputed) or None,
                 "refusals": tuple(map(str, refusals)) or None,
             }
         case _:

@@ -14,6 +14,7 @@ from tconv.cases.columns import parts_of
 from tconv.cases.patterns import facts_of, topic_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
+from tconv.records.headers import USUAL_TIMEOUT
 from tconv.reports.between_runs.comparing import Transition
 from tconv.reports.page import figures, overview
 from tconv.reports.page.blocks import block, table_block
@@ -156,6 +157,7 @@ def _run(run: Overview) -> dict[str, str | list[str]]:
         "name": run.name,
         "backend": header.backend.spec or header.backend.name,
         "options": list(header.backend.chosen),
+        "timeout": "" if header.timeout == USUAL_TIMEOUT else f"{header.timeout:g}",
         "dialect": header.dialect,
         "cases": header.path,
     }
@@ -167,7 +169,8 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
         (judged.record.dialect, name)
         for run in runs
         for judged in run.assessment.judged
-        for together in figures.readings(judged.record.verdict)
+        for followed_here in figures.readings(judged.record.verdict)
+        for together in followed_here.split(" or ")
         for name in Together.parse(together).names
     }
     readings: dict[str, dict[str, list[str]]] = {}

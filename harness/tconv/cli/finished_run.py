@@ -1,0 +1,77 @@
+"""What is found out of a run after its last case, for `tconv run`: failures are looked at together, and asked again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from tconv.errors import FileError
+from tconv.execution.run import assigned
+from tconv.gate.assessment import assessed
+from tconv.gate.selected_records import read_selected
+from tconv.gate.status import Status
+from tconv.gate.waivers import chosen
+from tconv.investigation.fresh_answers import fresh_answers
+from tconv.investigation.joint_explanations import joint_explanations
+from tconv.records.rewriting import replace_records
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tconv.cli.run_command import Asked
+    from tconv.execution.run import RunSettings
+    from tconv.execution.selection import Selection
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.waivers import WaiverFile
+    from tconv.records.record_file import Run
+
+
+def finished_run(
+    asked: Asked,
+    settings: RunSettings,
+    path: Path,
+    file: WaiverFile | None,
+    selection: Selection,
+    *,
+    own: bool,
+    quiet: bool,
+) -> Assessment:
+    """Return what the gate says of a run that has ended, and write what is found out of its failures into its records.
+
+    Args:
+        asked: the arguments of the command.
+        settings: how the cases were run.
+        path: the record file, which no other run writes.
+        file: the backend's waivers; None for none.
+        selection: the cases.
+        own: whether the waivers were written for this corpus.
+        quiet: whether nothing is said of what goes on.
+    """
+    run = read_selected(path, selection.corpus)
+
+    def assessment_of(run: Run) -> Assessment:
+        # The name of one's own backend, and so its waivers, are known with its records.
+        waivers = chosen(asked.waivers, run.header.backend.name) if ":" in run.header.backend.spec else file
+        return assessed(run, waivers, selection.corpus, strict=asked.strict, own=own, find=selection.find)
+
+    assessment = assessment_of(run)
+    if not assessment.counts[Status.FAILED]:
+        return assessment
+    failed = {member.record.case for member in assessment.judged if member.status is Status.FAILED}
+    known = run.with_records(joint_explanations(run, failed, selection.find))
+    # The runtime of a cluster's workers may not be here.
+    if asked.dask is None:
+        if not quiet:
+            click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
+        fresh = fresh_answers(known, failed, assigned(settings), settings.timeout, selection.find)
+        header = run.header.model_copy(update={"asked_again": fresh.complete})
+        known = replace(known.with_records(fresh.records), header=header)
+    changed = [new for old, new in zip(run.records, known.records, strict=True) if new is not old]
+    try:
+        replace_records(path, changed, known.header)
+    except FileError as error:
+        # The run is complete, and its answer must not be lost with what was found after it.
+        click.echo(f"tconv: {error}; what was found out of failures after the run is not in the records", err=True)
+    return assessment_of(known)

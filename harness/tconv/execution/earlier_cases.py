@@ -1,0 +1,42 @@
+"""Which cases a process was asked before it died of something else than the case that it was at."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+from tconv.records.record import Line
+
+_MOST = 1000
+"""So many ids are kept of a process, its last ones: a record is a line, and a line has a limit."""
+_KIND = '"verdict":{{"kind":"{}"'
+_NO_DEVIATION = tuple(map(_KIND.format, ("agreed", "inexpressible", "mistrusted", "unsupported")))
+"""How verdicts are written that no waiver waives. In a message of a runtime the quotation marks are escaped."""
+_DIED = _KIND.format("died")
+_HARMED = '"harmed":"'
+
+
+class EarlierCases:
+    """The cases that a process was asked, as far as their records do not say that the answers were right.
+
+    Attributes:
+        ids: theirs, the last one last.
+    """
+
+    def __init__(self) -> None:
+        self.ids: deque[str] = deque(maxlen=_MOST)
+
+    def passed(self, line: Line) -> Line:
+        """Take the line of a case that the process was asked, and return it.
+
+        Where the backend has a process of its own that died, the line gets what that one was asked before, and another
+        process has taken its place.
+        """
+        if _HARMED in line.text:
+            line = Line.of(replace(line.record, earlier=tuple(self.ids)))
+            self.ids.clear()
+        elif _DIED in line.text:
+            self.ids.clear()
+        elif not any(kind in line.text for kind in _NO_DEVIATION):
+            self.ids.append(line.case)
+        return line
