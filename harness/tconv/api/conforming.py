@@ -148,7 +148,7 @@ def tolerance(
         >>> x, w = np.full((1, 1, 2), 0.3, np.float32), np.full((1, 1, 2), 0.7, np.float32)
         >>> allowed = tolerance(x, w)
         >>> allowed.rule, allowed.derivation
-        ('bound', "gamma_n(2^-24)*A + n*2^-150, and the reference's own gamma_(n+1)(2^-53)*A")
+        ('bound', "gamma_n(2^-24)*A + n*2^-150; and the reference's own gamma_(n+1)(2^-53)*A")
         >>> bool((allowed.allowed < 1e-7).all())
         True
     """

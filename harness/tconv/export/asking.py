@@ -95,6 +95,30 @@ _OF_MODELS = {
         ),
         ("RuntimeError",),
     ),
+    "opencv": Asking(
+        ("cv2",),
+        (
+            "network = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))",
+            "for name, array in feeds.items():",
+            "    network.setInput(np.ascontiguousarray(array), name)",
+            "y = np.array(network.forward())",
+        ),
+        ("error",),
+    ),
+    "tract": Asking(
+        ("tract", "pathlib", "tempfile"),
+        (
+            'path = pathlib.Path(tempfile.mkdtemp()) / "model.onnx"',
+            "path.write_bytes(model.SerializeToString())",
+            "loaded = tract.onnx().load(path)",
+            "for index, array in enumerate(feeds.values()):",
+            '    sizes = "".join(f"{size}," for size in array.shape)',
+            '    loaded.set_input_fact(index, f"{sizes}{array.dtype.kind}{8 * array.itemsize}")',
+            "y = np.array(loaded.into_model().into_runnable().run(list(feeds.values()))[0].to_numpy())",
+        ),
+        ("TractError",),
+        version="tract.version()",
+    ),
 }
 _OF_ARRAYS = {
     "torch": (("torch",), of_arrays.torch, ("RuntimeError",), ""),
@@ -127,7 +151,7 @@ def asking(problem: Problem, backend: str) -> Asking:
         UsageError: the backend does not speak the dialect, or is given a geometry, and the call has none.
     """
     if (known := _OF_MODELS.get(backend)) is not None and problem.dialect.opset is not None:
-        return replace(known, version=f"{known.modules[0]}.__version__")
+        return replace(known, version=known.version or f"{known.modules[0]}.__version__")
     spoken = FIRST_DIALECT.get(backend, problem.dialect.name)
     if spoken.partition("/")[0] != problem.dialect.name.partition("/")[0]:
         raise UsageError(
