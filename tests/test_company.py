@@ -14,7 +14,7 @@ from tconv.backends.outcome import Produced
 from tconv.cases.layouts import from_ncx
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
-from tconv.execution.company import Companion, question
+from tconv.execution.company import Companion, axes_key
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.pool import Pool
 from tconv.execution.position import Position
@@ -216,7 +216,7 @@ def test_what_was_refused_is_asked_alone_with_other_layouts(monkeypatch: pytest.
     monkeypatch.setattr(backend, "run_together", lambda *given: companies.append(given) or together(*given))
     evaluator = Evaluator(backend, "wrong", DIALECTS["onnx/ConvTranspose-22"], {}, None)
     found = dict(Companion(evaluator, Position(SIZE), SIZE).records(asked))
-    questions = {question(asked[place]) for place, record in found.items() if record.verdict.kind == "refused-valid"}
+    questions = {axes_key(asked[place]) for place, record in found.items() if record.verdict.kind == "refused-valid"}
     refusing = [calls for calls, _ in companies if any(map(troubled, calls))]
     assert len(in_trouble(asked)) == 4 * len(questions)
     assert len(refusing) == len(questions)

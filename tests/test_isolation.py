@@ -26,7 +26,7 @@ from tconv.backends.exec import Exec
 from tconv.backends.isolated_child import ChildStarter
 from tconv.cli import options
 from tconv.errors import BackendMissing
-from tconv.execution.isolation import isolated, wanted
+from tconv.execution.isolation import confine_worker, wanted
 from tconv.execution.worker import Assignment
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
@@ -189,7 +189,7 @@ def test_a_confined_worker_ends_with_the_process_that_it_was_forked_from_alone(
     monkeypatch.setattr("tconv.execution.starting.parent_process", lambda: SimpleNamespace(pid=pid))
     monkeypatch.setattr("tconv.execution.starting.end_with_parent", lambda: asked.append(True))
     monkeypatch.setattr("tconv.execution.isolation.confine", lambda *_: None)
-    isolated(Assignment("reference", None, None, str(tmp_path / "worker.log"), isolate=True))
+    confine_worker(Assignment("reference", None, None, str(tmp_path / "worker.log"), isolate=True))
     assert bool(asked) is forked
 
 

@@ -11,7 +11,7 @@ import pytest
 from strategies import every
 from tconv.cases.call import signature
 from tconv.cases.operands import make_operands
-from tconv.diagnosis.misreadings import CATALOGUE, Misread, apply, misreadings_of, pairs
+from tconv.diagnosis.misreadings import CATALOGUE, MisreadCall, apply, misreadings_of, pairs
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.problem import Problem
@@ -33,7 +33,7 @@ BY_NAME = {one.name: one for one in CATALOGUE}
 
 def made(
     name: str, attributes: Attributes, x: tuple[int, ...], w: tuple[int, ...], *, bias: bool = False
-) -> Misread | None:
+) -> MisreadCall | None:
     """Return what a misreading makes of a call on counted operands."""
     outputs = w[1] * (attributes.groups or 1)
     operands = {

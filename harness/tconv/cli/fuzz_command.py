@@ -130,7 +130,7 @@ def _saved(found: Fuzzing, title: str, output: Path) -> str:
     if not findings:
         return "nothing was found until then"
     path = _write(findings, output, f"{title}, interrupted")
-    shrunk, count = sum(finding.whole for finding in findings), len(found.deviations)
+    shrunk, count = sum(finding.is_shrunk for finding in findings), len(found.deviations)
     these = f"{len(findings)} {'finding' if len(findings) == 1 else 'findings'}, {shrunk} of them shrunk"
     return f"{count:,} {'deviation' if count == 1 else 'deviations'} found until then ({these}) written to {path}"
 
@@ -254,4 +254,4 @@ def _row(finding: Finding) -> tuple[str, str, str]:
     smallest, what = flow(settings(finding.smallest.case)), finding.what
     if finding.like is not None:
         what += f" (as {finding.like}, which does not cover this case)"
-    return what, f"{finding.count:,}", smallest if finding.whole else f"not shrunk: {smallest}"
+    return what, f"{finding.count:,}", smallest if finding.is_shrunk else f"not shrunk: {smallest}"

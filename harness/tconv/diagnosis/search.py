@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.diagnosis.description import Description
-    from tconv.diagnosis.misreadings import Misread, Misreading
+    from tconv.diagnosis.misreadings import MisreadCall, Misreading
     from tconv.diagnosis.placement import Placement
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.owed import Candidate
@@ -140,7 +140,7 @@ def _candidates(problem: Problem) -> Iterator[tuple[Misreading, ...]]:
     yield from beside_readings(problem.dialect, [candidate.readings for candidate in disputed])
 
 
-def _gives(misread: Misread, actual: Array, dtype: DType, accumulates: Mapping[str, str]) -> bool:
+def _gives(misread: MisreadCall, actual: Array, dtype: DType, accumulates: Mapping[str, str]) -> bool:
     """Return whether an output is that of the misread call: exactly for integers, else within the bound."""
     truth = Truth(misread.operands, dtype)
     if (*truth.shape(misread.geometry)[:2], *misread.output) != actual.shape:

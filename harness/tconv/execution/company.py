@@ -31,7 +31,7 @@ _BELIEVED = ver.Agreed | ver.Mistrusted
 _ANSWERED = _BELIEVED | ver.Disputed
 _HOPELESS = (8, 2), (8, 2), (1, 5)
 """Cases that are alike are asked alone as soon as at least the first number of answers are not believed, and these are
-more than one in as many as the second number: cases of a type, of a likeness, and of a question."""
+more than one in as many as the second number: cases of a type, of a form, and of equal axes."""
 _LEAST = 2
 WORTHWHILE = 32
 """So many nodes that the session of a model is nothing beside them; more make one refusal dearer."""
@@ -68,7 +68,7 @@ class Companion:
         evaluator: asks and judges.
         position: where to say which case, or which company, is asked.
         size: how many cases a company has at most, as far as the position has room; with 1 each is asked alone.
-        deadly: cases with such likenesses have ended workers before, see `likeness`; they are asked alone.
+        deadly: cases of these forms have ended workers before, see `form_key`; they are asked alone.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Companion:
             self._failed[like] += not believed
 
     def _chosen(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
-        """Ask a company without those that are like a case that has failed since: neighbours often ask one question."""
+        """Ask a company without those that are like a case that has failed since: neighbours often have equal axes."""
         parted: tuple[list[Member], list[Member]] = [], []
         for member in members:
             parted[self._is_hopeless(member.likes)].append(member)
@@ -230,16 +230,16 @@ def _may_be_refused(problem: Problem) -> bool:
 
 
 def _likes(case: Case) -> tuple[object, ...]:
-    """Return what cases have in common that a runtime is likely to treat alike: type, likeness and question.
+    """Return what cases have in common that a runtime is likely to treat alike: type, form and axes.
 
     Nothing of a case that is not for company: one that is invalid, or does not declare its sizes.
     """
     if case.breaks is not None or case.shapes != "static":
         return ()
-    return case.x.dtype, likeness(case), question(case)
+    return case.x.dtype, form_key(case), axes_key(case)
 
 
-def likeness(case: Case) -> tuple[object, ...]:
+def form_key(case: Case) -> tuple[object, ...]:
     """Return type, mode, groups, the number of axes, and what is written."""
     asked = case.attributes
     given = (asked.output_padding, asked.output_shape, asked.pads_begin, asked.pads_end, asked.groups)
@@ -247,7 +247,7 @@ def likeness(case: Case) -> tuple[object, ...]:
     return case.x.dtype, asked.auto_pad, written, asked.groups, len(case.x.shape)
 
 
-def question(case: Case) -> tuple[object, ...]:
+def axes_key(case: Case) -> tuple[object, ...]:
     """Return type, and sizes and attributes along the spatial axes: most refusals depend on nothing else."""
     asked = case.attributes
     along = asked.strides, asked.dilations, asked.pads_begin, asked.pads_end, asked.output_padding, asked.output_shape

@@ -37,7 +37,7 @@ def wanted() -> bool | None:
         raise UsageError(f"environment variable {VARIABLE} must be yes or no (got {text!r})") from None
 
 
-def isolated(assignment: Assignment) -> dict[str, str]:
+def confine_worker(assignment: Assignment) -> dict[str, str]:
     """Confine this worker where that is asked for, and return what a header says of it.
 
     The worker of a child process is not confined: the child is, by whoever starts it.

@@ -187,7 +187,7 @@ class Pool:
                 yield from self._suspects.confirmed(lines)
             case ["ended", code, message] if message != worker.messages - 1:
                 # It had the last message; any other number is what a runtime has written over that.
-                worker.succeeded, worker.unasked = True, 0
+                worker.is_copy, worker.unasked = True, 0
                 yield from self._after_end(worker, ending(code), waiting)
             case ["ended", code, _]:
                 # It had not had the last message, which its successor finds.
@@ -290,8 +290,8 @@ class Pool:
         else:
             waiting.put_back(rest)
         waiting.put_back(Chunk(list(first), apart or was_apart, staged=False))
-        if worker.succeeded:
-            worker.chunk, worker.pending, worker.succeeded = None, {}, False
+        if worker.is_copy:
+            worker.chunk, worker.pending, worker.is_copy = None, {}, False
             worker.earlier = EarlierCases()
             self._feed(worker, waiting)
             return

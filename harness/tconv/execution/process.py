@@ -68,7 +68,7 @@ class WorkerProcess:
         results: where the next record begins in the file of its records.
         messages: how many it was sent.
         spare: whether it waits for another worker to die, and is given no cases before.
-        succeeded: whether it has died and a copy of it, which was asked nothing, waits for cases.
+        is_copy: whether it has died and a copy of it, which was asked nothing, waits for cases.
         unasked: how many such copies have ended in turn before they were asked anything.
         earlier: the cases that its process was asked and that have a record.
     """
@@ -84,7 +84,7 @@ class WorkerProcess:
     results: int = 0
     messages: int = 0
     spare: bool = False
-    succeeded: bool = False
+    is_copy: bool = False
     unasked: int = 0
     earlier: EarlierCases = field(default_factory=EarlierCases)
 

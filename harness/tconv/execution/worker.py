@@ -27,7 +27,7 @@ from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.floating_point import FloatingPoint
-from tconv.execution.isolation import isolated, wanted
+from tconv.execution.isolation import confine_worker, wanted
 from tconv.execution.signals import lead_own_group
 from tconv.execution.starting import end_with_server, leave_server
 from tconv.execution.succession import shared, succeed
@@ -67,7 +67,7 @@ class Assignment:
         environment: the environment variables of the process that starts it.
         timeout: seconds that the hello of a child process may take.
         isolate: whether the process of the runtime must be confined; None for a child process where that is possible.
-        succeeded: whether it leaves a copy of itself behind for the case that it dies, where it can, see `succession`.
+        leaves_copies: whether it leaves a copy of itself that goes on where it dies, where it can, see `succession`.
     """
 
     backend: str
@@ -80,7 +80,7 @@ class Assignment:
     options: Mapping[str, str] = field(default_factory=dict)
     deadly: frozenset[object] = frozenset()
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    succeeded: bool = False
+    leaves_copies: bool = False
     timeout: float = 60.0
     isolate: bool | None = field(default_factory=wanted)
 
@@ -93,7 +93,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
         # It is nobody's log yet that a traceback would be in.
         _send(connection, _unwritable(error))
         return
-    before = shared() if assignment.succeeded else None
+    before = shared() if assignment.leaves_copies else None
     try:
         evaluator = _start_evaluator(connection, position, assignment)
     except TconvError as error:
@@ -170,7 +170,7 @@ def _first_dialect(name: str, spec: str) -> Dialect:
 
 def _start_evaluator(connection: Connection, position: Position, assignment: Assignment) -> Evaluator:
     """Start the backend, send its introduction and the results of the probes, and return the evaluator."""
-    environment, floating_point = isolated(assignment), FloatingPoint()
+    environment, floating_point = confine_worker(assignment), FloatingPoint()
     backend = create(assignment.backend, assignment.options, assignment.timeout, assignment.isolate)
     info = backend.info()
     floating_point.leave()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tconv.dialects import dialect_named
 from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
-from tconv.execution.company import likeness
+from tconv.execution.company import form_key
 from tconv.execution.position import Position
 from tconv.execution.process import Chunk, WorkerProcess
 from tconv.execution.signals import undisturbed
@@ -136,11 +136,11 @@ class Workers:
 
     def leave_copies(self) -> None:
         """Let those that are started from now on leave copies of themselves for the time after their deaths."""
-        self.assignment = replace(self.assignment, succeeded=True)
+        self.assignment = replace(self.assignment, leaves_copies=True)
 
     def count_end(self, case: Case) -> None:
         """Count a case that ends a worker: those that are started from now on do not ask its like in company."""
-        self._deaths[likeness(case)] += 1
+        self._deaths[form_key(case)] += 1
 
     def ready(self) -> list[WorkerProcess]:
         """Wait until workers send a message, end, or are late; return those that sent a message or ended."""

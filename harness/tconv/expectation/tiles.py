@@ -17,7 +17,7 @@ import numpy as np
 from tconv.expectation.meetings import axes
 from tconv.expectation.parts import parts_of, places_of
 from tconv.expectation.phases import layout_of, shifts_of
-from tconv.expectation.sheets import Sheets, Weighted
+from tconv.expectation.workspaces import Weighted, Workspaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.parts import Part
     from tconv.expectation.phases import Phases
-    from tconv.expectation.sheets import Sheet
+    from tconv.expectation.workspaces import Workspace
     from tconv.vocabulary import Array, Float64s
 
     Region = tuple[slice, ...]
@@ -64,23 +64,23 @@ def tiled(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen
     high = prod(map(len, map(shifts_of, along))) * x.shape[2] + max(group.weights.shape[1] for group in phases)
     step = steps((*x.shape[:2], *(len(places_of(axis)) for axis in along)), max(_ROOM // high, _FEWEST))
     parts = [parts_of(*each) for each in zip(along, step[2:], strict=True)]
-    values = Sheets(phases, layout.order, x.shape[2], along, np.float64)
+    values = Workspaces(phases, layout.order, x.shape[2], along, np.float64)
     if seen:
         some = some_channels(x.shape[2], geometry)
         absolute_phases = [_absolute(group, x.shape[2], some) for group in phases]
-        magnitudes = Sheets(absolute_phases, layout.order, some, along, np.float32)
+        magnitudes = Workspaces(absolute_phases, layout.order, some, along, np.float32)
         absolute_bias = None if b is None else np.abs(b).astype(np.float32)
     for sample, first in product(range(0, len(x), step[0]), range(0, len(w), step[1])):
         batch, groups = slice(sample, sample + step[0]), slice(first, first + step[1])
         data = x[batch, groups]
         for tile in product(*parts):
             region = batch, groups, slice(None), *(part.region for part in tile)
-            sheet, made = values.sheet(data.shape[:2], tile), y[region]
-            _read(data, tile, sheet.data)
-            _sum(sheet, groups, made, b)
+            workspace, made = values.workspace(data.shape[:2], tile), y[region]
+            _read(data, tile, workspace.data)
+            _sum(workspace, groups, made, b)
             if seen:
-                absolute = magnitudes.sheet(data.shape[:2], tile)
-                np.copyto(absolute.data, sheet.data[:, :, :some], casting="same_kind")
+                absolute = magnitudes.workspace(data.shape[:2], tile)
+                np.copyto(absolute.data, workspace.data[:, :, :some], casting="same_kind")
                 np.abs(absolute.data, out=absolute.data)
                 sums = magnitudes.array("sums", made.shape)
                 _sum(absolute, groups, sums, absolute_bias)
@@ -134,20 +134,20 @@ def _read(data: Float64s, tile: Sequence[Part], into: Float64s) -> None:
     into[_ALL * 3 + tuple(part.read[0] for part in tile)] = data[_ALL * 3 + tuple(part.read[1] for part in tile)]
 
 
-def _sum(sheet: Sheet, groups: slice, y: Array, b: Array | None) -> None:
+def _sum(workspace: Workspace, groups: slice, y: Array, b: Array | None) -> None:
     """Compute the elements of a tile, and write each once.
 
     Args:
-        sheet: what the tile is computed with, its data read.
+        workspace: what the tile is computed with, its data read.
         groups: those of the tile.
         y: the elements, (N, G, O/G, Y...).
         b: bias, (G, O/G, 1...), or None.
     """
-    for column, data in sheet.columns:
+    for column, data in workspace.columns:
         np.copyto(column, data)
-    if not sheet.whole:
+    if not workspace.whole:
         y.fill(0)
-    for weights, factors, writes in sheet.products:
+    for weights, factors, writes in workspace.products:
         for columns, result in factors:
             np.matmul(weights[groups], columns, out=result)
         for target, source in writes:

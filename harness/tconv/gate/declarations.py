@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.gate.status import Judged
-    from tconv.gate.waivers import Unsupported
+    from tconv.gate.waivers import Declaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class DeclarationUse:
         agreeing: the ids of the valid cases that it covers and that agree, in the order of the run.
     """
 
-    entry: Unsupported
+    entry: Declaration
     unsupported: int
     agreeing: tuple[str, ...]
 
 
 def declaration_uses(
     members: Sequence[Judged],
-    entries: Sequence[Unsupported],
+    entries: Sequence[Declaration],
     facts: Mapping[str, Mapping[str, str]],
 ) -> Iterator[DeclarationUse]:
     """Yield what each declaration did in a run.

@@ -83,7 +83,7 @@ def _is_date(value: object) -> str:
         raise ValueError(f"must be a date such as '2026-11-20' (got {value!r})") from None
 
 
-class Unsupported(Scope):
+class Declaration(Scope):
     """Cases that the backend says it does not implement.
 
     Attributes:
@@ -189,7 +189,7 @@ class WaiverFile(Part):
     format: Format
     backend: NonEmpty
     options: Options = Field(default={})
-    unsupported: Mappings[Unsupported] = Field(default=[])
+    unsupported: Mappings[Declaration] = Field(default=[])
     waivers: Mappings[Waiver] = Field(default=[])
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.gate.waivers import Unsupported, Waiver, WaiverFile
+    from tconv.gate.waivers import Declaration, Waiver, WaiverFile
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
 
@@ -23,7 +23,7 @@ class ActiveEntries:
     """
 
     waivers: tuple[Waiver, ...] = ()
-    unsupported: tuple[Unsupported, ...] = ()
+    unsupported: tuple[Declaration, ...] = ()
 
 
 def active_entries(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> ActiveEntries:

@@ -51,7 +51,7 @@ class Finding:
         first: the id of the first of them.
         smallest: the first of them, shrunk.
         like: a waiver whose example fails alike, though it does not cover the case; None where there is none.
-        whole: whether the first case was shrunk.
+        is_shrunk: whether the first case was shrunk.
     """
 
     what: str
@@ -59,7 +59,7 @@ class Finding:
     first: str
     smallest: Deviation
     like: str | None = None
-    whole: bool = True
+    is_shrunk: bool = True
 
 
 def looking(
@@ -138,7 +138,7 @@ class Fuzzing:
         for kind, members in _grouped(self.deviations).items():
             smallest = self.smallest.get(kind, members[0])
             what, like = _in_words(kind, smallest.failure, doubts), _similar_waiver(smallest.failure, self.familiar)
-            finding = Finding(what, len(members), members[0].case.id, smallest, like, whole=kind in self.smallest)
+            finding = Finding(what, len(members), members[0].case.id, smallest, like, is_shrunk=kind in self.smallest)
             content = smallest.case.content
             # Two explanations of the same cause are shrunk to the same case.
             if earlier := findings.get(content):

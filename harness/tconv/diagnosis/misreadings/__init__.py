@@ -23,7 +23,7 @@ from tconv.diagnosis.misreadings import (
     precision,
     rounded_operands,
 )
-from tconv.diagnosis.misreadings.applied import Misread, apply
+from tconv.diagnosis.misreadings.applied import MisreadCall, apply
 from tconv.diagnosis.misreadings.misreading import Misreading
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CATALOGUE",
-    "Misread",
+    "MisreadCall",
     "Misreading",
     "apply",
     "beside_readings",

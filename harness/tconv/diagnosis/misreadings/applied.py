@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Misread:
+class MisreadCall:
     """A call as it is misread.
 
     Attributes:
@@ -54,7 +54,7 @@ class Misread:
 
 def apply(
     misreadings: Sequence[Misreading], signature: Signature, dialect: Dialect, operands: Operands
-) -> Misread | None:
+) -> MisreadCall | None:
     """Return a call as misreadings together change it; None where they change nothing, or leave no output."""
     changes = [misreading.change for misreading in misreadings]
     owed = resolve(signature, dialect.rules)
@@ -70,17 +70,17 @@ def apply(
         case OutputOtherwise(otherwise, by_value):
             finish_bound = (lambda allowed: allowed) if by_value else None
             finish = partial(_finished, otherwise, geometry, signature)
-            return Misread(geometry, changed, geometry.output, finish, finish_bound, precision)
+            return MisreadCall(geometry, changed, geometry.output, finish, finish_bound, precision)
         case SumsOtherwise() as change:
-            return _of_sums(change, Misread(geometry, changed, geometry.output, precision=precision), signature)
+            return _of_sums(change, MisreadCall(geometry, changed, geometry.output, precision=precision), signature)
         case OverlapOtherwise(without_overlaps, pick):
             apart = without_overlaps(geometry)
             if apart is None:
                 return None
-            return Misread(apart, changed, geometry.output, lambda y: pick(y, geometry), precision=precision)
+            return MisreadCall(apart, changed, geometry.output, lambda y: pick(y, geometry), precision=precision)
     if geometry == owed and changed is operands and precision is None:
         return None
-    return Misread(geometry, changed, geometry.output, precision=precision)
+    return MisreadCall(geometry, changed, geometry.output, precision=precision)
 
 
 _FINISHING = OutputOtherwise | OverlapOtherwise | SumsOtherwise
@@ -93,7 +93,7 @@ def _finished(
     return otherwise(y, geometry, signature)
 
 
-def _of_sums(change: SumsOtherwise, misread: Misread, signature: Signature) -> Misread | None:
+def _of_sums(change: SumsOtherwise, misread: MisreadCall, signature: Signature) -> MisreadCall | None:
     """Return a misread call whose output is made otherwise of the sums and the bias; None where it is the same."""
     operands, geometry = misread.operands, misread.geometry
     if not change.applies(operands, geometry):

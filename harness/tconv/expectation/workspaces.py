@@ -58,7 +58,7 @@ class _Product(NamedTuple):
     writes: list[tuple[tuple[slice, ...], Array]]
 
 
-class Sheet(NamedTuple):
+class Workspace(NamedTuple):
     """What a tile is computed with: views of memory, made once for all tiles of its sizes.
 
     Attributes:
@@ -74,8 +74,8 @@ class Sheet(NamedTuple):
     whole: bool
 
 
-class Sheets:
-    """The sheets of all sizes of tiles, in the same memory.
+class Workspaces:
+    """The workspaces of all sizes of tiles, in the same memory.
 
     Args:
         phases: all phases.
@@ -89,20 +89,20 @@ class Sheets:
         self, phases: list[Weighted], order: list[int], channels: int, along: tuple[Axis, ...], dtype: type
     ) -> None:
         self._phases, self._order, self._channels, self._along, self._dtype = phases, order, channels, along, dtype
-        self._made: dict[object, Sheet] = {}
+        self._made: dict[object, Workspace] = {}
 
     def array(self, name: str, shape: Ints) -> Array:
         """Return an array of this shape, whose numbers are any."""
         return scratch(name, shape, self._dtype)
 
-    def sheet(self, many: Ints, tile: Sequence[Part]) -> Sheet:
-        """Return the sheet for a tile of so many samples and groups."""
+    def workspace(self, many: Ints, tile: Sequence[Part]) -> Workspace:
+        """Return the workspace for a tile of so many samples and groups."""
         key = many, *((part.size, part.writes, part.whole) for part in tile)
         if key not in self._made:
             self._made[key] = self._new(many, tile)
         return self._made[key]
 
-    def _new(self, many: Ints, tile: Sequence[Part]) -> Sheet:
+    def _new(self, many: Ints, tile: Sequence[Part]) -> Workspace:
         data = self.array("data", (*many, self._channels, *(part.width for part in tile)))
         windows, places = _windows(data, tile)
         # What a single shift brings is used where it lies.
@@ -118,7 +118,7 @@ class Sheets:
                 write for number, r in enumerate(residues) for write in self._writes(by_phase[:, :, number], r, tile)
             ]
             products.append(_Product(weights, _pieces(terms, result[..., : terms.shape[3]]), writes))
-        return Sheet(data, copies, products, all(part.whole for part in tile))
+        return Workspace(data, copies, products, all(part.whole for part in tile))
 
     def _writes(self, phase: Array, residues: Ints, tile: Sequence[Part]) -> Iterator[tuple[tuple[slice, ...], Array]]:
         """Yield where a phase's elements lie in the output and in its product, (N, G, O/G, Q...), if there are any."""
