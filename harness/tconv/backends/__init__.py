@@ -18,7 +18,7 @@ from tconv.errors import BackendMissing, OptionError
 from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -33,6 +33,7 @@ __all__ = [
     "KeepsCompany",
     "Option",
     "Outcome",
+    "Prepares",
     "Produced",
     "Refused",
     "ShapeOnly",
@@ -94,6 +95,21 @@ class Backend(Protocol):
 
 
 @runtime_checkable
+class Prepares(Protocol):
+    """A backend that makes a model of a call before the runtime is called: many at once cost less than one by one."""
+
+    def prepared(
+        self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]
+    ) -> Callable[[], Outcome | Survived]:
+        """Return what runs one call, as `Backend.run` does; the runtime is called when that is called, and not before.
+
+        Args:
+            call: as of `Backend.run`.
+            arrays: the operands; no other call has them.
+        """
+
+
+@runtime_checkable
 class KeepsCompany(Protocol):
     """A backend that answers several calls together, which may cost less than each alone."""
 
@@ -110,6 +126,13 @@ class KeepsCompany(Protocol):
             An outcome for each call, None for those that have none because another was refused; or one outcome for them
             all, where it is not known whose it is. An exception is such an outcome too.
         """
+
+
+def preparing(backend: Backend) -> Prepares | None:
+    """Return a backend that prepares calls; None for others, and where a derived class has a `run` of its own."""
+    classes = type(backend).__mro__
+    owners = {name: next((each for each in classes if name in vars(each)), None) for name in ("run", "prepared")}
+    return backend if isinstance(backend, Prepares) and owners["run"] is owners["prepared"] else None
 
 
 def names() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import onnxruntime as ort
@@ -13,7 +14,7 @@ from tconv.backends.options import settled
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -74,10 +75,16 @@ class OnnxRuntime:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Build the model, load it, run it. The runtime may call it invalid at load or at run: both are refusals."""
-        model = serialized(call, arrays)
+        return self.prepared(call, arrays)()
+
+    def prepared(self, call: Call, arrays: Mapping[str, Array]) -> Callable[[], Outcome]:
+        """Build the model, and return what loads and runs it."""
+        return partial(self._run, serialized(call, arrays), call.feeds(arrays))
+
+    def _run(self, model: bytes, feeds: Mapping[str, Array]) -> Outcome:
         try:
             session = ort.InferenceSession(model, self._options, providers=[self._provider])
-            return Produced(session.run(None, call.feeds(arrays))[0])
+            return Produced(session.run(None, feeds)[0])
         except (state.NotImplemented, *_REFUSALS) as error:
             return _refusal(error)
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from tconv.backends import KeepsCompany
+from tconv.backends import KeepsCompany, preparing
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
@@ -75,6 +77,9 @@ class Evaluator:
         self._position = position or Position()
         self._artifacts = 0
         self._floating_point = floating_point or FloatingPoint()
+        self._preparing = preparing(backend)
+        # By the identity of a problem, which is held so that no other one gets it.
+        self._prepared: dict[int, tuple[Problem, Callable[[], out.Outcome | out.Survived]]] = {}
 
     def evaluate(self, case: Case) -> Record:
         """Run and judge one case."""
@@ -86,8 +91,13 @@ class Evaluator:
 
     def prepare(self, problem: Problem) -> None:
         """Work out all that is needed to ask a problem."""
-        if not isinstance(problem.expectation, Inexpressible):
-            _ = problem.call, problem.arrays
+        if isinstance(problem.expectation, Inexpressible):
+            return
+        call, arrays = problem.call, problem.arrays
+        if self._preparing is not None:
+            # What fails here fails when the call is asked too, and is an outcome there.
+            with suppress(Exception):
+                self._prepared[id(problem)] = problem, self._preparing.prepared(call, private(arrays))
 
     def answer(self, problem: Problem) -> Answer | None:
         """Return what the backend does with a call; None where the dialect has no call for the case."""
@@ -112,9 +122,10 @@ class Evaluator:
         return answer
 
     def _timed(self, problem: Problem) -> Answer:
-        call, arrays = problem.call, private(problem.arrays)
+        _, run = self._prepared.pop(id(problem), (problem, None))
+        run = run or partial(self._backend.run, problem.call, private(problem.arrays))
         with patterned(wanted=problem.case.breaks is not None):
-            outcome, seconds = self._called(lambda: checked_alone(self._backend.run(call, arrays)))
+            outcome, seconds = self._called(lambda: checked_alone(run()))
         if isinstance(outcome, out.Survived):
             return Answer(outcome.outcome, seconds, harmed=outcome.cause)
         return Answer(outcome, seconds)
