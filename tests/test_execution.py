@@ -215,6 +215,8 @@ def test_a_process_is_not_told_what_the_one_before_it_was_asked() -> None:
     assert passed("d", agreed, "SIGABRT") == ("a", "c")
     assert [passed("e", wrong), passed("f", agreed, "SIGABRT")] == [(), ("e",)]
     assert [passed("g", wrong), passed("h", ver.Died("SIGSEGV", "")), passed("i", agreed, "SIGABRT")] == [(), (), ()]
+    # The process that came after a death was asked the case again, and answered: it may be harmed by that.
+    assert [passed("j", wrong, "SIGABRT"), passed("k", agreed, "SIGABRT")] == [(), ("j",)]
 
 
 def test_a_death_before_any_case_costs_no_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

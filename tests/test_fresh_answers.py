@@ -14,9 +14,11 @@ import pytest
 
 from made_records import AGREED, CASES, DIFFERED, facts, run_of
 from small_corpus import HEAD, written
+from tconv.corpus import Corpus
 from tconv.dialects.readings import Together
 from tconv.errors import DialectError, FileError
 from tconv.execution.lock import alone
+from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
 from tconv.gate.status import Judged, Status, judged, with_better_causes
 from tconv.gate.varying_answers import NOT_ASKED
@@ -396,3 +398,31 @@ def test_records_are_replaced_through_a_link(tmp_path: Path) -> None:
     assert [lines[0], *lines[2:]] == ['{"header":1}', '{"case":"a/bc","old":1}', '{"case":"a/b']
     assert lines[1].startswith('{"case":"a/b","backend":"backend"')
     assert sorted(tmp_path.iterdir()) == [link, path]
+
+
+def test_a_run_without_failures_has_none_left_to_ask_again(command: Command, tmp_path: Path) -> None:
+    """Its records say so: whoever reads them without the waivers need not start it again."""
+    written(tmp_path, TEXT)
+    ended = command("run", "--backend", "wrong_backends:Right", "--cases", "small.yaml", "--output", "out", "-j", "1")
+    assert ended.returncode == 0, ended.stderr
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    assert read(path).header.asked_again is True
+
+
+def test_an_answer_that_time_cuts_off_is_none(
+    recorded: Callable[..., tuple[dict[str, Record], str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failure whose fresh answer did not come in time was not asked again."""
+    recorded("BiasDoubled")
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    run = read(path)
+    run.records[:] = [replace(record, alone=None) for record in run.records]
+    failed = {record.case for record in run.records if record.verdict.kind == "differed"}
+    assert failed
+    monkeypatch.setattr(fresh_answers, "_LONGEST_SECONDS", 0.01)
+    monkeypatch.setattr(fresh_answers, "_beside", lambda *_: ())
+    find = Corpus.load(tmp_path / "small.yaml").find
+    monkeypatch.chdir(tmp_path)
+    assignment = Assignment("wrong_backends:BiasDoubled", None, None, "")
+    asked = fresh_answers.fresh_answers(run, failed, assignment, 9.0, find)
+    assert (asked.records, asked.complete) == ([], False)

@@ -434,7 +434,8 @@ def test_commands_are_those_of_the_other_reports(opened: Callable[..., Page]) ->
     for case in (PLANE, HOSTILE):
         record = Record(case, "acme", "onnx/ConvTranspose-22", ver.Broke(""))
         command = opened(_fragment(case)).locator("#detail .command pre").first
-        expect(command).to_have_text(reproduce(record, cases="my cases/own.yaml"))
+        backend = ("--backend", "acme", "--timeout", "30")
+        expect(command).to_have_text(reproduce(record, backend, cases="my cases/own.yaml"))
         command.page.goto("about:blank")
 
 

@@ -57,17 +57,19 @@ def finished_run(
         return assessed(run, waivers, selection.corpus, strict=asked.strict, own=own, find=selection.find)
 
     assessment = assessment_of(run)
-    if not assessment.counts[Status.FAILED]:
-        return assessment
-    failed = {member.record.case for member in assessment.judged if member.status is Status.FAILED}
-    known = run.with_records(joint_explanations(run, failed, selection.find))
+    known = run.with_records(joint_explanations(run, _failed(assessment), selection.find))
+    if known.records != run.records:
+        assessment = assessment_of(known)
+    failed = _failed(assessment)
     # The runtime of a cluster's workers may not be here.
     if asked.dask is None:
-        if not quiet:
+        if failed and not quiet:
             click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
         fresh = fresh_answers(known, failed, assigned(settings), settings.timeout, selection.find)
         header = run.header.model_copy(update={"asked_again": fresh.complete})
         known = replace(known.with_records(fresh.records), header=header)
+    if known == run:
+        return assessment
     changed = [new for old, new in zip(run.records, known.records, strict=True) if new is not old]
     try:
         replace_records(path, changed, known.header)
@@ -75,3 +77,7 @@ def finished_run(
         # The run is complete, and its answer must not be lost with what was found after it.
         click.echo(f"tconv: {error}; what was found out of failures after the run is not in the records", err=True)
     return assessment_of(known)
+
+
+def _failed(assessment: Assessment) -> set[str]:
+    return {member.record.case for member in assessment.judged if member.status is Status.FAILED}

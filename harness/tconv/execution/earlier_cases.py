@@ -35,7 +35,8 @@ class EarlierCases:
         if _HARMED in line.text:
             line = Line.of(replace(line.record, earlier=tuple(self.ids)))
             self.ids.clear()
-        elif _DIED in line.text:
+        # The other process was asked the case too, and answered.
+        if _DIED in line.text:
             self.ids.clear()
         elif not any(kind in line.text for kind in _NO_DEVIATION):
             self.ids.append(line.case)

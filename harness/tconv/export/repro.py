@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,8 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
 def _head(ask: Asking) -> str:
     """Return what the script says of itself, and its imports."""
     modules = [module for module in ask.modules if module != "onnx"]
-    *needed, last = dict.fromkeys(["numpy", "onnx", *map(_package, modules)])
+    installed = [module for module in modules if module not in sys.stdlib_module_names]
+    *needed, last = dict.fromkeys(["numpy", "onnx", *map(_package, installed)])
     if any(module.startswith("tconv") for module in modules):
         last += f" ({INSTALLED_BY})"
     imports = ["import ml_dtypes"] if any("ml_dtypes." in line for line in ask.lines) else []
@@ -66,8 +68,12 @@ def _note(ask: Asking, backend: str) -> str:
 
 
 def _package(module: str) -> str:
-    package = module.partition(".")[0]
-    return "tconv-conformance[onednn]" if package == "tconv" else package
+    name = module.partition(".")[0]
+    return _PACKAGES.get(name, name)
+
+
+_PACKAGES = {"cv2": "opencv-python-headless", "tconv": "tconv-conformance[onednn]"}
+"""The packages of modules that have another name."""
 
 
 def _answer(problem: Problem, ask: Asking) -> str:

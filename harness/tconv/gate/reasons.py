@@ -57,7 +57,7 @@ def _now(stale: Waiver, assessment: Assessment) -> str:
         return "ran and agrees now; remove it"
     verdict = example.record.verdict
     if isinstance(verdict, ver.Disputed):
-        readings = " or ".join(verdict.readings)
+        readings = " or ".join(verdict.choices)
         return f"is no failure without it, as {readings} says; take an example that no reading explains, or remove it"
     return "ran and does not deviate as it says; remove it"
 

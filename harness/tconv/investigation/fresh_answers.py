@@ -108,7 +108,10 @@ class _Asking:
                 return False
             if (case := self.find(record.case)) is not None:
                 with Pool(self.assignment, 1, min(self.timeout, left)) as pool:
-                    self.found.extend(_beside(record, pool.record(case)))
+                    found = [*_beside(record, pool.record(case))]
+                if not found and monotonic() >= self.ends:
+                    return False
+                self.found += found
         return True
 
 

@@ -23,7 +23,7 @@ from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwis
 from tconv.dialects.readings import Together
 from tconv.expectation.problem import remembered
 from tconv.records import artifacts
-from tconv.records.record import explained_by
+from tconv.records.record import SHOWN_ALONE, SHOWN_ELSEWHERE, explained_by
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -58,20 +58,21 @@ def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], C
         failed: the ids of the cases that failed, as the gate says.
         find: returns a case of the run by its id.
     """
-    wrong = [record for record in run.records if record.case in failed and isinstance(record.verdict, _COMPARED)]
+    # What is waived shows a misreading too.
+    wrong = [record for record in run.records if isinstance(record.verdict, _COMPARED)]
     names = _established(wrong)
     known = misreadings_by_name(run.dialect)
     named = [known[name] for name in names if name in known]
-    sets = [*_losing_bits(named), *_combinations(named)]
+    sets = [*_losing_bits(named), *_combinations(named)] if named else []
     ends = thread_time() + _SECONDS
     found = []
     for record in wrong:
         if thread_time() > ends:
             break
-        if not sets or not {Together((name,)) for name in names}.isdisjoint(record.diagnosis):
+        if record.case not in failed or not {Together((name,)) for name in names}.isdisjoint(record.diagnosis):
             continue
-        if (together := _together(record, sets, run, find(record.case))) is not None:
-            found.append(explained_by(record, together))
+        if (explained := _explained(record, sets, run, find(record.case))) is not None:
+            found.append(explained)
     return found
 
 
@@ -87,21 +88,23 @@ def _losing_bits(named: Sequence[Misreading]) -> Iterator[tuple[Misreading]]:
 
 
 def _combinations(named: Sequence[Misreading]) -> Iterator[tuple[Misreading, ...]]:
-    return chain.from_iterable(combinations(named, count) for count in range(2, _LARGEST + 1))
+    # One alone comes first: the search of a worker may have run out of time.
+    return chain.from_iterable(combinations(named, count) for count in range(1, _LARGEST + 1))
 
 
-def _together(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run, case: Case | None) -> Together | None:
-    """Return the first set of misreadings that explains a failure's output; None where none does."""
+def _explained(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run, case: Case | None) -> Record | None:
+    """Return a failure with the first set of misreadings that explains its output; None where none does."""
     if case is None or (actual := _output(record, run, case)) is None:
         return None
     problem = remembered(case, run.dialect)
     if problem.values is None:
         return None
     for misreadings in sets:
-        if _joins(misreadings, problem, actual) or explains(
-            misreadings, problem, actual, run.header.backend.accumulates
-        ):
-            return Together(tuple(misreading.name for misreading in misreadings))
+        together = Together(tuple(misreading.name for misreading in misreadings))
+        if explains(misreadings, problem, actual, run.header.backend.accumulates):
+            return explained_by(record, together, SHOWN_ALONE if len(misreadings) > 1 else None)
+        if _joins(misreadings, problem, actual):
+            return explained_by(record, together, SHOWN_ELSEWHERE)
     return None
 
 

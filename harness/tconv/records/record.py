@@ -68,7 +68,7 @@ class Record(Recorded):
         call: the call, where it is not a plain pass.
         tolerance: how the allowed distance is derived, where values were compared and differ.
         diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
-        described: where and how the output is wrong, where no misreading gives it.
+        described: where and how the output is wrong, where no misreading gives it; or which other failures show it.
         relation: what the wrong elements are beside what is owed, where that is seen and no misreading gives them.
         placement: where the values of a wrong output lie, as far as they tell.
         harmed: how the process died at this case, where the case alone does not end it: an earlier case had harmed it.
@@ -159,9 +159,18 @@ def begin(case: str) -> str:
     return f'{{"case":{_ENCODER.encode(case)},'
 
 
-def explained_by(record: Record, together: Together) -> Record:
-    """Return the record of a failure with one explanation more; what is said where there is none is left out."""
-    return replace(record, diagnosis=(*record.diagnosis, together), described=None, relation=None)
+SHOWN_ALONE, SHOWN_ELSEWHERE = "other failures show each of these alone", "other failures show it in more elements"
+"""How an output is described that is explained by what other failures of the run show."""
+
+
+def explained_by(record: Record, together: Together, evidence: str | None) -> Record:
+    """Return the record of a failure with one explanation more, and with what of other failures is evidence of it."""
+    return replace(record, diagnosis=(*record.diagnosis, together), described=evidence, relation=None)
+
+
+def explained_elsewhere(record: Record) -> bool:
+    """Return whether an explanation needs other failures as its evidence: the case alone does not show it."""
+    return record.described in {SHOWN_ALONE, SHOWN_ELSEWHERE}
 
 
 def record_of(line: str | bytes) -> Record:

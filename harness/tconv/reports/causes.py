@@ -184,7 +184,7 @@ def _cause(
             exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
             doubt = exceptions or _doubt(group, assessment)
             return Cause(
-                line + _one_by_one(group, assessment) + doubt,
+                line + doubt,
                 case,
                 tuple(members),
                 group=group,
@@ -220,15 +220,6 @@ def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:
     if judged.status not in {Status.FAILED, Status.DISPUTED}:
         return (headline(verdict),)
     return group_of(judged.record, explained)
-
-
-def _one_by_one(group: tuple[str, ...], assessment: Assessment) -> str:
-    """Return that other failures show each of several misreadings alone, where they do: then no new mistake is here."""
-    names = Together.parse(group[-1]).names
-    alone = {name for judged in assessment.judged for name in judged.record.diagnosis if len(name.names) == 1}
-    if len(names) == 1 or not alone.issuperset(Together((name,)) for name in names):
-        return ""
-    return "; other failures show each of these alone"
 
 
 def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:

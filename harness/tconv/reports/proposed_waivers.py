@@ -18,6 +18,7 @@ from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.records.headers import cases_option
+from tconv.records.record import explained_elsewhere
 from tconv.reports.causes import causes, common_facts
 from tconv.shown_texts import one_line, shortened
 from tconv.verdict import kinds as ver
@@ -189,6 +190,8 @@ def _waiver(
     waiver = {"name": "", "dialects": [header.dialect], **scope, "verdict": verdict}
     names = {str(name) for member in members for name in member.record.diagnosis}
     common = [name for name in sorted(names) if all(name in map(str, each.record.diagnosis) for each in members)]
+    # Where they are waived, other failures are no evidence any more.
+    common = [] if any(explained_elsewhere(member.record) for member in members) else common
     if common:
         waiver["diagnosis"] = common
     return waiver | {

@@ -103,7 +103,7 @@ def _of_sums(change: SumsOtherwise, misread: MisreadCall, signature: Signature) 
     return replace(
         misread,
         operands={role: array for role, array in operands.items() if role != "b"},
-        finish=lambda sums: change.change(sums, bias, geometry),
+        finish=partial(_changed_sums, change, bias, geometry),
         finish_bound=lambda allowed: change.change(allowed, rounding, geometry),
     )
 
@@ -121,3 +121,9 @@ def _geometry(changes: Sequence[Change], signature: Signature, dialect: Dialect)
         if isinstance(change, GeometryOtherwise) and not isinstance(geometry, Violation):
             geometry = change.change(geometry, signature)
     return geometry
+
+
+def _changed_sums(change: SumsOtherwise, bias: Array, geometry: Geometry, sums: Array) -> Array:
+    # Infinities of both signs may meet: that is NaN, and no mistake.
+    with np.errstate(invalid="ignore"):
+        return change.change(sums, bias, geometry)

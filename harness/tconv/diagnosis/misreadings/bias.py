@@ -41,7 +41,8 @@ def _along(axis: int) -> SumsOtherwise:
 
 def _in_the_first_item(sums: Array, bias: Array, _: Geometry) -> Array:
     first = np.arange(len(sums)) < 1
-    return sums + first.reshape(-1, *(1,) * (sums.ndim - 1)) * along_channels(bias, sums.ndim)
+    # Not as a product: an infinite bias times 0 would be NaN in the others.
+    return np.where(first.reshape(-1, *(1,) * (sums.ndim - 1)), sums + along_channels(bias, sums.ndim), sums)
 
 
 MISREADINGS: tuple[Misreading, ...] = (
