@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
+from following import TELLING
+from following import run_of as followers
 from made_records import AGREED, CASES, DIALECT, DIFFERED, facts, header, run_of, waiver, waiver_file
 from small_corpus import HEAD, record_file, written
 from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
 from tconv.gate.assessment import assess
 from tconv.records.cells import Cell
@@ -29,8 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from small_corpus import Command
+    from tconv.cases.case import Case
     from tconv.gate.assessment import Assessment
 
+ONNX = "onnx/ConvTranspose-22"
 REFUSED = ver.RefusedValid("no <b>kernel</b> for | this")
 DISPUTED = ver.Disputed(("odd-total-at-the-end",), "exact")
 
@@ -82,6 +87,63 @@ def test_what_other_cases_show_is_as_before_in_a_part_of_the_corpus() -> None:
         assert (compared(old, new).groups, compared(old, new).same) == ((), 1)
     for new in (of_part(ver.Disputed(("other",), "exact")), of_part(AGREED), run({CASES[3]: DISPUTED})):
         assert [group.transition for group in compared(whole, new).groups] == [Transition.FIXED]
+
+
+@pytest.fixture(scope="module")
+def telling(corpus: Corpus) -> list[Case]:
+    """Return cases that ask every question."""
+    return list(corpus.cases("gate", TELLING))
+
+
+def records_of_sizes(corpus: Corpus, telling: list[Case], part: list[str], by_text: str = "") -> list[Assessment]:
+    """Return a run of a runtime that halves negative totals towards zero but in one case, and its records of a part."""
+    truncated = [reading for reading in DIALECTS[ONNX].disputed if reading.name == "negative-sized-truncated"]
+    whole = followers(telling, ONNX, lambda case: [] if case.id == by_text else truncated)
+    records = [record for record in whole.records if record.case in part]
+    of_part = replace(whole, records=records)
+    of_part.header = whole.header.model_copy(update={"cases": len(records), "patterns": tuple(part)})
+    return [assess(made, None, corpus.facts, find=corpus.find) for made in (whole, of_part)]
+
+
+def test_one_case_that_agrees_against_many_is_as_before_in_a_part(corpus: Corpus, telling: list[Case]) -> None:
+    """The whole run says that it is inconsistent; alone it agrees, by the same record."""
+    odd = "porting/porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
+    whole, part = records_of_sizes(corpus, telling, [odd], odd)
+    assert [judged.record.verdict for judged in whole.judged if judged.record.case == odd] == [
+        ver.Inconsistent((), "negative_sized", "truncate")
+    ]
+    assert [judged.record.verdict.kind for judged in part.judged] == ["agreed"]
+    assert (compared(whole, part).groups, compared(whole, part).same) == ((), 1)
+    assert compared(part, whole).count(Transition.NEW) == 0
+    assert compared(part, whole).same == 1
+
+
+def test_readings_that_a_part_cannot_tell_apart_are_as_before(corpus: Corpus, telling: list[Case]) -> None:
+    """The whole run names the one reading that is followed, and the part several: the answer is the same."""
+    asked = "porting/porting/asked[shape=reach,auto_pad=same_upper,output_shape=full+1,output_padding=none]"
+    whole, part = records_of_sizes(corpus, telling, [asked])
+    (verdict,) = (judged.record.verdict for judged in part.judged)
+    assert verdict == ver.Disputed(("negative-sized-appended",), "exact", alike=("negative-sized-truncated",))
+    assert (compared(whole, part).groups, compared(whole, part).same) == ((), 1)
+    assert (compared(part, whole).same, compared(part, whole).count(Transition.CHANGED)) == (1, 0)
+
+
+def test_an_answer_that_changed_is_told_of_a_part_too() -> None:
+    """Whatever other cases may settle: another reading, a value that is compared no more, and a value that is wrong."""
+    alike = ver.Disputed(("appended",), "exact", alike=("truncated",))
+    others = (
+        (alike, AGREED, Transition.CHANGED),
+        (alike, ver.Disputed(("shrunk",), "exact"), Transition.CHANGED),
+        (alike, replace(alike, rule="shape"), Transition.NEW),
+        (alike, ver.Inconsistent(("shrunk",), "negative_sized", "floor"), Transition.NEW),
+        (ver.Inconsistent((), "negative_sized", "truncate"), alike, Transition.FIXED),
+        (ver.Inconsistent((), "negative_sized", "truncate"), DIFFERED, Transition.CHANGED),
+    )
+    for was, now, transition in others:
+        part = run_of({CASES[3]: now})
+        part.header = part.header.model_copy(update={"patterns": (CASES[3],)})
+        groups = compared(run({CASES[3]: was}), assess(part, None, facts)).groups
+        assert [group.transition for group in groups] == [transition], (was, now)
 
 
 def test_a_waiver_lowers_no_answer() -> None:

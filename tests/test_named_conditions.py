@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
     from tconv.expectation.problem import Problem
     from tconv.gate.assessment import Assessment
+    from tconv.learning import Misread
     from tconv.records.record import Record
     from tconv.reports.causes import Cause
     from tconv.vocabulary import Array
@@ -124,6 +126,47 @@ def test_a_condition_with_exceptions_names_them(spread: list[Case], corpus: Corp
     assert min(elsewhere, right) > 1
     assert " as if dilations-ignored where groups >= 2: " in cause.what
     assert cause.what.endswith(f"; {elsewhere} of these are elsewhere, and {right} such answers are right")
+
+
+def test_exceptions_are_counted_beyond_the_sample(
+    spread: list[Case], corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A condition is learnt from some right answers; how many are right under it is counted over all of the run.
+
+    So are those of calls too large for the sample. Where there are too many, the words say so.
+    """
+    # The package has the function of this name.
+    module = import_module("tconv.learning.named_conditions")
+    numbers = {case.id: number for number, case in enumerate(spread)}
+
+    def kernel(problem: Problem) -> bool:
+        return is_grouped(problem) and numbers[problem.case.id] % 9 != 0
+
+    records = records_of(misread("dilations-ignored", kernel), spread)
+    failed = failed_of(records)
+    everywhere = {record.case for record in failed_of(records_of(misread("dilations-ignored", is_grouped), spread))}
+    right = everywhere - {record.case for record in failed}
+    assert len(right) > 2
+
+    def found() -> Misread:
+        return named_conditions(JudgedCalls(records, corpus.find, ONNX), failed)[IGNORED]
+
+    in_one = found()
+    assert str(in_one.condition) == "groups >= 2"
+    assert (in_one.right, in_one.exceptions) == (right, f"{len(right)} such answers are right")
+    sizes = sorted(case.simplicity[1] for case in spread)
+    for name, limit in (("_SAMPLE", len(spread) // 4), ("SMALL", sizes[len(sizes) // 2])):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, limit)
+            assert found() == in_one, name
+            patch.setattr(module, "_MOST_COUNTED", 0)
+            few = found()
+        assert 0 <= few.condition.right == len(few.right) < len(right)
+        assert few.exceptions == (
+            f"at least {few.condition.right} such {'answer is' if len(few.right) == 1 else 'answers are'} right"
+            if few.right
+            else "not all right answers were looked at"
+        )
 
 
 def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: Corpus) -> None:

@@ -259,3 +259,40 @@ def test_an_inconsistent_answer_can_be_waived(corpus: Corpus, telling: list[Case
     assert assess(part, known, corpus.facts, find=corpus.find).stale == []
     consistent = run_of(telling, ONNX, always(*shrunk))
     assert [stale.name for stale in assess(consistent, known, corpus.facts, find=corpus.find).stale] == ["known"]
+
+
+def test_a_value_of_which_siblings_deny_every_reading_is_inconsistent(corpus: Corpus, telling: list[Case]) -> None:
+    """Who answers all cases by the text but one, whose value two other readings give, is red for that one."""
+    assert ONE_BELOW in {case.id for case in telling}
+    truncated = [reading("negative-sized-truncated")]
+    run = run_of(telling, ONNX, lambda case: truncated if case.id == ONE_BELOW else [])
+    assert verdicts(run)[ONE_BELOW] == ver.Disputed(
+        ("negative-sized-appended",), "exact", alike=("negative-sized-truncated",)
+    )
+    after, _ = settled(run, corpus.find)
+    denied = ver.Inconsistent(("negative-sized-appended",), "negative_sized", "floor")
+    assert verdicts(after)[ONE_BELOW] == denied
+    assert assess(run, None, corpus.facts, find=corpus.find).red == ["1 case failed without a waiver"]
+    # Where answers vary, none of them shows how the question is answered.
+    varying, _ = settled(run, corpus.find, vary=True)
+    assert verdicts(varying)[ONE_BELOW] == verdicts(run)[ONE_BELOW]
+
+
+def test_one_case_makes_no_failures_of_many_that_several_readings_give(
+    corpus: Corpus, gate_cases: tuple[Case, ...]
+) -> None:
+    """A single case denies all readings of eight and more: it is the one that is not like the others."""
+    odd = "porting/porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
+    truncated = always(reading("negative-sized-truncated"))
+    sized = [case for case in gate_cases if case.attributes.output_shape is not None]
+    undecided = [
+        case for case, verdict in verdicts(run_of(sized, ONNX, truncated)).items() if getattr(verdict, "alike", ())
+    ]
+    assert len(undecided) >= 8
+    for count, red in ((8, [odd]), (7, undecided[:7])):
+        asked = [corpus.case(case) for case in (odd, *undecided[:count])]
+        run = run_of(asked, ONNX, lambda case: [] if case.id == odd else truncated(case))
+        after = verdicts(settled(run, corpus.find)[0])
+        assert [case for case, verdict in after.items() if isinstance(verdict, ver.Inconsistent)] == red
+        if red == [odd]:
+            assert after[odd] == ver.Inconsistent((), "negative_sized", "append")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.comparison.answers import Answers
     from tconv.dialects import Dialect
+    from tconv.dialects.readings import AnswerOtherwise
     from tconv.expectation.owed import Refusal
     from tconv.records.record import Record
 
@@ -37,8 +38,8 @@ def settled(run: Run, find: Callable[[str], Case | None], *, vary: bool = False)
     A refusal of which other cases deny every reading becomes `refused-valid`; of several readings those that are denied
     are left out. Where several are left, its words are unusual, or no other case is refused by one of its readings, it
     is noted as ambiguous. A value that follows a reading of a question that other cases answer otherwise becomes
-    `inconsistent`, but in a run whose answers vary. Of several readings that give the same value, the one that other
-    cases show is left.
+    `inconsistent`, but in a run whose answers vary. Of several readings that give the same value, those that other
+    cases deny are left out; where they deny every one, it is `inconsistent` too.
 
     Args:
         run: the records.
@@ -53,6 +54,7 @@ def settled(run: Run, find: Callable[[str], Case | None], *, vary: bool = False)
     # Where answers depend on earlier calls, or on chance, none shows how a question is answered.
     telling = () if vary else mixed
     elsewhere = dict(pair for answered in telling for pair in _minority(answered, run.dialect))
+    elsewhere |= {} if vary else _denied_values(values, shown, run.dialect)
     answered = _answered(run, find)
     records = [_settled(record, find, shown, elsewhere, answered, run.dialect) for record in run.records]
     return replace(run, records=_with_ambiguities(records)), mixed
@@ -114,12 +116,45 @@ def _minority(answered: Answers, dialect: Dialect) -> list[tuple[str, tuple[str,
     The others are those that answer as the text does. Where there are none, or one alone against many, they are most
     cases. That one may have a value of the text by mistake, and it is the one that is not like the others.
     """
+    usual = _usual(answered, dialect)
+    others = [given for given in answered.given if given.answer != usual]
+    return [(case, (answered.question, usual)) for given in others for case in given.cases]
+
+
+def _usual(answered: Answers, dialect: Dialect) -> str:
+    """Return the answer that the others of `_minority` give."""
     primary = getattr(dialect.rules, answered.question, None)
     most = max(given.count for given in answered.given)
     firm = [given for given in answered.given if given.count > 1 or most < _MANY]
-    usual = max(firm, key=lambda given: (given.answer == primary, given.count)).answer
-    others = [given for given in answered.given if given.answer != usual]
-    return [(case, (answered.question, str(usual))) for given in others for case in given.cases]
+    return str(max(firm, key=lambda given: (given.answer == primary, given.count)).answer)
+
+
+def _denied_values(
+    records: Sequence[Record], shown: Mapping[str, Answers], dialect: Dialect
+) -> dict[str, tuple[str, str]]:
+    """Return the cases whose value no reading gives that other cases allow, each as `_minority` does.
+
+    Such a value has several readings that give it, and other cases deny each of them. A single case that denies those
+    of many is returned in their place.
+    """
+    changes = _changes(dialect)
+    denied: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for record in records:
+        verdict = record.verdict
+        if isinstance(verdict, ver.Disputed) and verdict.alike:
+            denying = [_denying(choice, shown, changes) for choice in verdict.choices]
+            if all(denying):
+                change = denying[0][0]
+                denied[change.question].append((record.case, str(change.answer)))
+    found: dict[str, tuple[str, str]] = {}
+    for question, members in denied.items():
+        first, *others = (case for given in shown[question].given for case in given.cases)
+        if not others and len(members) >= _MANY:
+            # Of the answers that their value may have, one stands for all.
+            found[first] = question, members[0][1]
+        else:
+            found.update((case, (question, _usual(shown[question], dialect))) for case, _ in members)
+    return found
 
 
 def _settled(
@@ -152,26 +187,42 @@ def _settled(
 
 
 def _told_apart(verdict: ver.Disputed, shown: Mapping[str, Answers], dialect: Dialect) -> ver.Disputed:
-    """Return a verdict with the readings that other cases show, of those that give its value.
+    """Return a verdict with those of the readings that give its value which other cases do not deny.
 
-    All are left where no other case tells them apart, or where other cases show several of them, or none.
+    Where they show one of them, that one is left. All are left where they deny every one.
     """
-    changes = {reading.name: reading.change for reading in dialect.disputed}
-    known = [tuple(changes[name] for name in Together.parse(choice).names) for choice in verdict.choices]
+    changes = _changes(dialect)
+    left = [choice for choice in verdict.choices if not _denying(choice, shown, changes)] or verdict.choices
     followed = [
         choice
-        for choice, its_changes in zip(verdict.choices, known, strict=True)
-        if all(change.answer in _answers(change.question, shown) for change in its_changes)
+        for choice in left
+        if all(changes[name].answer in _answers(changes[name].question, shown) for name in Together.parse(choice).names)
     ]
-    return replace(verdict, readings=Together.parse(followed[0]).names, alike=()) if len(followed) == 1 else verdict
+    first, *others = followed if len(followed) == 1 else left
+    return replace(verdict, readings=Together.parse(first).names, alike=tuple(others))
+
+
+def _changes(dialect: Dialect) -> Mapping[str, AnswerOtherwise]:
+    return {reading.name: reading.change for reading in dialect.disputed}
+
+
+def _denying(
+    choice: str, shown: Mapping[str, Answers], changes: Mapping[str, AnswerOtherwise]
+) -> list[AnswerOtherwise]:
+    """Return those changes of readings that are followed together to whose questions cases show other answers alone."""
+    chosen = (changes[name] for name in Together.parse(choice).names)
+    return [
+        change
+        for change in chosen
+        if change.question in shown and change.answer not in _answers(change.question, shown)
+    ]
 
 
 def _denied(refusal: Refusal, shown: Mapping[str, Answers], dialect: Dialect) -> bool:
     """Return whether other cases show that the backend does not follow what would explain a refusal."""
     if isinstance(refusal, OpenConstraint):
         return Opened.ANSWERED in _answers(refusal.constraint, shown)
-    changes = [reading.change for reading in dialect.disputed if reading.name in refusal.names]
-    return any(change.question in shown and change.answer not in _answers(change.question, shown) for change in changes)
+    return bool(_denying(str(refusal), shown, _changes(dialect)))
 
 
 def _answers(question: str, shown: Mapping[str, Answers]) -> Sequence[str]:

@@ -7,6 +7,7 @@ agree deny the name of its failures, until the condition is known.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.diagnosis.misreadings import misreadings_by_name
@@ -15,7 +16,7 @@ from tconv.expectation.problem import SMALL, remembered
 from tconv.learning.denials import changes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects.readings import Together
@@ -29,6 +30,9 @@ _FEWEST = 4
 """Failures that have the name, and right answers that deny it, from which a condition is learnt."""
 _SAMPLE = 4096
 """So many right answers, and so many wrong ones, are asked whether a misreading would change them, evenly chosen."""
+_MOST_COUNTED = 2**25
+"""The work for which right answers under a condition are counted: each is as much as `_PER_CASE` and its elements."""
+_PER_CASE = 2**10
 _NEARLY = 0.9
 """The part of a name's failures for which its condition must hold."""
 _MOSTLY = 0.75
@@ -43,20 +47,24 @@ class Misread(NamedTuple):
         cases: the ids of all failures that the misreading gives.
         met: for how many of them the condition holds.
         right: the ids of cases with right answers for which it holds, and which the misreading would change.
+        counted: whether all right answers for which it holds were looked at; else there may be more in `right`.
     """
 
     condition: Condition
     cases: frozenset[str]
     met: int
     right: frozenset[str] = frozenset()
+    counted: bool = True
 
     @property
     def exceptions(self) -> str:
         """How many of the cases are not where the condition says, and how many answers there are right, in words."""
         elsewhere, right = len(self.cases) - self.met, self.condition.right
+        least = "" if self.counted else "at least "
+        unseen = "" if self.counted else "not all right answers were looked at"
         said = (
             f"{elsewhere:,} of these {'is' if elsewhere == 1 else 'are'} elsewhere" if elsewhere else "",
-            f"{right:,} such {'answer is' if right == 1 else 'answers are'} right" if right else "",
+            f"{least}{right:,} such {'answer is' if right == 1 else 'answers are'} right" if right else unseen,
         )
         return ", and ".join(filter(None, said))
 
@@ -72,16 +80,17 @@ def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Toget
     counts = Counter(name for of_case in names.values() for name in of_case)
     found: dict[Together, Misread] = {}
     known: set[str] = set()
+    asked = _sampled(calls.right_cases, calls)
     for name, _ in sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:_MOST_NAMES]:
         cases = [case for case, of_case in names.items() if name in of_case and case not in known]
         if len(cases) < _FEWEST or not (misreadings := _changing(name, calls)):
             continue
-        denying = _changed(misreadings, calls.right_cases, calls)
+        denying = _changed(misreadings, asked, calls)
         if len(denying) < _FEWEST:
             # Hardly a case speaks against it: a name of fewer failures says less of these.
             known.update(cases if len(denying) <= (1 - _NEARLY) * len(cases) else ())
         elif (misread := _misread(misreadings, cases, denying, calls)) is not None:
-            found[name] = misread
+            found[name] = _with_right(misread, misreadings, asked, denying, calls)
             known.update(cases)
     return found
 
@@ -94,8 +103,35 @@ def _misread(
     if met is None or len(met[1]) < _NEARLY * len(cases):
         return None
     others = [case for case in calls.wrong_cases if case not in set(cases)]
-    fits = len(cases) >= _MOSTLY * (len(cases) + len(_changed(misreadings, others, calls)))
-    return Misread(met[0], frozenset(cases), len(met[1]), calls.meeting(met[0], denying)) if fits else None
+    fits = len(cases) >= _MOSTLY * (len(cases) + len(_changed(misreadings, _sampled(others, calls), calls)))
+    return Misread(met[0], frozenset(cases), len(met[1])) if fits else None
+
+
+def _with_right(
+    misread: Misread,
+    misreadings: Sequence[Misreading],
+    asked: Sequence[str],
+    denying: Sequence[str],
+    calls: JudgedCalls,
+) -> Misread:
+    """Return where calls are misread with the right answers there, which a sample that finds a condition only guesses.
+
+    Args:
+        misread: where calls are misread.
+        misreadings: those that are made there.
+        asked: the ids of the cases of the sample.
+        denying: those of them that the misreadings would change.
+        calls: the calls of the run.
+    """
+    met = calls.meeting(misread.condition, calls.right_cases).difference(asked)
+    made = [case for case_id in met if (case := calls.find(case_id)) is not None]
+    # The smallest ones first, so that as many as possible are looked at.
+    made.sort(key=lambda case: (case.simplicity[1], case.id))
+    work = accumulate(_PER_CASE + case.simplicity[1] for case in made)
+    looked_at = [case.id for case, so_far in zip(made, work, strict=True) if so_far <= _MOST_COUNTED]
+    right = calls.meeting(misread.condition, denying).union(_changed(misreadings, looked_at, calls))
+    condition = misread.condition._replace(right=len(right))
+    return misread._replace(condition=condition, right=right, counted=len(looked_at) == len(made))
 
 
 def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misread]) -> tuple[Lesson, ...]:
@@ -115,11 +151,15 @@ def _changing(name: Together, calls: JudgedCalls) -> list[Misreading]:
     return [] if any(isinstance(each.change, PrecisionOtherwise) for each in misreadings) else misreadings
 
 
-def _changed(misreadings: Sequence[Misreading], cases: Sequence[str], calls: JudgedCalls) -> list[str]:
-    """Return those of some cases that misreadings would change."""
+def _sampled(cases: Sequence[str], calls: JudgedCalls) -> list[str]:
+    """Return some of the cases, evenly chosen, without those that are large."""
     found = ((case_id, calls.find(case_id)) for case_id in cases[:: -(-len(cases) // _SAMPLE) or 1])
+    return [case_id for case_id, case in found if case is not None and case.simplicity[1] <= SMALL]
+
+
+def _changed(misreadings: Sequence[Misreading], cases: Iterable[str], calls: JudgedCalls) -> list[str]:
+    """Return those of some cases that misreadings would change."""
+    found = ((case_id, calls.find(case_id)) for case_id in cases)
     return [
-        case_id
-        for case_id, case in found
-        if case is not None and case.simplicity[1] <= SMALL and changes(misreadings, remembered(case, calls.dialect))
+        case_id for case_id, case in found if case is not None and changes(misreadings, remembered(case, calls.dialect))
     ]

@@ -74,7 +74,7 @@ class Disputed(Recorded):
         notes: as those of `Agreed`.
         message: the backend's own words where it refused.
         alike: other readings that give this very value, those that are followed together in one text; the gate leaves
-            out those that other cases of the run deny.
+            out those that other cases of the run deny, and makes it `Inconsistent` where they deny each.
     """
 
     readings: tuple[str, ...]

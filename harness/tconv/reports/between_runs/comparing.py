@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import parse, path_of
+from tconv.dialects.readings import Together
 from tconv.gate.examples import Rank, rank
 from tconv.gate.notes import NO_VALUES, NOTE_MEANINGS, noted
 from tconv.gate.status import OF_CELLS, Status
@@ -19,7 +20,7 @@ from tconv.records.header_differences import differences
 from tconv.reports.causes import causes
 from tconv.reports.phrases import other_waivers, unasked
 from tconv.reports.run_names import run_names
-from tconv.verdict.kinds import Disputed, Inconsistent
+from tconv.verdict.kinds import Agreed, Disputed, Inconsistent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tconv.records.header_differences import Difference
     from tconv.records.record import Record
     from tconv.reports.causes import Cause
+    from tconv.verdict.kinds import Verdict
 
 _LEVELS = (
     {Status.PASSED, Status.DISPUTED, Status.INEXPRESSIBLE},
@@ -208,14 +210,35 @@ def _is_part(new: Assessment, old: Assessment) -> bool:
 
 
 def _answered_alike(was: CaseState | None, now: CaseState | None) -> bool:
-    """Return whether a case follows the same readings in both runs, which is inconsistent in one of them.
+    """Return whether a case may follow the same readings in both runs, and other cases settled it in one of them.
 
-    Only other cases show that it is, and a part of the corpus may be without them: that the case alone is no failure
-    does not say that it was mended.
+    They show that it is inconsistent, or which of several readings it follows, and a part of the corpus may be without
+    them: that the case alone is no failure does not say that it was mended.
     """
-    verdicts = [state.record.verdict for state in (was, now) if state is not None and state.record is not None]
-    readings = {verdict.readings for verdict in verdicts if isinstance(verdict, Disputed | Inconsistent)}
-    return len(readings) == 1 and {verdict.kind for verdict in verdicts} == {"disputed", "inconsistent"}
+    if was is None or was.record is None or now is None or now.record is None:
+        return False
+    verdicts = was.record.verdict, now.record.verdict
+    inconsistent = sum(isinstance(verdict, Inconsistent) for verdict in verdicts)
+    # What is inconsistent has no rule: of others it is known whether values were compared.
+    undecided = was.level[1] == now.level[1] and any(isinstance(each, Disputed) and each.alike for each in verdicts)
+    settled = inconsistent == 1 or (not inconsistent and undecided)
+    return settled and not _choices(verdicts[0]).isdisjoint(_choices(verdicts[1]))
+
+
+def _choices(verdict: Verdict) -> set[tuple[str, ...]]:
+    """Return the readings that a value may follow, each as names that are followed together; `()` for the text's own.
+
+    An answer that is no value of the text has none.
+    """
+    match verdict:
+        case Agreed() if verdict.rule != "refusal":
+            return {()}
+        case Inconsistent():
+            return {tuple(verdict.readings)}
+        case Disputed() if verdict.rule != "refusal":
+            return {Together.parse(choice).names for choice in verdict.choices}
+        case _:
+            return set()
 
 
 def _standings(assessment: Assessment) -> dict[str, CaseState]:
