@@ -56,27 +56,34 @@ def finished_run(
         waivers = chosen(asked.waivers, run.header.backend.name) if ":" in run.header.backend.spec else file
         return assessed(run, waivers, selection.corpus, strict=asked.strict, own=own, find=selection.find)
 
-    assessment = assessment_of(run)
-    known = run.with_records(joint_explanations(run, _failed(assessment), selection.find))
-    if known.records != run.records:
+    assessment, known = assessment_of(run), run
+    if joint := joint_explanations(run, _failed(assessment), selection.find):
+        known = run.with_records(joint)
         assessment = assessment_of(known)
-    failed = _failed(assessment)
     # The runtime of a cluster's workers may not be here.
     if asked.dask is None:
+        failed = _failed(assessment)
         if failed and not quiet:
             click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
         fresh = fresh_answers(known, failed, assigned(settings), settings.timeout, selection.find)
         header = run.header.model_copy(update={"asked_again": fresh.complete})
         known = replace(known.with_records(fresh.records), header=header)
+        # Most runs have no failure: judging their records once more would take a tenth of a second for nothing.
+        assessment = assessment_of(known) if fresh.records else assessment.with_header(header)
+    _rewrite(path, run, known)
+    return assessment
+
+
+def _rewrite(path: Path, run: Run, known: Run) -> None:
+    """Write what is known of a run after its end in the place of what its record file has."""
     if known == run:
-        return assessment
+        return
     changed = [new for old, new in zip(run.records, known.records, strict=True) if new is not old]
     try:
         replace_records(path, changed, known.header)
     except FileError as error:
         # The run is complete, and its answer must not be lost with what was found after it.
         click.echo(f"tconv: {error}; what was found out of failures after the run is not in the records", err=True)
-    return assessment_of(known)
 
 
 def _failed(assessment: Assessment) -> set[str]:

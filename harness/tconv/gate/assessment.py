@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tconv.gate.status import Judged
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.learning import Lesson, Misread, Symptom
+    from tconv.records.headers import RunHeader
     from tconv.records.record import Record
     from tconv.records.record_file import Run
 
@@ -100,6 +101,10 @@ class Assessment:
         if self.run.header.asked_again is not False or self.answers_vary:
             return 0
         return sum(member.status is Status.FAILED and may_vary(member.record) for member in self.judged)
+
+    def with_header(self, header: RunHeader) -> Assessment:
+        """Return the same for a run whose header says more of how it ended."""
+        return replace(self, run=replace(self.run, header=header))
 
     @property
     def stale(self) -> list[Waiver]:
