@@ -21,6 +21,10 @@ OPERAND_ROLES = ("x", "w", "b")
 """The settings that are of one operand; they are no facts."""
 
 
+_OPTIONAL = ("strides", "dilations", "output_padding", "output_shape", "groups", "auto_pad", "kernel_shape")
+"""Attributes of which a text may have a default: a runtime may lack it, or have another one."""
+
+
 def facts_from(
     settings: Mapping[str, Any], attributes: Attributes, operands: Operands, labels: Mapping[str, str]
 ) -> tuple[FactsPart, ...]:
@@ -57,7 +61,8 @@ def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, s
     reaches = any(op >= s for op, s in zip(attributes.output_padding or (), strides, strict=False))
     return {
         "rank": str(rank),
-        "output_shape_given": label(attributes.output_shape is not None),
+        **{f"{name}_given": label(getattr(attributes, name) is not None) for name in _OPTIONAL},
+        "pads_given": label(attributes.pads_begin is not None or attributes.pads_end is not None),
         "output_shape_below_spatial": label(below),
         "output_shape_beyond_reach": label(_output_shape_beyond_reach(attributes, spatial, kernel)),
         "output_padding_reaches_stride": label(reaches),
@@ -113,7 +118,8 @@ def per_axis(value: int | Sequence[int], rank: int) -> Ints:
 
 MEANINGS = {
     "rank": "the number of spatial axes",
-    "output_shape_given": "whether output_shape is written",
+    **{f"{name}_given": f"whether {name} is written" for name in _OPTIONAL},
+    "pads_given": "whether pads_begin or pads_end is written",
     "output_shape_below_spatial": "whether output_shape is below the data's size on an axis",
     "output_shape_beyond_reach": "whether output_shape is above what the taps and output_padding reach on an axis",
     "output_padding_reaches_stride": "whether output_padding is at least the stride on an axis",
