@@ -351,6 +351,19 @@ def test_cases_share_the_shortest_conjunction() -> None:
     assert shared_facts(of_type, of_type) is None
 
 
+def test_an_attribute_that_is_not_written_is_a_fact_beside_its_values() -> None:
+    """Cases that write a default, or nothing, share that, where all others write another value."""
+    members = [{"filter_format": "IOX", "rank": "2"}, {"rank": "2"}, {"rank": "1"}]
+    others = [{"filter_format": "XOI", "rank": "1"}, {"filter_format": "XOI", "rank": "2"}]
+    found = shared_facts(members, others)
+    assert str(found) == "filter_format=IOX|none"
+    assert found is not None
+    assert found.holds({"rank": "3"})
+    assert not found.holds({"filter_format": "XOI"})
+    # The labels of another sweep are no attribute that a case could have written.
+    assert shared_facts([{"shape": "line"}, {}], [{"shape": "plane"}, {"shape": "plane"}]) is None
+
+
 def test_a_name_that_siblings_deny_is_doubted(valid: list[Case], corpus: Corpus) -> None:
     """A single output that is one element off agrees with a misreading that other cases show not to be made."""
     chosen = next(case for case in valid if case.id.startswith("padding/pads"))
@@ -478,7 +491,7 @@ def test_no_fact_is_proposed_that_rules_out_few_cases(command: Command, tmp_path
     command("gate", "out", "--propose-waivers", "known.yaml")
     (tmp_path / "known.yaml").write_text((tmp_path / "known.yaml").read_text().replace("TODO", "exchanged"))
     wheres = [set(one.where) for one in load(tmp_path / "known.yaml").waivers]
-    assert wheres == [{"auto_pad", "output_shape_given"}]
+    assert wheres == [{"auto_pad", "output_shape_given", "pads_given"}]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.cases.patterns import label
+from tconv.vocabulary import ATTRIBUTES
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -25,6 +28,8 @@ _CANDIDATES = 14
 """Facts that are combined: those that rule out most of the others."""
 IDENTITY = frozenset({"seed", "about", "name"})
 """Settings that say which case it is, and nothing about the call."""
+_NOT_WRITTEN = label(None)
+"""The value of an attribute that a case does not write, as waivers and patterns have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class Shared:
 
     def holds(self, facts: Mapping[str, str]) -> bool:
         """Return whether a case of these facts is covered."""
-        each = (facts.get(name) in values for name, values in self.where.items())
+        each = (facts.get(name, _NOT_WRITTEN) in values for name, values in self.where.items())
         return all(each) if self.all_of else any(each)
 
 
@@ -108,13 +113,17 @@ def _left(conditions: Mapping[str, Mask], names: tuple[str, ...]) -> int:
 
 
 def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> dict[str, Mask]:
-    """Return, for each fact of all members, which others share its values: those that rule out most come first."""
-    names = [name for name in members[0] if name not in IDENTITY and all(name in facts for facts in members)]
+    """Return, for each fact of all members, which others share its values: those that rule out most come first.
+
+    An attribute is a fact of all members where one writes it.
+    """
+    every = dict.fromkeys(name for facts in members for name in facts if name not in IDENTITY)
+    names = [name for name in every if name in ATTRIBUTES or all(name in facts for facts in members)]
     found: dict[str, Mask] = {}
     for name in names:
         values = set(_values(members, name))
         if len(values) <= _MOST_VALUES:
-            mask = np.array([facts.get(name) in values for facts in others])
+            mask = np.array([facts.get(name, _NOT_WRITTEN) in values for facts in others])
             if not mask.all():
                 found[name] = mask
     ordered = sorted(found, key=lambda name: (int(found[name].sum()), names.index(name)))
@@ -122,4 +131,4 @@ def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[s
 
 
 def _values(members: Sequence[Mapping[str, str]], name: str) -> tuple[str, ...]:
-    return tuple(sorted({facts[name] for facts in members}))
+    return tuple(sorted({facts.get(name, _NOT_WRITTEN) for facts in members}))
