@@ -98,7 +98,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON inste
 def detail(command: FC) -> FC:
     """Add the options that say how much is printed."""
     command = click.option("-v", "--verbose", is_flag=True, help="Print every cause, not a screen of them.")(command)
-    return click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, in a line.")(command)
+    return click.option("-q", "--quiet", is_flag=True, help="Print a line for each run, and why it is red.")(command)
 
 
 def detail_of(*, quiet: bool, verbose: bool) -> Detail:
