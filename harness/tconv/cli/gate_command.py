@@ -77,8 +77,8 @@ def command(
 
     With --prove-waivers, and without RECORDS, run the waivers instead: each one's minimal example in a process of its
     own, on the backend that is installed here. It prints a line for each waiver and dialect, which begins with
-    "stands", "stands no longer" or "not here" (another version, dialect or machine); exit with 1 where one stands no
-    longer.
+    "stands", "stands no longer" or "not here" (this backend, machine or process cannot show it: the line says why);
+    exit with 1 where one stands no longer.
     """
     if proving:
         if records or strict or proposal or any(reports.values()):
