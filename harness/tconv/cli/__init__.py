@@ -167,7 +167,12 @@ def _said(error: click.ClickException) -> str:
     """Return what click says; of options that may be meant the nearest alone, which click names by the alphabet."""
     if isinstance(error, click.NoSuchOption) and (near := nearest(error.option_name, error.possibilities or ())):
         return error.message.rstrip(".") + near
-    return error.format_message()
+    # click's words for what is no number at all.
+    return re.sub("is not a valid (integer|float)( range)?", _no_number, error.format_message())
+
+
+def _no_number(found: re.Match[str]) -> str:
+    return "is no integer" if found[1] == "integer" else "is no number"
 
 
 def _meant(error: click.ClickException) -> str:

@@ -85,10 +85,12 @@ def command(
             must = "--prove-waivers must go without RECORDS, --strict, --propose-waivers and the options of reports"
             raise UsageError(f"{must}, which are for records")
         return _prove(backends, option, cases, waivers, timeout, isolate)
-    if not records or backends or option:
+    if not records:
         raise UsageError(
-            "RECORDS must be given, and no --backend or --option; or --prove-waivers, which runs the examples"
+            "RECORDS must be given, files or folders of runs (got none); or --prove-waivers, which runs the examples"
         )
+    if backends or option:
+        raise UsageError("--backend and --option must be beside --prove-waivers (got them with RECORDS)")
     if proposal is not None and proposal.exists():
         raise FileError(proposal, "must not be there yet (got a file); choose another FILE, or remove it")
     report = Reporting.of(**reports)
