@@ -13,6 +13,7 @@ import click
 
 from tconv.cli import options
 from tconv.cli.option_fields import by, taking
+from tconv.cli.output import tried
 from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
@@ -100,6 +101,7 @@ def command(asked: Asked) -> int:
     # An unusable folder is reported before the run, which may take an hour.
     with writing(asked.output, "folder"):
         asked.output.mkdir(parents=True, exist_ok=True)
+    tried([asked.output / FILE])
     with ExitStack() as stack:
         targets = [stack.enter_context(_target(asked, *words)) for words in named]
         dialect, look = targets[0].dialect, _look(targets)
