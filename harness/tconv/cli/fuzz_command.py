@@ -65,7 +65,11 @@ class Asked:
     )
     examples: int | None = by("--examples", type=click.IntRange(1), help="How many cases are drawn.")
     seed: int = by(
-        "--seed", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True, help="Another: other cases."
+        "--seed",
+        type=click.IntRange(0, LARGEST_SEED),
+        default=0,
+        show_default=True,
+        help="Another seed draws other cases.",
     )
     faults: bool = by(
         "--faults/--no-faults",
@@ -77,7 +81,7 @@ class Asked:
     jobs: int | None = by(options.jobs)
     timeout: float = by(options.timeout(10.0))
     isolate: bool | None = by(options.isolate)
-    output: Path = by(options.output)
+    output: Path = by(options.folder(f"The folder of {FILE}."))
 
 
 @click.command(name="fuzz")
