@@ -42,8 +42,8 @@ def command(tier: Tier, cases: Path | None, dialect_name: str, in_company: bool,
     """Run each misreading as if it were a backend, and print which cases notice it.
 
     Exits with 1 where no case notices a misreading. A case is redundant where one other case of its topic notices all
-    misreadings that it notices. It may be wanted all the same: what a runtime gets wrong may depend on layouts and types
-    too, and a misreading does not.
+    misreadings that it notices. It may be wanted all the same: what a runtime gets wrong may depend on layouts and
+    types too, and a misreading does not.
     """
     dialect = dialect_named(dialect_name)
     if in_company:
