@@ -137,7 +137,7 @@ def _print_recorded(reasoning: Reasoning, records: Path | None, corpus: Corpus) 
         say(f"by all cases of a run, which are not asked again here: {found}")
     elif records is not None:
         title = reasoning.backend.title
-        say(f"{records} has no run of {title}, {record.dialect} and these cases in which {record.case} failed")
+        say(f"{records} has no run of {title}, {record.dialect}, with these cases, in which {record.case} failed")
 
 
 _REPORTS = Path("reports")

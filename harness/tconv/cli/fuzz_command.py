@@ -13,6 +13,7 @@ import click
 
 from tconv.cli import options
 from tconv.cli.option_fields import by, taking
+from tconv.cli.output import tried
 from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
@@ -64,7 +65,11 @@ class Asked:
     )
     examples: int | None = by("--examples", type=click.IntRange(1), help="How many cases are drawn.")
     seed: int = by(
-        "--seed", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True, help="Another: other cases."
+        "--seed",
+        type=click.IntRange(0, LARGEST_SEED),
+        default=0,
+        show_default=True,
+        help="Another seed draws other cases.",
     )
     faults: bool = by(
         "--faults/--no-faults",
@@ -76,7 +81,7 @@ class Asked:
     jobs: int | None = by(options.jobs)
     timeout: float = by(options.timeout(10.0))
     isolate: bool | None = by(options.isolate)
-    output: Path = by(options.output)
+    output: Path = by(options.folder(f"The folder of {FILE}."))
 
 
 @click.command(name="fuzz")
@@ -100,6 +105,7 @@ def command(asked: Asked) -> int:
     # An unusable folder is reported before the run, which may take an hour.
     with writing(asked.output, "folder"):
         asked.output.mkdir(parents=True, exist_ok=True)
+    tried([asked.output / FILE])
     with ExitStack() as stack:
         targets = [stack.enter_context(_target(asked, *words)) for words in named]
         dialect, look = targets[0].dialect, _look(targets)

@@ -75,7 +75,7 @@ class Asked:
     waivers: str | None = by(options.waivers)
     jobs: int | None = by(options.jobs)
     timeout: float = by(options.timeout(10.0))
-    output: Path = by(options.output)
+    output: Path = by(options.folder("The folder of the record files."))
     resume: bool = by("--resume", is_flag=True, help="Go on with the records of the same releases.")
     cache: Path = by(
         "--cache",

@@ -47,7 +47,8 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
         counts = ", ".join(f"{count:,} {status}" for status in Status if (count := assessment.counts[status]))
         say(out, f"{'  '.join(words)}  {'red' if red else 'green'}: {counts}")
     else:
-        words += [f"{header.tier} tier", f"{assessment.run.cases:,} cases"]
+        cases = assessment.run.cases
+        words += [f"{header.tier} tier", f"{cases:,} {'case' if cases == 1 else 'cases'}"]
         say(out, "")
         say(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
         for line, style in _totals(assessment, out.width):
@@ -167,7 +168,8 @@ def _of_waivers(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     wide = assessment.wide
     for use in wide[: None if verbose else 1]:
-        yield f"waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}"
+        cases = f"{len(use.agreeing)} {'case that agrees' if len(use.agreeing) == 1 else 'cases that agree'}"
+        yield f"waiver {use.waiver.name!r} also covers {cases}, such as {use.agreeing[0]}"
     if wide[1:] and not verbose:
         yield f"{len(wide) - 1} more {'waivers are' if wide[2:] else 'waiver is'} as wide; --verbose lists them"
 
