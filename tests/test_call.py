@@ -15,7 +15,7 @@ from tconv.cases.case import Case, Operand
 from tconv.diagnosis import Diagnosis
 from tconv.diagnosis.misreadings import Misreading
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Spelling, Stated
-from tconv.dialects.constraints import Constraint
+from tconv.dialects.constraint import Constraint
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import AnswerOtherwise, Reading, Resolved
 from tconv.dialects.rules import Rules
