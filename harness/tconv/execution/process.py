@@ -11,11 +11,12 @@ from errno import EBADMSG
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tconv.backends.process_end import last_words, own_file
+from tconv.backends.process_end import last_words
 from tconv.errors import BackendMissing
 from tconv.execution.earlier_cases import EarlierCases
-from tconv.execution.worker_files import results_file
+from tconv.execution.worker_files import records_file
 from tconv.execution.worker_messages import EndedWhileLoading, Introduced, introduction_of
+from tconv.execution.worker_records import WorkerRecords
 from tconv.records.record import Line, begin
 from tconv.shown_texts import one_line
 
@@ -33,8 +34,6 @@ _ENDING_SECONDS = 1.0
 START_SECONDS = 120.0
 """How long a backend may take to load."""
 _LONGEST_MESSAGE = 2**24
-_MOST_RESULTS = 2**20
-"""Bytes of the file of a worker's records beyond which it is emptied."""
 
 
 class Chunk(NamedTuple):
@@ -65,7 +64,6 @@ class WorkerProcess:
         chunk: the cases that it was sent, or is to be sent when it has introduced itself; None for none.
         pending: those of them that have no record yet, by their index.
         introduced: whether it has said which backend it runs.
-        results: where the next record begins in the file of its records.
         messages: how many it was sent.
         spare: whether it waits for another worker to die, and is given no cases before.
         is_copy: whether it has died and a copy of it, which was asked nothing, waits for cases.
@@ -81,12 +79,15 @@ class WorkerProcess:
     started: float = field(default_factory=monotonic)
     pending: dict[int, Case] = field(default_factory=dict)
     introduced: bool = False
-    results: int = 0
     messages: int = 0
     spare: bool = False
     is_copy: bool = False
     unasked: int = 0
     earlier: EarlierCases = field(default_factory=EarlierCases)
+    _records: WorkerRecords = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._records = WorkerRecords(records_file(str(self.log)))
 
     @property
     def busy(self) -> bool:
@@ -166,21 +167,17 @@ class WorkerProcess:
         """
         if self.overwritten and not whole:
             return []
-        try:
-            with own_file(results_file(str(self.log))) as file:
-                file.seek(self.results)
-                written = file.read()
-        except OSError:
-            return []
+        # Read before the position is: a record that is written in between is left for the next time.
+        unread = self._records.unread()
         asked, lines = self.asked if self.begun and not whole else [], []
-        for line in written[: written.rfind(b"\n") + 1].splitlines(keepends=True):
+        for line in unread:
             index, _, text = line.decode("utf-8", "replace").partition(" ")
             number = int(index) if index.isascii() and index.isdecimal() else -1
             case = self.pending.get(number)
             # A runtime may have written into the file. Its records are no records then, and the cases have none.
             if number in asked or case is None or not text.startswith(begin(case.id)):
                 break
-            self.results += len(line)
+            self._records.consume(line)
             lines.append(self.earlier.passed(Line(self.pending.pop(number).id, text.rstrip("\n"))))
         return lines
 
@@ -210,26 +207,13 @@ class WorkerProcess:
         self.started = monotonic()
         self.messages += 1
         try:
-            self._pass_over_results()
+            self._records.skip_written()
         except OSError:
             # Its file is gone, or no file of its own any more: what it wrote would not be read. It is lost.
             self.process.kill()
         # That a worker has just ended is noticed when its next message is awaited.
         with suppress(OSError):
             self.connection.send((self.messages, *chunk))
-
-    def _pass_over_results(self) -> None:
-        """Begin to read after what is written so far: all that was awaited has been read.
-
-        Raises:
-            OSError: a runtime has put something in the place of the file, or removed it.
-        """
-        with own_file(results_file(str(self.log)), writable=True) as file:
-            self.results = os.fstat(file.fileno()).st_size
-            # The file does not grow with the run. Often it is not emptied: that writes to the disk.
-            if self.results > _MOST_RESULTS:
-                file.truncate(0)
-                self.results = 0
 
     def receive(self, seconds: float) -> list[Any] | None:
         """Return the next message, or None where the worker ends or sends nothing for so many seconds."""

@@ -106,7 +106,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
         # Whoever is told ends both, and a copy that ends because its parent is gone is told to nobody.
         succeed(lambda code: _send(connection, ["ended", code, position.message]))
     companion = Companion(evaluator, position, assignment.together, assignment.deadly)
-    with suppress(EOFError), files.results:
+    with suppress(EOFError), files.records:
         while True:
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
             message, cases, apart, staged = connection.recv()
@@ -116,7 +116,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
                 files.log.truncate(0)
                 copied = False
             position.receive(message)
-            _answer(companion.records(cases, apart=apart, staged=staged), connection, files.results)
+            _answer(companion.records(cases, apart=apart, staged=staged), connection, files.records)
 
 
 def _word(error: TconvError) -> str:
@@ -129,12 +129,12 @@ def _word(error: TconvError) -> str:
             return "wrong"
 
 
-def _answer(records: Iterator[tuple[int, Record]], connection: Connection, results: BinaryIO) -> None:
+def _answer(records: Iterator[tuple[int, Record]], connection: Connection, file: BinaryIO) -> None:
     """Write records, each by its index, so that none is lost with the worker; now and then say that there are some."""
     sent = monotonic()
     try:
         for index, record in records:
-            _write(results, f"{index} {record_line(record)}\n".encode())
+            _write(file, f"{index} {record_line(record)}\n".encode())
             if monotonic() - sent > _SECONDS_BETWEEN_MESSAGES:
                 sent = monotonic()
                 _send(connection, ["records"])

@@ -21,7 +21,7 @@ from tconv.execution.starting import start_method, started
 from tconv.execution.threads import limited
 from tconv.execution.work_folder import WorkFolder
 from tconv.execution.worker import Assignment, serve
-from tconv.execution.worker_files import results_file, temporary_folder
+from tconv.execution.worker_files import records_file, temporary_folder
 from tconv.execution.worker_messages import EndedWhileLoading, Introduced
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Workers:
         """End a worker, and remove its files."""
         worker.kill()
         self.processes.remove(worker)
-        for file in (worker.log, results_file(str(worker.log))):
+        for file in (worker.log, records_file(str(worker.log))):
             file.unlink(missing_ok=True)
         rmtree(temporary_folder(str(worker.log)), ignore_errors=True)
 
