@@ -150,7 +150,7 @@ def _words(cause: Cause, status: Status) -> tuple[str, str]:
     if cause.lesson is not None:
         return _rules(cause.lesson), f"{cause.lesson.fits:,} of {cause.lesson.of:,} answers fit"
     if cause.symptom is not None:
-        return cause.said, cause.symptom.evidence
+        return cause.line, cause.symptom.evidence
     if status is Status.MISTRUSTED:
         return STATUSES[status].total, ""
     if status is Status.DISPUTED and isinstance(cause.members[0].record.verdict, Disputed):
@@ -158,7 +158,7 @@ def _words(cause: Cause, status: Status) -> tuple[str, str]:
         return f"follows {_described(_readings(record), record.dialect)}", ""
     if status is Status.FAILED and _is_explained(cause):
         return f"as if {_described(cause.group[-1], cause.members[0].record.dialect, cause.where)}", cause.what
-    return cause.said or cause.what, ""
+    return cause.line or cause.what, ""
 
 
 def _rules(lesson: Lesson) -> str:
