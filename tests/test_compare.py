@@ -25,7 +25,7 @@ from tconv.records.record import CallSummary, Record, record_line
 from tconv.records.record_file import Run
 from tconv.reports import html, job_summary, junit, terminal
 from tconv.reports.between_runs import FORMS, compared, paired, refuse_ambiguous, regressions, show
-from tconv.reports.between_runs.comparing import Transition
+from tconv.reports.between_runs.transitions import Transition
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], 
     old, new = run({CASES[0]: AGREED}), run({CASES[0]: AGREED, CASES[1]: AGREED, CASES[2]: AGREED, CASES[3]: DIFFERED})
     comparison = compared(old, new)
     counts = "1 new, 0 changed, 0 fixed, 0 gone, 1 as before, 2 not asked before"
-    assert comparison.answer == f"1 case became worse ({counts})"
+    assert comparison.sentence == f"1 case became worse ({counts})"
     show(comparison)
     assert counts in capsys.readouterr().out
     assert counts in FORMS["markdown"]([comparison])
@@ -255,7 +255,7 @@ def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], 
     mended = compared(run({CASES[0]: DIFFERED}), old)
     assert "<title>tconv: no case became worse, 1 fixed</title>" in FORMS["html"]([mended])
     assert "1 new</a>, 2 not asked before" in page
-    assert "not asked before" not in compared(old, old).answer
+    assert "not asked before" not in compared(old, old).sentence
 
 
 def test_a_case_that_is_only_counted_has_passed() -> None:

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from tconv.records.headers import cases_option
-from tconv.reports.between_runs.comparing import MEANINGS, Transition
+from tconv.reports.between_runs.transitions import MEANINGS, Transition
 from tconv.reports.listing import console, folded, say
 from tconv.reports.terminal import entry, listed
 
@@ -32,7 +32,7 @@ def show(comparison: Comparison, detail: Detail = "screen") -> None:
         sections = _sections(comparison, out.width, verbose=detail == "verbose")
         for line, style in listed(sections, None if detail == "verbose" else room, _heading(Transition.NEW)):
             say(out, line, style)
-    say(out, comparison.answer, "bold red" if comparison.worse else "bold green")
+    say(out, comparison.sentence, "bold red" if comparison.worse else "bold green")
 
 
 def _differing(comparison: Comparison) -> Iterator[str]:
