@@ -31,7 +31,7 @@ from tconv.errors import TconvError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.truth import Truth
-from tconv.gate.status import Status, judged
+from tconv.gate.status import Status, status_of
 from tconv.gate.waivers import chosen
 from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.random_cases import drawn
@@ -162,7 +162,7 @@ def _code(name: str, examples: int, seed: int, jobs: int) -> int:
             for case in batch:
                 record = records[case.id]
                 verdict = record.verdict
-                status = judged(record, case.facts, active_entries(waivers, record.dialect, pool.backend)).status
+                status = status_of(record, case.facts, active_entries(waivers, record.dialect, pool.backend)).status
                 counts[_kind(verdict, status)] += 1
                 if isinstance(verdict, ver.Agreed | ver.Disputed):
                     counts.update(f"noted {note}" for note in verdict.notes)

@@ -19,7 +19,7 @@ from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.problem import Problem
 from tconv.gate.assessment import assess
 from tconv.gate.examples import example
-from tconv.gate.status import Judged, Status
+from tconv.gate.status import RecordStatus, Status
 from tconv.records.record import Record
 from tconv.reports import junit
 from tconv.reports.phrases import inconsistency
@@ -119,7 +119,7 @@ def test_a_failure_that_other_cases_show_is_not_the_example_of_a_cause() -> None
     inconsistent = ver.Inconsistent(("negative-same-truncated",), "negative_same", "floor")
     verdicts: dict[str, ver.Verdict] = {"a/b": inconsistent, "a/much-longer": DIFFERED}
     records = [Record(case, "acme", "onnx/ConvTranspose-22", verdict) for case, verdict in verdicts.items()]
-    members = [Judged(record, Status.FAILED) for record in records]
+    members = [RecordStatus(record, Status.FAILED) for record in records]
     assert example(members, ("learnt",)).record.case == "a/much-longer"
     assert example(members[:1], ("learnt",)).record.case == "a/b"
     told = remedy(replace(records[0], verdict=ver.Disputed(inconsistent.readings, "exact")), (), {}, None)

@@ -109,10 +109,10 @@ def test_one_case_that_agrees_against_many_is_as_before_in_a_part(corpus: Corpus
     """The whole run says that it is inconsistent; alone it agrees, by the same record."""
     odd = "porting/porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
     whole, part = records_of_sizes(corpus, telling, [odd], odd)
-    assert [judged.record.verdict for judged in whole.judged if judged.record.case == odd] == [
+    assert [judged.record.verdict for judged in whole.statuses if judged.record.case == odd] == [
         ver.Inconsistent((), "negative_sized", "truncate")
     ]
-    assert [judged.record.verdict.kind for judged in part.judged] == ["agreed"]
+    assert [judged.record.verdict.kind for judged in part.statuses] == ["agreed"]
     assert (compared(whole, part).groups, compared(whole, part).same) == ((), 1)
     assert compared(part, whole).count(Transition.NEW) == 0
     assert compared(part, whole).same == 1
@@ -122,7 +122,7 @@ def test_readings_that_a_part_cannot_tell_apart_are_as_before(corpus: Corpus, te
     """The whole run names the one reading that is followed, and the part several: the answer is the same."""
     asked = "porting/porting/asked[shape=reach,auto_pad=same_upper,output_shape=full+1,output_padding=none]"
     whole, part = records_of_sizes(corpus, telling, [asked])
-    (verdict,) = (judged.record.verdict for judged in part.judged)
+    (verdict,) = (judged.record.verdict for judged in part.statuses)
     assert verdict == ver.Disputed(("negative-sized-appended",), "exact", alike=("negative-sized-truncated",))
     assert (compared(whole, part).groups, compared(whole, part).same) == ((), 1)
     assert (compared(part, whole).same, compared(part, whole).count(Transition.CHANGED)) == (1, 0)

@@ -20,7 +20,7 @@ from tconv.errors import DialectError, FileError
 from tconv.execution.lock import alone
 from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
-from tconv.gate.status import Judged, Status, judged, with_better_causes
+from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
 from tconv.gate.varying_answers import NOT_ASKED
 from tconv.gate.waivers_of_run import ActiveEntries
 from tconv.investigation import fresh_answers
@@ -376,8 +376,8 @@ def test_a_refusal_that_varies_shows_the_cause_of_others_as_before() -> None:
     refused = ver.Disputed(("total-refused",), "refusal", message="out of handles")
     run = run_of({CASES[0]: ver.RefusedValid("out of handles"), CASES[1]: refused})
 
-    def of(record: Record) -> Judged:
-        return judged(record, {}, ActiveEntries())
+    def of(record: Record) -> RecordStatus:
+        return status_of(record, {}, ActiveEntries())
 
     for answer in (None, AGREES):
         first, second = run.records

@@ -235,7 +235,7 @@ def test_a_waiver_is_for_default_options_unless_it_names_others(
     file = waiver_file(waiver(options=of_waiver))
     file = file.model_validate(file.model_dump(exclude_unset=True) | {"options": of_file})
     result = assess(chosen(**options), file, facts)
-    assert result.judged[0].status is status
+    assert result.statuses[0].status is status
     # A waiver for other options is neither stale nor void.
     assert [use.state for use in result.uses] == (["fitting"] if status is Status.WAIVED else [])
 

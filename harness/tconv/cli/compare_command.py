@@ -11,7 +11,7 @@ from tconv.cli import options
 from tconv.cli.output import printing, published
 from tconv.cli.record_files import cases_of, record_files
 from tconv.errors import UsageError
-from tconv.gate.record_files import assessed_files
+from tconv.gate.record_files import assess_files
 from tconv.reports import between_runs
 
 Form = Literal["text", "markdown", "html", "json"]
@@ -60,7 +60,7 @@ def command(
         raise UsageError("--output must be beside --format markdown, html or json (got it with text)")
     sides = [record_files([path], cases) for path in (old, new)]
     cases = cases_of([file for files in sides for file in files], cases)
-    before, after = (assessed_files(files, cases, waivers, strict=strict)[0] for files in sides)
+    before, after = (assess_files(files, cases, waivers, strict=strict)[0] for files in sides)
     comparisons = between_runs.paired(before, after)
     if form == "text":
         with printing():

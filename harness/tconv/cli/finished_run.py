@@ -9,7 +9,7 @@ import click
 
 from tconv.errors import FileError
 from tconv.execution.run import assigned
-from tconv.gate.assessment import assessed
+from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.selected_records import read_selected
 from tconv.gate.status import Status
 from tconv.gate.waivers import chosen
@@ -54,7 +54,7 @@ def finished_run(
     def assessment_of(run: Run) -> Assessment:
         # The name of one's own backend, and so its waivers, are known with its records.
         waivers = chosen(asked.waivers, run.header.backend.name) if ":" in run.header.backend.spec else file
-        return assessed(run, waivers, selection.corpus, strict=asked.strict, own=own, find=selection.find)
+        return assess_with_corpus(run, waivers, selection.corpus, strict=asked.strict, own=own, find=selection.find)
 
     assessment = assessment_of(run)
     known = run.with_records(joint_explanations(run, _failed(assessment), selection.find))
@@ -80,4 +80,4 @@ def finished_run(
 
 
 def _failed(assessment: Assessment) -> set[str]:
-    return {member.record.case for member in assessment.judged if member.status is Status.FAILED}
+    return {member.record.case for member in assessment.statuses if member.status is Status.FAILED}

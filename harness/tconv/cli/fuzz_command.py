@@ -20,7 +20,7 @@ from tconv.errors import BackendLost, UsageError, writing
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
-from tconv.gate.status import Status, judged
+from tconv.gate.status import Status, status_of
 from tconv.gate.waivers import chosen
 from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.fuzzing import Fuzzing, looking
@@ -176,7 +176,7 @@ class _Target:
 
     def _status(self, case: Case, record: Record) -> Status:
         active = active_entries(self.waivers, self.dialect.name, self.pool.backend)
-        return judged(record, case.facts, active).status
+        return status_of(record, case.facts, active).status
 
 
 @contextmanager

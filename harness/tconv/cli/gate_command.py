@@ -17,7 +17,7 @@ from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus
 from tconv.errors import BackendLost, BackendMissing, FileError, OptionError, UsageError, writing
 from tconv.gate.proof import Prover, Standing
-from tconv.gate.record_files import assessed_files
+from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, chosen, load
 from tconv.reports import phrases
@@ -94,7 +94,7 @@ def command(
     report = Reporting.of(**reports)
     files = record_files(records, cases)
     cases = cases_of(files, cases)
-    assessments, _ = assessed_files(files, cases, waivers, strict=strict)
+    assessments, _ = assess_files(files, cases, waivers, strict=strict)
     if proposal is not None and len(assessments) != 1:
         paths = ", ".join(str(assessment.run.path) for assessment in assessments)
         raise UsageError(f"--propose-waivers must have the records of one run (got {paths}); name its file")

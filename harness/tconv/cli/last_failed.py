@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.errors import FileError
-from tconv.gate.assessment import assessed
+from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.status import Status
 from tconv.gate.waivers import chosen
 from tconv.records.record_file import read
@@ -48,7 +48,7 @@ def failed_last(
 
     def assessment(run: Run, *, without: bool = False) -> Assessment:
         file = None if without else chosen(waivers, run.header.backend.name)
-        return assessed(run, file, corpus, strict=strict, own=own)
+        return assess_with_corpus(run, file, corpus, strict=strict, own=own)
 
     now = [assessment(run) for run in runs]
     failed = _failed(now, corpus)
@@ -78,7 +78,7 @@ def _runs(folder: Path, backend: str, dialect_name: str | None, options: Mapping
 
 def _failed(assessments: Sequence[Assessment], corpus: Corpus) -> frozenset[str]:
     """Return the ids of the cases whose last record fails."""
-    latest = {member.record.case: member.status for each in assessments for member in each.judged}
+    latest = {member.record.case: member.status for each in assessments for member in each.statuses}
     return frozenset(case for case, status in latest.items() if status is Status.FAILED and corpus.find(case))
 
 

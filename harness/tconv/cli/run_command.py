@@ -26,8 +26,8 @@ from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError,
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, running
 from tconv.execution.selection import Selection
-from tconv.gate.record_files import assessed_files
-from tconv.gate.status import Status, judged
+from tconv.gate.record_files import assess_files
+from tconv.gate.status import Status, status_of
 from tconv.gate.waivers import chosen, header_of
 from tconv.gate.waivers_of_run import active_entries
 from tconv.records.shards import Shards
@@ -164,7 +164,7 @@ def _refuse_contradictions(asked: Asked) -> None:
 def _baseline(asked: Asked) -> list[Assessment]:
     """Return the runs that this one is compared with."""
     files = record_files(asked.baseline, asked.cases) if asked.baseline else []
-    return assessed_files(files, asked.cases, asked.waivers, strict=asked.strict)[0] if files else []
+    return assess_files(files, asked.cases, asked.waivers, strict=asked.strict)[0] if files else []
 
 
 def _selection(asked: Asked, corpus: Corpus) -> Selection:
@@ -268,7 +268,7 @@ def _enough(
         known = of_name(backend.name) if ":" in backend.spec and waivers != "none" else file
         record, facts = line.record, corpus.facts(line.case) or {}
         active = active_entries(known, record.dialect, backend)
-        failed += judged(record, facts, active, strict=strict).status is Status.FAILED
+        failed += status_of(record, facts, active, strict=strict).status is Status.FAILED
         return failed >= maxfail
 
     return enough

@@ -12,7 +12,7 @@ from tconv.gate.completeness import incomplete
 from tconv.gate.declarations import declaration_uses
 from tconv.gate.notes import notes_of
 from tconv.gate.reasons import other_reasons
-from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
+from tconv.gate.status import OF_CELLS, Status, status_of, with_better_causes
 from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tconv.dialects.readings import Together
     from tconv.gate.declarations import DeclarationUse
     from tconv.gate.notes import Noted
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.learning import Lesson, Misread, Symptom
     from tconv.records.record import Record
@@ -43,7 +43,7 @@ class Assessment:
 
     Attributes:
         run: the records, their verdicts settled by the other cases of the run.
-        judged: every record with its status, in the order of ids.
+        statuses: every record with its status, in the order of ids.
         facts: the facts of the cases, by id; empty for a case that the corpus does not have.
         uses: what the waivers of this dialect and version did.
         declarations: what the declarations of what is unsupported did, those that hold for this backend and machine.
@@ -62,7 +62,7 @@ class Assessment:
     """
 
     run: Run
-    judged: tuple[Judged, ...]
+    statuses: tuple[RecordStatus, ...]
     facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     uses: tuple[WaiverUse, ...] = ()
     declarations: tuple[DeclarationUse, ...] = ()
@@ -89,7 +89,7 @@ class Assessment:
     @cached_property
     def answers_vary(self) -> bool:
         """Whether a failure had another answer when it was asked again, so that others may have one too."""
-        return answers_vary(self.judged)
+        return answers_vary(self.statuses)
 
     @property
     def unasked(self) -> int:
@@ -99,7 +99,7 @@ class Assessment:
         """
         if self.run.header.asked_again is not False or self.answers_vary:
             return 0
-        return sum(member.status is Status.FAILED and may_vary(member.record) for member in self.judged)
+        return sum(member.status is Status.FAILED and may_vary(member.record) for member in self.statuses)
 
     @property
     def stale(self) -> list[Waiver]:
@@ -145,7 +145,7 @@ class Assessment:
         explained = {case for rule in self.learnt for case in rule.cases}
         explained.update(case for symptom in self.symptoms for case in symptom.cases)
         shown: dict[str, bool] = {}
-        for member in self.judged:
+        for member in self.statuses:
             if isinstance(verdict := member.record.verdict, ver.Inconsistent):
                 unexplained = member.status is Status.FAILED and member.record.case not in explained
                 shown[verdict.question] = shown.get(verdict.question, False) or unexplained
@@ -154,12 +154,12 @@ class Assessment:
     @property
     def waived(self) -> frozenset[str]:
         """The ids of the cases that are waived."""
-        return frozenset(member.record.case for member in self.judged if member.waiver is not None)
+        return frozenset(member.record.case for member in self.statuses if member.waiver is not None)
 
     @cached_property
     def counts(self) -> Counter[Status]:
         """The number of cases of each status."""
-        counts = Counter(member.status for member in self.judged)
+        counts = Counter(member.status for member in self.statuses)
         for cell in self.run.cells:
             counts[OF_CELLS[cell.kind]] += cell.cases
         return counts
@@ -172,7 +172,7 @@ class Assessment:
     @cached_property
     def red(self) -> list[str]:
         """Why the gate is red, in sentences; none where it is green."""
-        undeclared = sum(member.undeclared for member in self.judged)
+        undeclared = sum(member.undeclared for member in self.statuses)
         failed = self.counts[Status.FAILED] - undeclared
         failures = [f"{failed} {'case' if failed == 1 else 'cases'} failed without a waiver"] if failed else []
         if undeclared:
@@ -213,8 +213,8 @@ def assess(
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
     active = active_entries(waivers, dialect, backend)
 
-    def of(record: Record) -> Judged:
-        return judged(record, facts[record.case], active, strict=strict)
+    def of(record: Record) -> RecordStatus:
+        return status_of(record, facts[record.case], active, strict=strict)
 
     vary = answers_vary(map(of, filter(lambda record: record.varies, run.records)))
     run, mixed = (run, ()) if find is None else settled(run, find, vary=vary)
@@ -263,7 +263,7 @@ def _explained(
     return learnt, symptoms(calls, rest, denied), denied, misread
 
 
-def assessed(
+def assess_with_corpus(
     run: Run,
     waivers: WaiverFile | None,
     corpus: Corpus,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.learning import Shared
     from tconv.records.record import Record
 
@@ -40,7 +40,7 @@ class Cause:
     Attributes:
         what: the waiver, the reading, the learnt rule, or the failure with the phrase of its example.
         example: the id of the case that stands for it.
-        members: the records, judged.
+        members: the records with their statuses.
         common: of failures that have neither a rule nor a name, the facts that their cases share.
         lesson: the rule that they follow, where one was learnt.
         symptom: what they have in common, where they follow no rule.
@@ -51,7 +51,7 @@ class Cause:
 
     what: str
     example: str
-    members: tuple[Judged, ...]
+    members: tuple[RecordStatus, ...]
     common: Shared | None = None
     lesson: Lesson | None = None
     symptom: Symptom | None = None
@@ -85,19 +85,19 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
 
     After these come undeclared cases, and at last failures of which nothing is known, as answers vary.
     """
-    groups: dict[tuple[str, ...], list[Judged]] = defaultdict(list)
-    members = [judged for judged in assessment.judged if judged.status is status]
+    groups: dict[tuple[str, ...], list[RecordStatus]] = defaultdict(list)
+    members = [member for member in assessment.statuses if member.status is status]
     learnt = _learnt_of(assessment) if status is Status.FAILED else {}
-    rest = [judged for judged in members if judged.record.case not in learnt]
-    explained = shared({judged.record.case: judged.record.diagnosis for judged in rest})
+    rest = [member for member in members if member.record.case not in learnt]
+    explained = shared({member.record.case: member.record.diagnosis for member in rest})
     explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
     spoiled = status is Status.FAILED and assessment.answers_vary
-    for judged in members:
-        found = learnt.get(judged.record.case)
-        if spoiled and may_vary(judged.record):
-            groups[_NOT_ASKED].append(judged)
+    for member in members:
+        found = learnt.get(member.record.case)
+        if spoiled and may_vary(member.record):
+            groups[_NOT_ASKED].append(member)
         else:
-            groups[_key(found) if found else _group(judged, explained.get(judged.record.case))].append(judged)
+            groups[_key(found) if found else _group(member, explained.get(member.record.case))].append(member)
     in_order = sorted(
         groups.items(), key=lambda item: (item[0] == _NOT_ASKED, _undeclared(item[1]), -len(item[1]), item[0])
     )
@@ -105,7 +105,7 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     return [_cause(group, members, assessment, learnt, phrases[group]) for group, members in in_order]
 
 
-def _undeclared(members: Iterable[Judged]) -> bool:
+def _undeclared(members: Iterable[RecordStatus]) -> bool:
     return all(member.undeclared for member in members)
 
 
@@ -121,7 +121,7 @@ def _key(found: Lesson | Symptom) -> tuple[str, ...]:
 
 def _cause(
     group: tuple[str, ...],
-    members: list[Judged],
+    members: list[RecordStatus],
     assessment: Assessment,
     learnt: Mapping[str, Lesson | Symptom],
     phrase: str,
@@ -136,7 +136,7 @@ def _cause(
 
 
 def _failure_cause(
-    cause: Cause, shown: Judged, assessment: Assessment, learnt: Lesson | Symptom | None, phrase: str
+    cause: Cause, shown: RecordStatus, assessment: Assessment, learnt: Lesson | Symptom | None, phrase: str
 ) -> Cause:
     """Return the cause of failures with its line, and what the line ends with.
 
@@ -169,7 +169,7 @@ def _failure_cause(
     return replace(cause, what=line + shares, line=line, common=common)
 
 
-def _explained_cause(cause: Cause, shown: Judged, assessment: Assessment, phrase: str) -> Cause:
+def _explained_cause(cause: Cause, shown: RecordStatus, assessment: Assessment, phrase: str) -> Cause:
     """Return the cause of failures that a misreading explains, with the condition under which it is made, if any."""
     misread = assessment.misread.get(Together.parse(cause.group[-1]))
     where = str(misread.condition) if misread else ""
@@ -183,17 +183,17 @@ def _that_agree(count: int) -> str:
     return f"{count} that agree" if count > 1 else f"{count or 'none'} that agrees"
 
 
-def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:
+def _group(member: RecordStatus, explained: Together | None) -> tuple[str, ...]:
     """Return what records of a cause that was not learnt have in common.
 
     For failures it is the explanation, else the words without their numbers, else the sweep.
     """
-    verdict = judged.record.verdict
-    if judged.waiver is not None:
-        return (f"{judged.waiver.name}: {judged.waiver.because}",)
-    if judged.status not in {Status.FAILED, Status.DISPUTED}:
+    verdict = member.record.verdict
+    if member.waiver is not None:
+        return (f"{member.waiver.name}: {member.waiver.because}",)
+    if member.status not in {Status.FAILED, Status.DISPUTED}:
         return (headline(verdict),)
-    return group_of(judged.record, explained)
+    return group_of(member.record, explained)
 
 
 def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
@@ -202,10 +202,10 @@ def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
     return f"; {denied} siblings that agree deny it, so it only fits these" if denied else ""
 
 
-def common_facts(members: Sequence[Judged], assessment: Assessment) -> Shared | None:
+def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Shared | None:
     """Return what the cases of a group have in common, and cases that agree have not."""
     refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
-    agreeing = [other.record for other in assessment.judged if other.status in _AGREEING]
+    agreeing = [other.record for other in assessment.statuses if other.status in _AGREEING]
     # Who is owed a refusal, and refuses, says nothing of why others are refused.
     others = [assessment.facts[record.case] for record in agreeing if not (refused and _is_refusal(record))]
     facts = [assessment.facts[member.record.case] for member in members]
@@ -217,7 +217,7 @@ def _is_refusal(record: Record) -> bool:
     return isinstance(record.verdict, ver.Agreed | ver.Disputed) and record.verdict.rule == "refusal"
 
 
-def _learnt(lesson: Lesson, members: Sequence[Judged]) -> str:
+def _learnt(lesson: Lesson, members: Sequence[RecordStatus]) -> str:
     """Return the line of failures that follow a rule: their kinds, the rule, and the name that all of them have."""
     names = shared({member.record.case: member.record.diagnosis for member in members})
     usual = Counter(map(str, names.values())).most_common(1)
@@ -225,7 +225,9 @@ def _learnt(lesson: Lesson, members: Sequence[Judged]) -> str:
     return f"{_kinds(members)}: {lesson}{known}"
 
 
-def _of_symptom(symptom: Symptom, members: Sequence[Judged], assessment: Assessment, phrase: str) -> tuple[str, str]:
+def _of_symptom(
+    symptom: Symptom, members: Sequence[RecordStatus], assessment: Assessment, phrase: str
+) -> tuple[str, str]:
     """Return the line of failures with something in common, and that line without what their calls have in common."""
     names = Counter(shared({member.record.case: member.record.diagnosis for member in members}).values())
     usual = [(name, count) for name, count in names.most_common(1) if name not in assessment.denied]
@@ -239,7 +241,9 @@ def _of_symptom(symptom: Symptom, members: Sequence[Judged], assessment: Assessm
     return f"{kinds} where {symptom.condition}: {symptom.evidence}; {words}", f"{kinds}: {words}"
 
 
-def _failed(group: tuple[str, ...], members: Sequence[Judged], shown: Judged, phrase: str, where: str = "") -> str:
+def _failed(
+    group: tuple[str, ...], members: Sequence[RecordStatus], shown: RecordStatus, phrase: str, where: str = ""
+) -> str:
     """Return the line of a group of failures: their kinds, what they have in common, and the phrase of the example."""
     what = {"explained": f" as if {group[-1]}{where}", "in": f" in {group[-1]}"}.get(group[-2], "")
     record = shown.record
@@ -250,5 +254,5 @@ def _failed(group: tuple[str, ...], members: Sequence[Judged], shown: Judged, ph
     return f"{phrase}{described}" if phrase.startswith(f"{kinds}, ") else f"{kinds}: {phrase}{described}"
 
 
-def _kinds(members: Sequence[Judged]) -> str:
+def _kinds(members: Sequence[RecordStatus]) -> str:
     return " or ".join(sorted({member.record.verdict.kind for member in members}))

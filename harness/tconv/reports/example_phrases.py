@@ -14,7 +14,7 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
 
 _Group = TypeVar("_Group", bound=tuple[str, ...])
 
@@ -28,7 +28,7 @@ _MESSAGES = ver.RefusedValid | ver.Broke | ver.Unsupported | ver.Died
 """Verdicts whose phrase is a runtime's message."""
 
 
-def example_phrases(groups: Mapping[_Group, Sequence[Judged]]) -> dict[_Group, str]:
+def example_phrases(groups: Mapping[_Group, Sequence[RecordStatus]]) -> dict[_Group, str]:
     """Return the phrase of the example of each group, so long that those that begin alike can be told apart.
 
     Args:
@@ -39,11 +39,11 @@ def example_phrases(groups: Mapping[_Group, Sequence[Judged]]) -> dict[_Group, s
     return {group: shortened[text] for group, text in phrases.items()}
 
 
-def _phrase_of(member: Judged) -> str:
+def _phrase_of(member: RecordStatus) -> str:
     return member.reason or phrase(member.record.verdict)
 
 
-def _marked(shown: Judged, members: Iterable[Judged]) -> str:
+def _marked(shown: RecordStatus, members: Iterable[RecordStatus]) -> str:
     """Return the phrase of the example; of a message, with `#` for each number that another member does not have."""
     text = _phrase_of(shown)
     if not isinstance(shown.record.verdict, _MESSAGES):

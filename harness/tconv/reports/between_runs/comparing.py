@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.records.header_differences import Difference
     from tconv.reports.causes import Cause
 
@@ -169,14 +169,14 @@ def _states(assessment: Assessment) -> dict[str, CaseState]:
         for cause in causes(assessment, status)
         for member in cause.members
     }
-    return {judged.record.case: _state(judged, of_cause.get(judged.record.case)) for judged in assessment.judged}
+    return {member.record.case: _state(member, of_cause.get(member.record.case)) for member in assessment.statuses}
 
 
-def _state(judged: Judged, cause: Cause | None) -> CaseState:
+def _state(member: RecordStatus, cause: Cause | None) -> CaseState:
     what, group = (cause.what, cause.group) if cause else ("", ())
-    if judged.status is Status.PASSED and NO_VALUES in noted(judged.record):
+    if member.status is Status.PASSED and NO_VALUES in noted(member.record):
         what = NOTE_MEANINGS[NO_VALUES]
-    return CaseState(judged.status, what, judged.record, group)
+    return CaseState(member.status, what, member.record, group)
 
 
 def _counted(assessment: Assessment, case: str, other: Assessment) -> CaseState | None:

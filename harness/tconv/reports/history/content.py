@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from tconv.errors import UsageError
-from tconv.gate.assessment import assessed
+from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.selected_records import read_selected
 from tconv.gate.waivers import chosen
 from tconv.investigation.history.proposals import proposals
@@ -108,7 +108,7 @@ def histories(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> Ite
         file = chosen(waivers, runs[0].header.backend.name)
         known = None if file is None else file.for_every_version()
         runs.sort(key=_version)
-        yield History(tuple(assessed(run, known, corpus, strict=False, own=True) for run in runs), file)
+        yield History(tuple(assess_with_corpus(run, known, corpus, strict=False, own=True) for run in runs), file)
 
 
 def _version(run: Run) -> Version:
