@@ -29,7 +29,7 @@ from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
-from tconv.execution.answer import changed
+from tconv.execution.call_result import changed
 from tconv.execution.earlier_cases import EarlierCases
 from tconv.execution.pool import Pool
 from tconv.execution.position import _INDEX, _MESSAGE, Position

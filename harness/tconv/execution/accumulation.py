@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tconv.backends.outcome import Produced, Survived
 from tconv.cases.case import Case, Operand
-from tconv.execution.answer import checked_alone, private
+from tconv.execution.call_result import checked_alone, private
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge

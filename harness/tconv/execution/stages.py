@@ -15,7 +15,7 @@ from tconv.expectation.problem import PREPARED, SMALL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tconv.execution.answer import Answer
+    from tconv.execution.call_result import CallResult
     from tconv.execution.evaluation import Evaluator
     from tconv.execution.position import Position
     from tconv.expectation.problem import Problem
@@ -41,16 +41,16 @@ def evaluated_in_stages(
         for index, problem in part:
             position.begin(index)
             evaluator.prepare(problem)
-        answered: list[tuple[int, Problem, Answer | None]] = []
+        results: list[tuple[int, Problem, CallResult | None]] = []
         since = monotonic()
         for index, problem in part:
             position.begin(index)
-            answered.append((index, problem, evaluator.answer(problem)))
+            results.append((index, problem, evaluator.ask_if_expressible(problem)))
             if problem is part[-1][1] or monotonic() - since > _SECONDS:
-                for place, asked, answer in answered:
-                    position.begin(place)
-                    yield place, evaluator.judged(asked, answer)
-                answered, since = [], monotonic()
+                for asked_index, asked_problem, result in results:
+                    position.begin(asked_index)
+                    yield asked_index, evaluator.judge_and_record(asked_problem, result)
+                results, since = [], monotonic()
 
 
 def _parts(problems: Iterable[tuple[int, Problem]], most: int) -> Iterator[list[tuple[int, Problem]]]:
