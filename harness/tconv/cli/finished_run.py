@@ -20,7 +20,7 @@ from tconv.records.rewriting import replace_records
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tconv.cli.run_command import Asked
+    from tconv.cli.run_command import RunArguments
     from tconv.execution.run import RunSettings
     from tconv.execution.selection import Selection
     from tconv.gate.assessment import Assessment
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def finished_run(
-    asked: Asked,
+    arguments: RunArguments,
     settings: RunSettings,
     path: Path,
     file: WaiverFile | None,
@@ -41,7 +41,7 @@ def finished_run(
     """Return what the gate says of a run that has ended, and write what is found out of its failures into its records.
 
     Args:
-        asked: the arguments of the command.
+        arguments: what the command is given.
         settings: how the cases were run.
         path: the record file, which no other run writes.
         file: the backend's waivers; None for none.
@@ -53,8 +53,8 @@ def finished_run(
 
     def assessment_of(run: Run) -> Assessment:
         # The name of one's own backend, and so its waivers, are known with its records.
-        waivers = chosen(asked.waivers, run.header.backend.name) if ":" in run.header.backend.spec else file
-        return assess_with_corpus(run, waivers, selection.corpus, strict=asked.strict, own=own, find=selection.find)
+        waivers = chosen(arguments.waivers, run.header.backend.name) if ":" in run.header.backend.spec else file
+        return assess_with_corpus(run, waivers, selection.corpus, strict=arguments.strict, own=own, find=selection.find)
 
     assessment = assessment_of(run)
     known = run.with_records(joint_explanations(run, _failed(assessment), selection.find))
@@ -62,7 +62,7 @@ def finished_run(
         assessment = assessment_of(known)
     failed = _failed(assessment)
     # The runtime of a cluster's workers may not be here.
-    if asked.dask is None:
+    if arguments.dask is None:
         if failed and not quiet:
             click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
         fresh = fresh_answers(known, failed, assigned(settings), settings.timeout, selection.find)

@@ -62,8 +62,8 @@ class RunSettings:
         options: values of the backend's options, by name.
         waivers: returns what the header says of the waivers for a backend of this name.
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
-        enough: returns whether the run ends after this line of the backend; it can be resumed then.
-        foresee: works out more of what will be asked of a case after the run, while the workers work.
+        ends_after: returns whether the run ends after this line of the backend; it can be resumed then.
+        precompute: works out what reports will ask of a case after the run, while the workers work.
         asks_again: whether failures will be asked again when the run has ended.
     """
 
@@ -79,8 +79,8 @@ class RunSettings:
     options: Mapping[str, str] = field(default_factory=dict)
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
     isolate: bool | None = field(default_factory=wanted)
-    enough: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
-    foresee: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
+    ends_after: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
+    precompute: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
     asks_again: bool = False
 
 
@@ -157,16 +157,16 @@ def _write(
             text = counts.text(line)
             _append(path, file, text)
             if text and (case := selection.streamed(line.case)) is not None:
-                _foresee(case, pool.dialect)
-                settings.foresee(case, pool.dialect)
+                _precompute(case, pool.dialect)
+                settings.precompute(case, pool.dialect)
             progress(number, total, line)
-            if settings.enough(line, pool.backend):
+            if settings.ends_after(line, pool.backend):
                 break
         else:
             _append(path, file, counts.complete())
 
 
-def _foresee(case: Case, dialect: Dialect) -> None:
+def _precompute(case: Case, dialect: Dialect) -> None:
     """Work out what judging the run will ask for of a case, while the workers work; it is remembered."""
     _ = remembered(case, dialect).expectation, parts_of(case.facts)
 
