@@ -94,13 +94,13 @@ def false_claims(learnt: Sequence[Lesson], records: Sequence[Record], corpus: Co
     """Return how many answers are claimed by a rule that does not give them."""
     wrong = 0
     for learner in learners(records, corpus.find, DIALECT):
-        answers = {answer.case.id: answer for answer in learner.answers}
+        geometries = {observed.case.id: observed for observed in learner.geometries}
         for lesson in learnt:
             if learner.situation in lesson.situations:
-                members = [answers[case] for case in lesson.cases if case in answers]
+                members = [geometries[case] for case in lesson.cases if case in geometries]
                 wrong += sum(
-                    not all(learner.gives(answer, rule.quantity, (rule.formula,)) for rule in lesson.rules)
-                    for answer in members
+                    not all(learner.gives(observed, rule.quantity, (rule.formula,)) for rule in lesson.rules)
+                    for observed in members
                 )
     return wrong
 

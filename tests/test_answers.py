@@ -47,7 +47,7 @@ def test_whoever_follows_the_text_is_told_to_do_so(name: str, corpus: Corpus, te
     row = DIALECTS[name]
     run = run_of(telling, name, lambda _: ())
     found = answers(run, corpus.find, row.every_reading())
-    told = {one.question: [told.answer for told in one.given] for one in found if one.question in QUESTIONS}
+    told = {one.question: [told.answer for told in one.answers] for one in found if one.question in QUESTIONS}
     assert told == {question: [getattr(row.rules, question)] for question in told}
     # Plain geometry leaves no question open.
     assert len(told) >= 3 or (name, told) == ("geometry/1", {})
@@ -67,7 +67,7 @@ def test_whoever_follows_another_reading_is_told_which(
         # Under SAME opset 1 has the input's size, so that the total is never negative where there are data.
         assert reading.change.question not in found
         return
-    assert [told.answer for told in found[reading.change.question].given] == [reading.change.answer]
+    assert [told.answer for told in found[reading.change.question].answers] == [reading.change.answer]
     after, mixed = settled(run, corpus.find)
     assert mixed == ()
     assert [record.verdict.kind for record in after.records] == [record.verdict.kind for record in run.records]
@@ -92,7 +92,7 @@ def test_an_answer_that_no_reading_of_the_text_allows_is_told_from_what_was_prod
         return to_ncx(outcome.array, Problem(case, row).call.data_format)
 
     (same,) = (one for one in answers(run, corpus.find, row.every_reading(), actual) if one.question == "same")
-    assert [told.answer for told in same.given] == ["input-times-stride"]
+    assert [told.answer for told in same.answers] == ["input-times-stride"]
     assert not any(one.question == "same" for one in answers(run, corpus.find, row.every_reading()))
 
 
@@ -105,7 +105,7 @@ def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Cas
     assert assess(run, None, corpus.facts, find=corpus.find).mixed == (one,)
     assert assess(run, None, corpus.facts).mixed == ()
     assert one.question == "negative_same"
-    told = {told.answer: told for told in one.given}
+    told = {told.answer: told for told in one.answers}
     assert set(told) == {"floor", "shrink"}
     assert told["shrink"].example.attributes.auto_pad == "same_upper"
     assert told["floor"].example.attributes.auto_pad == "same_lower"
@@ -134,7 +134,7 @@ def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telli
     assessment = assess(run, None, corpus.facts, find=corpus.find)
     written = junit.text([assessment])
     (answers_,) = assessment.mixed
-    (other,) = (given.example.id for given in answers_.given if given.answer == "floor")
+    (other,) = (given.example.id for given in answers_.answers if given.answer == "floor")
     suite = JUnitXml.fromstring(written.encode())
     failures = [result for cases in suite for case in cases for result in case.result if case.is_failure]
     told = [failure for failure in failures if failure.type == "inconsistent"]
@@ -152,7 +152,7 @@ def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpu
     run = run_of(telling, name, lambda _: ())
     shapes = [replace(r, verdict=replace(r.verdict, rule="shape")) for r in run.records if r.verdict.kind == "agreed"]
     found = answers(replace(run, records=shapes), corpus.find, DIALECTS[name].every_reading())
-    told = {one.question: [told.answer for told in one.given] for one in found if one.question in QUESTIONS}
+    told = {one.question: [told.answer for told in one.answers] for one in found if one.question in QUESTIONS}
     assert told == {"same": ["input-times-stride"]}
 
 
@@ -160,7 +160,7 @@ def test_what_has_no_elements_tells_nothing(corpus: Corpus) -> None:
     """An empty output is the same under every reading of its size."""
     cases = list(corpus.cases("gate", ["empty/empty/batch"]))
     found = answers(run_of(cases, "onnx/ConvTranspose-22", lambda _: ()), corpus.find)
-    assert {given.answer for answers in found for given in answers.given} == {Opened.ANSWERED}
+    assert {given.answer for answers in found for given in answers.answers} == {Opened.ANSWERED}
 
 
 def test_a_case_that_is_there_no_more_tells_nothing(telling: list[Case]) -> None:

@@ -328,7 +328,7 @@ def test_the_text_has_a_formula_for_every_situation_that_it_allows(dialect: Dial
         allowed += len(axes) > 100
         for quantity, formula in formulas.items():
             assert (formula is None) == (not axes), situation
-            assert all(formula.value(axis.of_text) == axis.owed[quantity] for axis in axes if formula)
+            assert all(formula.value(axis.text_terms) == axis.owed[quantity] for axis in axes if formula)
     assert allowed == (1 if dialect.name == "geometry/1" else 4 if dialect.name == "onednn/ConvTranspose-1" else 8)
 
 

@@ -73,7 +73,7 @@ class FileErrors(FileError):  # noqa: N818 - it is several
 
 def together(errors: Iterable[FileError]) -> FileError:
     """Return one error, or several as one, in the order of their places in each file."""
-    several = [one for error in errors for one in (error.errors if isinstance(error, FileErrors) else (error,))]
+    several = [single for error in errors for single in (error.errors if isinstance(error, FileErrors) else (error,))]
     paths = list(dict.fromkeys(error.path for error in several))
     several.sort(key=lambda error: (paths.index(error.path), error.line or 0, error.column or 0))
     return several[0] if len(several) == 1 else FileErrors(several)

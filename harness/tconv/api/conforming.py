@@ -188,9 +188,9 @@ def _values(problem: Problem, reading: str | Iterable[str] | None) -> Values:
 
 def _accumulates(dtype: DType, accumulates: str | None) -> dict[str, str]:
     if accumulates not in (None, dtype, DType.F32):
-        known = list(dict.fromkeys((str(dtype), str(DType.F32))))
-        hint = nearest(str(accumulates), known)
-        raise UsageError(f"accumulates must be {' or '.join(known)} for {dtype} (got {accumulates!r}){hint}")
+        choices = list(dict.fromkeys((str(dtype), str(DType.F32))))
+        hint = nearest(str(accumulates), choices)
+        raise UsageError(f"accumulates must be {' or '.join(choices)} for {dtype} (got {accumulates!r}){hint}")
     return {} if accumulates is None else {str(dtype): str(accumulates)}
 
 
@@ -225,14 +225,14 @@ def _owed(geometry: Geometry, readings: tuple[str, ...], truth: Truth) -> str:
 
 
 def _diagnosis(problem: Problem, actual: Array, sums: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    says = {misreading.name: misreading.says for misreading in misreadings_of(problem.dialect)}
+    meanings = {misreading.name: misreading.says for misreading in misreadings_of(problem.dialect)}
     # A misreading may give the output together with a disputed reading.
-    says |= {reading.name: reading.says for reading in problem.dialect.disputed}
-    found = diagnose(problem, actual, sums)
-    for together in found.explained:
-        yield "explained", f"as if {together}: {'; '.join(_said(name, says[name]) for name in together.names)}"
-    if not found.explained and found.described:
-        yield "described", found.described
+    meanings |= {reading.name: reading.says for reading in problem.dialect.disputed}
+    diagnosis = diagnose(problem, actual, sums)
+    for together in diagnosis.explained:
+        yield "explained", f"as if {together}: {'; '.join(_said(name, meanings[name]) for name in together.names)}"
+    if not diagnosis.explained and diagnosis.described:
+        yield "described", diagnosis.described
 
 
 def _said(name: str, says: str) -> str:

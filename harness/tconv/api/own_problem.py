@@ -35,8 +35,8 @@ class ProblemOfArrays(Problem):
     @property
     def operands(self) -> Mapping[str, Array]:
         """The operands by role, in NCX and IOX and in their own types."""
-        given = self.arrays_given
-        return {"x": given.x, "w": given.w} | ({} if given.b is None else {"b": given.b})
+        arrays = self.arrays_given
+        return {"x": arrays.x, "w": arrays.w} | ({} if arrays.b is None else {"b": arrays.b})
 
     @cached_property
     def _truth(self) -> Truth:
@@ -76,9 +76,9 @@ def problem_of(x: Any, w: Any, bias: Any, dialect: Dialect, given: Mapping[str, 
 
 def _dtype(name: str, array: Array) -> DType:
     if array.dtype not in _TYPES:
-        known = ", ".join(map(str, _TYPES))
+        names = ", ".join(map(str, _TYPES))
         raise UsageError(
-            f"{name} must be of the type that the runtime got, one of {known} (got {array.dtype}); "
+            f"{name} must be of the type that the runtime got, one of {names} (got {array.dtype}); "
             f"convert it: {name}.astype(np.float32)"
         )
     return _TYPES[array.dtype]

@@ -34,8 +34,8 @@ class Jax:
 
     OPTIONS: ClassVar = (Option("platform", "where it computes", "cpu", ("cpu", "cuda", "rocm", "tpu", "METAL")),)
 
-    def __init__(self, **given: str) -> None:
-        jax.config.update("jax_platforms", settled(self.OPTIONS, given)["platform"])
+    def __init__(self, **options: str) -> None:
+        jax.config.update("jax_platforms", settled(self.OPTIONS, options)["platform"])
         jax.config.update("jax_enable_x64", val=True)
 
     def info(self) -> BackendInfo:

@@ -47,8 +47,8 @@ class OnnxRuntime:
         Option("intra_op_num_threads", "threads of an operator", "1", range(1, 1025)),
     )
 
-    def __init__(self, **given: str) -> None:
-        chosen = settled(self.OPTIONS, given)
+    def __init__(self, **options: str) -> None:
+        chosen = settled(self.OPTIONS, options)
         self._provider = chosen["provider"]
         self._options = ort.SessionOptions()
         self._options.graph_optimization_level = _LEVELS[chosen["graph_optimization_level"]]

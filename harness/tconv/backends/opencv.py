@@ -43,8 +43,8 @@ class OpenCv:
         Option("threads", "threads of OpenCV", "1", range(1, 1025)),
     )
 
-    def __init__(self, **given: str) -> None:
-        self._chosen = settled(self.OPTIONS, given)
+    def __init__(self, **options: str) -> None:
+        self._chosen = settled(self.OPTIONS, options)
         cv2.setNumThreads(int(self._chosen["threads"]))
 
     def info(self) -> BackendInfo:

@@ -40,8 +40,8 @@ class OpenVino:
 
     OPTIONS = Device.OPTIONS
 
-    def __init__(self, **given: str) -> None:
-        self._device = Device(**given)
+    def __init__(self, **options: str) -> None:
+        self._device = Device(**options)
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""

@@ -33,8 +33,8 @@ class Device:
         Option("threads", "INFERENCE_NUM_THREADS", "1", range(1, 1025)),
     )
 
-    def __init__(self, **given: str) -> None:
-        chosen = settled(self.OPTIONS, given)
+    def __init__(self, **options: str) -> None:
+        chosen = settled(self.OPTIONS, options)
         self.core = ov.Core()
         self._device, hint = chosen["device"], chosen["inference_precision"]
         self._settings: dict[str, str | int] = {"NUM_STREAMS": 1}

@@ -29,8 +29,8 @@ class OpenVinoOnnx:
 
     OPTIONS = Device.OPTIONS
 
-    def __init__(self, **given: str) -> None:
-        self._device = Device(**given)
+    def __init__(self, **options: str) -> None:
+        self._device = Device(**options)
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""

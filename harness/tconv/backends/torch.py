@@ -66,8 +66,8 @@ class Torch:
         *(_OF_CUDA if torch.cuda.is_available() else ()),
     )
 
-    def __init__(self, **given: str) -> None:
-        chosen = settled(self.OPTIONS, given)
+    def __init__(self, **options: str) -> None:
+        chosen = settled(self.OPTIONS, options)
         self._device = torch.device(chosen["device"])
         self._chosen = chosen
         torch.set_num_threads(int(chosen["threads"]))

@@ -20,14 +20,14 @@ _OPTION = ("name", "meaning", "default", "allowed")
 @options.as_json
 def command(*, as_json: bool) -> None:
     """Print the installed backends, their versions, the dialects that they speak, and the options that they have."""
-    found = []
+    backends = []
     for name in names():
         backend = _found(name)
-        found.append(backend)
+        backends.append(backend)
         if not as_json:
             _print(backend)
     if as_json:
-        published(json_text(found), None)
+        published(json_text(backends), None)
 
 
 def _found(name: str) -> dict[str, Any]:

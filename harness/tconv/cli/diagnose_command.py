@@ -62,13 +62,13 @@ def command(
     With --x, --w and --y in the place of CASE: judge the output of a call that was made elsewhere, with its attributes,
     and tell which misreadings explain it. Exits with 1 where it does not conform. Nothing is run.
     """
-    given = {name: value for name, value in arrays.items() if value is not None}
-    asked = {"CASE": case_id, "--backend": backend, "--option": option, "--cases": cases, "--records": records}
-    if given and (both := [f"{name} {value}" for name, value in asked.items() if value]):
-        first = f"--{next(iter(given)).replace('_', '-')}"
-        raise UsageError(f"{first} must be without {', '.join(asked)}: nothing is run of arrays (got {both[0]})")
-    if given:
-        return judge(given, dialect)
+    arrays_given = {name: value for name, value in arrays.items() if value is not None}
+    case_options = {"CASE": case_id, "--backend": backend, "--option": option, "--cases": cases, "--records": records}
+    if arrays_given and (both := [f"{name} {value}" for name, value in case_options.items() if value]):
+        first = f"--{next(iter(arrays_given)).replace('_', '-')}"
+        raise UsageError(f"{first} must be without {', '.join(case_options)}: nothing is run of arrays (got {both[0]})")
+    if arrays_given:
+        return judge(arrays_given, dialect)
     if case_id is None:
         raise UsageError("CASE must be given, or the arrays of a call: --x, --w and --y")
     return _of_case(case_id, backend or "onnxruntime", option, dialect, cases, timeout, records)
@@ -89,19 +89,21 @@ def _of_case(
     reasoning = separate(case, own, options.dialect(dialect), backend, timeout, options=option)
     assignment = Assignment(backend, reasoning.dialect, None, "", options=option)
     lesson = own_rule(case, reasoning.record, own, assignment, timeout)
-    says = {name: misreading.says for name, misreading in misreadings_by_name(reasoning.dialect).items()}
-    _print(reasoning, says)
+    meanings = {name: misreading.says for name, misreading in misreadings_by_name(reasoning.dialect).items()}
+    _print(reasoning, meanings)
     if lesson is not None:
         _print_rule(lesson)
-    _conclude(reasoning, says)
+    _conclude(reasoning, meanings)
     _print_recorded(reasoning, records, corpus)
-    known = remedy(reasoning.record, reasoning.left, says, lesson, reasoning.backend.arguments, str(cases or ""))
-    say(f"to conform: {known}")
+    remedy_text = remedy(
+        reasoning.record, reasoning.left, meanings, lesson, reasoning.backend.arguments, str(cases or "")
+    )
+    say(f"to conform: {remedy_text}")
     kind = reasoning.record.verdict.kind
     return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
 
 
-def _print(reasoning: Reasoning, says: dict[str, str]) -> None:
+def _print(reasoning: Reasoning, meanings: dict[str, str]) -> None:
     record = reasoning.record
     say(f"{record.case}\n  {headline(record.verdict)}")
     if record.verdict.kind in {"differed", "wrong-shape"}:
@@ -111,10 +113,10 @@ def _print(reasoning: Reasoning, says: dict[str, str]) -> None:
     if record.diagnosis:
         say("  explained by")
     for misreadings in record.diagnosis:
-        say(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
+        say(f"    {misreadings}: {'; '.join(meanings[name] for name in misreadings.names)}")
     for further in reasoning.further:
-        left = f"which leaves {', '.join(further.left) or 'none'}"
-        what = left if further.tells else "which has another reason, and says nothing of these"
+        remaining = f"which leaves {', '.join(further.left) or 'none'}"
+        what = remaining if further.tells else "which has another reason, and says nothing of these"
         say(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
 
 
@@ -132,9 +134,9 @@ def _print_recorded(reasoning: Reasoning, records: Path | None, corpus: Corpus) 
     if record.verdict.kind in {"agreed", "disputed", "inexpressible"}:
         return
     folder = records or _REPORTS
-    found = recorded_cause(record.case, folder, reasoning.backend, record.dialect, corpus)
-    if found is not None:
-        say(f"by all cases of a run, which are not asked again here: {found}")
+    cause = recorded_cause(record.case, folder, reasoning.backend, record.dialect, corpus)
+    if cause is not None:
+        say(f"by all cases of a run, which are not asked again here: {cause}")
     elif records is not None:
         title = reasoning.backend.title
         say(f"{records} has no run of {title}, {record.dialect} and these cases in which {record.case} failed")
@@ -144,9 +146,9 @@ _REPORTS = Path("reports")
 """Where `tconv run` puts its records where nothing else is said."""
 
 
-def _conclude(reasoning: Reasoning, says: dict[str, str]) -> None:
+def _conclude(reasoning: Reasoning, meanings: dict[str, str]) -> None:
     """Print which misreadings are left, where there were some."""
     if len(reasoning.left) == 1:
-        say(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
+        say(f"so: {meanings.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     elif reasoning.record.diagnosis:
         say(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")

@@ -100,8 +100,8 @@ def _narrowed(record: Record, case: Case, assignment: Assignment, timeout: float
         return record
     own = tuple(Corpus.load().cases("gate"))
     reasoning = separate(case, own, assignment.dialect, assignment.backend, timeout, options=assignment.options)
-    left = tuple(together for together in record.diagnosis if str(together) in reasoning.left)
-    return replace(record, diagnosis=left or record.diagnosis)
+    remaining = tuple(together for together in record.diagnosis if str(together) in reasoning.left)
+    return replace(record, diagnosis=remaining or record.diagnosis)
 
 
 def _run(case: Case, assignment: Assignment, timeout: float) -> tuple[Record, BackendHeader, Dialect, Array | None]:

@@ -57,26 +57,26 @@ def finished_run(
         return assess_with_corpus(run, waivers, selection.corpus, strict=arguments.strict, own=own, find=selection.find)
 
     assessment = assessment_of(run)
-    known = run.with_records(joint_explanations(run, _failed(assessment), selection.find))
-    if known.records != run.records:
-        assessment = assessment_of(known)
+    updated = run.with_records(joint_explanations(run, _failed(assessment), selection.find))
+    if updated.records != run.records:
+        assessment = assessment_of(updated)
     failed = _failed(assessment)
     # The runtime of a cluster's workers may not be here.
     if arguments.dask is None:
         if failed and not quiet:
             click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
-        fresh = fresh_answers(known, failed, assigned(settings), settings.timeout, selection.find)
+        fresh = fresh_answers(updated, failed, assigned(settings), settings.timeout, selection.find)
         header = run.header.model_copy(update={"asked_again": fresh.complete})
-        known = replace(known.with_records(fresh.records), header=header)
-    if known == run:
+        updated = replace(updated.with_records(fresh.records), header=header)
+    if updated == run:
         return assessment
-    changed = [new for old, new in zip(run.records, known.records, strict=True) if new is not old]
+    changed = [new for old, new in zip(run.records, updated.records, strict=True) if new is not old]
     try:
-        replace_records(path, changed, known.header)
+        replace_records(path, changed, updated.header)
     except FileError as error:
         # The run is complete, and its answer must not be lost with what was found after it.
         click.echo(f"tconv: {error}; what was found out of failures after the run is not in the records", err=True)
-    return assessment_of(known)
+    return assessment_of(updated)
 
 
 def _failed(assessment: Assessment) -> set[str]:

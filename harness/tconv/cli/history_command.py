@@ -169,17 +169,17 @@ def _bound(text: str | None) -> Version | None:
 
 
 def _runtime(backend: str, package: str | None, runner: Path | None) -> Runtime:
-    known = RUNTIMES.get(backend)
+    runtime = RUNTIMES.get(backend)
     if package is not None and runner is not None:
         try:
             name = canonicalize_name(package, validate=True)
         except InvalidName:
             raise UsageError(f"--package must be the name of a distribution (got {package!r})") from None
-        return Runtime(name, runner.resolve(), known.dialect if known else _DIALECT)
-    if known is None or package is not None or runner is not None:
+        return Runtime(name, runner.resolve(), runtime.dialect if runtime else _DIALECT)
+    if runtime is None or package is not None or runner is not None:
         must = f"be one of {', '.join(RUNTIMES)}, or have both --package and --runner"
         raise UsageError(f"BACKEND must {must} (got {backend!r}){nearest(backend, RUNTIMES)}")
-    return known
+    return runtime
 
 
 def _named(

@@ -78,7 +78,7 @@ def _runs(folder: Path, backend: str, dialect_name: str | None, options: Mapping
 
 def _failed(assessments: Sequence[Assessment], corpus: Corpus) -> frozenset[str]:
     """Return the ids of the cases whose last record fails."""
-    latest = {member.record.case: member.status for each in assessments for member in each.statuses}
+    latest = {member.record.case: member.status for assessment in assessments for member in assessment.statuses}
     return frozenset(case for case, status in latest.items() if status is Status.FAILED and corpus.find(case))
 
 
@@ -97,4 +97,5 @@ def _why_none(before: frozenset[str], now: Sequence[Assessment]) -> str:
         cases, them = ("case", "it") if len(before) == 1 else ("cases", "all of them")
         return f"{len(before):,} {cases} failed last, and today's waivers know {them}"
     # Other waivers than today's may not have known what these know.
-    return f"no case failed last{' by the waivers of today' if any(each.waived_before_by for each in now) else ''}"
+    by_others = any(assessment.waived_before_by for assessment in now)
+    return f"no case failed last{' by the waivers of today' if by_others else ''}"

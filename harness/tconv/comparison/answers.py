@@ -43,8 +43,8 @@ class Opened(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """An answer that a backend gives, and the cases that show it.
+class ShownAnswer:
+    """An answer that a backend gives to a question, and the cases that show it.
 
     Attributes:
         answer: the answer, a word of `rules` or of `Opened`.
@@ -63,16 +63,16 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class QuestionAnswers:
     """The answers that a backend gives to a question; several where it is inconsistent."""
 
     question: str
-    given: tuple[Given, ...]
+    answers: tuple[ShownAnswer, ...]
 
     @property
     def inconsistent(self) -> bool:
         """Whether cases show different answers."""
-        return len(self.given) > 1
+        return len(self.answers) > 1
 
 
 def answers(
@@ -81,7 +81,7 @@ def answers(
     readings: Sequence[Reading] | None = None,
     actual: Callable[[Record], Array | None] = lambda _: None,
     waived: Container[str] = frozenset(),
-) -> list[Answers]:
+) -> list[QuestionAnswers]:
     """Return the answers that a backend's records show, question by question.
 
     Args:
@@ -111,7 +111,7 @@ def answers(
             observed[question][answer].append(_Observation(remembered(case, dialect), produced))
     order = [*QUESTIONS, *CONSTRAINTS]
     collected = [_collected(question, observed[question], readings) for question in sorted(observed, key=order.index)]
-    return [answers for answers in collected if answers.given]
+    return [answers for answers in collected if answers.answers]
 
 
 def _refused(verdict: ver.Verdict) -> bool:
@@ -131,14 +131,18 @@ class _Observation:
     produced: Geometry | Ints | Array | None
 
 
-def _collected(question: str, observed: Mapping[str, list[_Observation]], readings: Sequence[Reading]) -> Answers:
-    given = []
+def _collected(
+    question: str, observed: Mapping[str, list[_Observation]], readings: Sequence[Reading]
+) -> QuestionAnswers:
+    shown = []
     for answer, observations in observed.items():
-        cases = [each.problem.case for each in observations if _shows(each, question, answer, readings)]
+        cases = [
+            observation.problem.case for observation in observations if _shows(observation, question, answer, readings)
+        ]
         if cases:
             ids = tuple(case.id for case in cases)
-            given.append(Given(answer, ids, min(cases, key=lambda case: case.simplicity)))
-    return Answers(question, tuple(sorted(given, key=lambda answer: -answer.count)))
+            shown.append(ShownAnswer(answer, ids, min(cases, key=lambda case: case.simplicity)))
+    return QuestionAnswers(question, tuple(sorted(shown, key=lambda answer: -answer.count)))
 
 
 def _shown(

@@ -223,18 +223,18 @@ def _attributes(node: onnx.NodeProto, dialect: Dialect) -> Attributes:
     """Return a node's attributes in the canonical vocabulary; auto_pad NOTSET is as good as not written."""
     names = {word: name for name, word in dialect.spelling.attributes.items()}
     modes = {word: mode for mode, word in dialect.spelling.auto_pad.items()}
-    given: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for attribute in node.attribute:
         value = onnx.helper.get_attribute_value(attribute)
         match attribute.name:
             case "pads":
                 half = len(value) // 2
-                given |= {"pads_begin": tuple(value[:half]), "pads_end": tuple(value[half:])}
+                attributes |= {"pads_begin": tuple(value[:half]), "pads_end": tuple(value[half:])}
             case "auto_pad":
                 mode = modes.get(value.decode(errors="replace"), value.decode(errors="replace"))
-                given |= {} if mode == "explicit" else {"auto_pad": mode}
+                attributes |= {} if mode == "explicit" else {"auto_pad": mode}
             case word if word in names:
                 if attribute.type not in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS):
                     raise _Unknown(f"{word} must be integers (got another type)")
-                given[names[word]] = tuple(value) if isinstance(value, list) else value
-    return Attributes(**given)
+                attributes[names[word]] = tuple(value) if isinstance(value, list) else value
+    return Attributes(**attributes)

@@ -61,9 +61,9 @@ def _unheld(values: Sequence[float], dtype: DType) -> Iterator[tuple[int, str]]:
     """Yield the index of the first literal that a type does not hold, and what must be."""
     literals = np.array(values, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        held = literals.astype(NUMPY_TYPES[dtype]).astype(np.float64)
-    for index in np.flatnonzero((held != literals) & ~np.isnan(literals))[:1].tolist():
-        got, stored = literals[index], held[index]
+        stored_values = literals.astype(NUMPY_TYPES[dtype]).astype(np.float64)
+    for index in np.flatnonzero((stored_values != literals) & ~np.isnan(literals))[:1].tolist():
+        got, stored = literals[index], stored_values[index]
         yield index, f"value [{index}] must be a number that {dtype} holds (got {got:.17g}, stored as {stored:.17g})"
 
 

@@ -186,8 +186,8 @@ def branches(
         known: the resolution under the chosen readings, where it is at hand.
     """
     resolved = known or resolution(signature, applied(rules, chosen))
-    asked = resolved.questions
-    question = next((question for question in asked if any(r.change.question == question for r in readings)), None)
+    questions = resolved.questions
+    question = next((question for question in questions if any(r.change.question == question for r in readings)), None)
     if question is None:
         yield Branch(tuple(reading.name for reading in chosen), answers, resolved.result)
         return

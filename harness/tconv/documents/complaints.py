@@ -134,8 +134,8 @@ def _sentence(errors: list[ErrorDetails], known_keys: list[str]) -> str:
         return f"must have the key {name!r}"
     if head["type"] == "extra_forbidden":
         return f"must be one of the known keys (got {shown(name)}){nearest(str(name), known_keys)}"
-    got = head["input"]
-    return f"must {_either([_must(error) for error in errors])} (got {shown(got)}){_advice(errors, got)}"
+    value = head["input"]
+    return f"must {_either([_must(error) for error in errors])} (got {shown(value)}){_advice(errors, value)}"
 
 
 def _must(error: ErrorDetails) -> str:
@@ -152,9 +152,9 @@ def _either(musts: list[str]) -> str:
     return f"{', '.join(head)} or {last}" if head else last
 
 
-def _advice(errors: list[ErrorDetails], got: object) -> str:
-    if isinstance(got, str):
+def _advice(errors: list[ErrorDetails], value: object) -> str:
+    if isinstance(value, str):
         choices = " ".join(str(error.get("ctx", {}).get("expected", "")) for error in errors)
-        return nearest(got, re.findall("'([^']*)'", choices))
+        return nearest(value, re.findall("'([^']*)'", choices))
     is_text_wanted = any(error["type"] == "string_type" for error in errors)
-    return "; put it in quotes" if is_text_wanted and isinstance(got, int | float) else ""
+    return "; put it in quotes" if is_text_wanted and isinstance(value, int | float) else ""

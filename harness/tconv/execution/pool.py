@@ -117,8 +117,8 @@ class Pool:
             yield from self._suspects.confirmed(worker.lines())
             if worker.overwritten and not worker.alone:
                 self._ask_one_by_one(worker, waiting)
-            elif late and (asked := worker.take_asked()):
-                yield from self._without_answer(worker, asked, ver.TimedOut(worker.seconds(self._timeout)), waiting)
+            elif late and (cases := worker.take_asked()):
+                yield from self._without_answer(worker, cases, ver.TimedOut(worker.seconds(self._timeout)), waiting)
             else:
                 self._replace(worker, waiting)
 
@@ -243,36 +243,36 @@ class Pool:
             self._ask_one_by_one(worker, waiting)
             return
         earlier = worker.earlier_ids
-        if not (asked := worker.take_asked()):
+        if not (cases := worker.take_asked()):
             self._replace(worker, waiting)
             return
         certain = worker.begun and worker.position.fresh and known
-        if (certain and not worker.in_company) or asked[0] in self._suspects:
-            yield from self._without_answer(worker, asked, ver.Died(cause, last_words(worker.log)), waiting)
+        if (certain and not worker.in_company) or cases[0] in self._suspects:
+            yield from self._without_answer(worker, cases, ver.Died(cause, last_words(worker.log)), waiting)
             return
-        self._suspects.add(asked[0], cause, earlier)
-        self._replace(worker, waiting, asked)
+        self._suspects.add(cases[0], cause, earlier)
+        self._replace(worker, waiting, cases)
 
     def _without_answer(
-        self, worker: WorkerProcess, asked: list[Case], outcome: ver.Died | ver.TimedOut, waiting: Waiting
+        self, worker: WorkerProcess, cases: list[Case], outcome: ver.Died | ver.TimedOut, waiting: Waiting
     ) -> Iterator[Line]:
         """Give the verdict to the case at which a worker died or hung; ask each case of a company alone.
 
         A company at which a worker hung is asked once more before, as one at which a worker died has been.
         """
         if not worker.in_company:
-            self._suspects.discard(asked[0])
-            self._workers.count_end(asked[0])
+            self._suspects.discard(cases[0])
+            self._workers.count_end(cases[0])
             self._replace(worker, waiting)
-            yield from self._verdict(asked[0], outcome)
+            yield from self._verdict(cases[0], outcome)
             return
-        if asked[0] not in self._suspects:
-            self._suspects.add(asked[0])
-            self._replace(worker, waiting, asked)
+        if cases[0] not in self._suspects:
+            self._suspects.add(cases[0])
+            self._replace(worker, waiting, cases)
             return
-        self._suspects.discard(asked[0])
-        self._suspects.add_company(asked, worker.company_ids, outcome)
-        self._replace(worker, waiting, asked, apart=True)
+        self._suspects.discard(cases[0])
+        self._suspects.add_company(cases, worker.company_ids, outcome)
+        self._replace(worker, waiting, cases, apart=True)
 
     def _verdict(self, case: Case, verdict: ver.Verdict) -> Iterator[Line]:
         """Yield the line of a case that no worker has answered."""

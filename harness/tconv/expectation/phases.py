@@ -125,4 +125,6 @@ def _span(order: Sequence[int], needed: set[int]) -> int:
 def _numbers(places: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[int]:
     """Return the numbers of all combinations of places in an array of these sizes, the last axis counting by one."""
     steps = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-    return [sum(at * step for at, step in zip(each, steps, strict=True)) for each in product(*places)]
+    return [
+        sum(at * step for at, step in zip(places_of_axes, steps, strict=True)) for places_of_axes in product(*places)
+    ]

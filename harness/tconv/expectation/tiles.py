@@ -63,7 +63,7 @@ def tiled(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen
     y = np.empty((*x.shape[:2], w.shape[2], *geometry.output))
     high = prod(map(len, map(shifts_of, along))) * x.shape[2] + max(group.weights.shape[1] for group in phases)
     step = steps((*x.shape[:2], *(len(places_of(axis)) for axis in along)), max(_ROOM // high, _FEWEST))
-    parts = [parts_of(*each) for each in zip(along, step[2:], strict=True)]
+    parts = [parts_of(*axis) for axis in zip(along, step[2:], strict=True)]
     values = Workspaces(phases, layout.order, x.shape[2], along, np.float64)
     if seen:
         some = some_channels(x.shape[2], geometry)

@@ -165,12 +165,12 @@ def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: 
     yield from ("With tconv:", "", _fenced(command, "sh"), "")
     backend = header.spec or header.name
     try:
-        asked = asking(problem, backend)
+        asking_lines = asking(problem, backend)
     except UsageError:
         # It is asked for a geometry, which this call does not have.
         return
     if (source := snippet(problem, backend)) is not None:
-        yield from (_without_tconv(asked, backend), "", _fenced(source, "python"))
+        yield from (_without_tconv(asking_lines, backend), "", _fenced(source, "python"))
     else:
         words = ["tconv", "export", problem.case.id, ".", "--backend", backend, "--dialect", problem.dialect.name]
         yield from ("The arrays are too large for a report; this writes them with a script:", "")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tconv.cases.case import Case
-    from tconv.comparison.answers import Answers
+    from tconv.comparison.answers import QuestionAnswers
     from tconv.corpus import Corpus
     from tconv.dialects.readings import Together
     from tconv.gate.declarations import DeclarationUse
@@ -68,7 +68,7 @@ class Assessment:
     declarations: tuple[DeclarationUse, ...] = ()
     harmed: tuple[Record, ...] = ()
     incomplete: tuple[str, ...] = ()
-    mixed: tuple[Answers, ...] = ()
+    mixed: tuple[QuestionAnswers, ...] = ()
     elsewhere: tuple[Waiver, ...] = ()
     of_other_versions: tuple[Waiver, ...] = ()
     learnt: tuple[Lesson, ...] = ()
@@ -140,7 +140,7 @@ class Assessment:
         return [use for use in self.declarations if use.agreeing and not self.relative]
 
     @property
-    def mixed_unexplained(self) -> list[Answers]:
+    def mixed_unexplained(self) -> list[QuestionAnswers]:
         """Those of `mixed` that no failure shows, or one that neither a learnt rule nor a symptom explains."""
         explained = {case for rule in self.learnt for case in rule.cases}
         explained.update(case for symptom in self.symptoms for case in symptom.cases)
@@ -167,7 +167,7 @@ class Assessment:
     @cached_property
     def notes(self) -> list[Noted]:
         """The notes of the records, the most frequent first: all reports show these."""
-        return notes_of(self.run.records, frozenset[str]().union(*(each.right for each in self.misread.values())))
+        return notes_of(self.run.records, frozenset[str]().union(*(misread.right for misread in self.misread.values())))
 
     @cached_property
     def red(self) -> list[str]:
@@ -239,7 +239,9 @@ def assess(
         tuple(incomplete(run, digest)),
         mixed,
         tuple(waivers_elsewhere(waivers, dialect, backend)),
-        tuple(waivers_of_other_versions(waivers, dialect, backend, [(each, facts[each.case]) for each in failed])),
+        tuple(
+            waivers_of_other_versions(waivers, dialect, backend, [(record, facts[record.case]) for record in failed])
+        ),
         *explained,
         relative,
         waivers.digest if waivers else "",
@@ -257,7 +259,7 @@ def _explained(
     learnt = without_misread(learnt, misread)
     if any(lesson.of_some for lesson in learnt):
         learnt = without_named(learnt, failed, denials(run.records, failed, find, run.dialect))
-    known = {case for lesson in learnt for case in lesson.cases}.union(*(each.cases for each in misread.values()))
+    known = {case for lesson in learnt for case in lesson.cases}.union(*(where.cases for where in misread.values()))
     rest = [record for record in failed if record.case not in known]
     denied = denials(run.records, rest, find, run.dialect)
     return learnt, symptoms(calls, rest, denied), denied, misread

@@ -153,8 +153,8 @@ def _same(after_others: Record, alone: Record) -> bool:
     if isinstance(verdict, ver.WrongShape) or (isinstance(verdict, ver.Differed) and verdict.rule == "exact"):
         # As texts, since NaN is not equal to itself.
         return repr(verdict) == repr(alone.verdict)
-    one, other = failure(after_others), failure(alone)
-    if one and other and one.words != other.words:
+    before, again = failure(after_others), failure(alone)
+    if before and again and before.words != again.words:
         return False
     # A search for names that ran out of time has none.
     both = after_others.diagnosis and alone.diagnosis

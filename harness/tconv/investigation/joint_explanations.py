@@ -84,7 +84,11 @@ def _established(wrong: Sequence[Record]) -> list[str]:
 
 
 def _losing_bits(named: Sequence[Misreading]) -> Iterator[tuple[Misreading]]:
-    return ((each,) for each in named if isinstance(each.change, PrecisionOtherwise) and each.change.joins)
+    return (
+        (misreading,)
+        for misreading in named
+        if isinstance(misreading.change, PrecisionOtherwise) and misreading.change.joins
+    )
 
 
 def _combinations(named: Sequence[Misreading]) -> Iterator[tuple[Misreading, ...]]:

@@ -114,7 +114,10 @@ def measure(cases: Iterable[Case], dialect: Dialect, progress: Callable[[int], N
             if kills:
                 killed[name].append(case.id)
         progress(len(case_ids))
-    powers = tuple(Power(each, tuple(affected[each.name]), tuple(killed[each.name])) for each in misreadings)
+    powers = tuple(
+        Power(misreading, tuple(affected[misreading.name]), tuple(killed[misreading.name]))
+        for misreading in misreadings
+    )
     return Measured(powers, tuple(_topics(case_ids, powers)), tuple(_needed(powers)), len(case_ids))
 
 

@@ -45,9 +45,9 @@ def denials(
     known = misreadings_by_name(dialect)
     counts = {}
     for name, cases in explained.items():
-        misreadings = [known[each] for each in name.names if each in known]
+        misreadings = [known[part] for part in name.names if part in known]
         example = find(min(cases, key=len))
-        if example is None or any(isinstance(each.change, PrecisionOtherwise) for each in misreadings):
+        if example is None or any(isinstance(part.change, PrecisionOtherwise) for part in misreadings):
             continue
         siblings = list(_siblings(example, records, find))
         count = sum(changes(misreadings, Problem(case, dialect)) for case in siblings)

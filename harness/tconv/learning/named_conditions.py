@@ -138,7 +138,7 @@ def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misrea
     """Return lessons without those of which a misreading of some calls explains all failures, in fewer words."""
 
     def explained(lesson: Lesson) -> bool:
-        return any(each.cases.issuperset(lesson.cases) for each in misread.values())
+        return any(where.cases.issuperset(lesson.cases) for where in misread.values())
 
     return tuple(lesson for lesson in lessons if not explained(lesson))
 
@@ -146,9 +146,9 @@ def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misrea
 def _changing(name: Together, calls: JudgedCalls) -> list[Misreading]:
     """Return the misreadings of a name; none where it is a matter of chance which answers they change."""
     known = misreadings_by_name(calls.dialect)
-    misreadings = [known[each] for each in name.names if each in known]
+    misreadings = [known[part] for part in name.names if part in known]
     # Whether fewer bits would be seen in an answer is such a matter.
-    return [] if any(isinstance(each.change, PrecisionOtherwise) for each in misreadings) else misreadings
+    return [] if any(isinstance(part.change, PrecisionOtherwise) for part in misreadings) else misreadings
 
 
 def _sampled(cases: Sequence[str], calls: JudgedCalls) -> list[str]:

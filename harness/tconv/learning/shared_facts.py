@@ -47,8 +47,8 @@ class Shared:
 
     def holds(self, facts: Mapping[str, str]) -> bool:
         """Return whether a case of these facts is covered."""
-        each = (facts.get(name) in values for name, values in self.where.items())
-        return all(each) if self.all_of else any(each)
+        matches = (facts.get(name) in values for name, values in self.where.items())
+        return all(matches) if self.all_of else any(matches)
 
 
 def shared_facts(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:

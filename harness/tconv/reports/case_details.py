@@ -57,12 +57,12 @@ def in_dialects(case: Case, dialects: Sequence[Dialect]) -> Iterator[tuple[str, 
     lines at the end that all share which can say the case, such as the tolerance, come last.
     """
     texts = {dialect.name: list(in_dialect(case, dialect))[1:] for dialect in dialects}
-    said = {tuple(lines) for lines in texts.values() if not lines[0].startswith(_INEXPRESSIBLE)}
-    backwards = zip(*map(reversed, said), strict=False) if len(said) > 1 else ()
+    distinct = {tuple(lines) for lines in texts.values() if not lines[0].startswith(_INEXPRESSIBLE)}
+    backwards = zip(*map(reversed, distinct), strict=False) if len(distinct) > 1 else ()
     shared = sum(1 for _ in takewhile(lambda lines: len(set(lines)) == 1, backwards))
     by_owed: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, lines in texts.items():
-        calls = _CALL_LINES if tuple(lines) in said else 0
+        calls = _CALL_LINES if tuple(lines) in distinct else 0
         owed = lines[calls : len(lines) - shared] if calls else lines
         by_owed[tuple(owed)][tuple(lines[:calls])].append(name)
     for owed_lines, by_call in by_owed.items():
@@ -71,7 +71,7 @@ def in_dialects(case: Case, dialects: Sequence[Dialect]) -> Iterator[tuple[str, 
         if len(by_call) > 1 and owed_lines:
             yield f"all {sum(map(len, by_call.values()))} of these", list(owed_lines)
     if shared:
-        yield "in all that can say it", list(min(said)[-shared:])
+        yield "in all that can say it", list(min(distinct)[-shared:])
 
 
 def as_json(case: Case, dialects: Sequence[Dialect]) -> dict[str, Any]:

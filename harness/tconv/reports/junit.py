@@ -61,10 +61,10 @@ def _suite(assessment: Assessment, worse: Sequence[str]) -> TestSuite:
         suite.add_property(_clean(name), _clean(value))
     if note := unasked(assessment):
         suite.add_property("not asked again", note)
-    found = causes(assessment, Status.FAILED) if assessment.counts[Status.FAILED] else []
+    all_causes = causes(assessment, Status.FAILED) if assessment.counts[Status.FAILED] else []
     # The line of a cause of one case, or of answers that vary, says what its failures say.
-    told = [cause for cause in found if cause.count > 1 and not cause.varies]
-    lines = {member.record.case: cause.what for cause in told for member in cause.members}
+    shared_causes = [cause for cause in all_causes if cause.count > 1 and not cause.varies]
+    lines = {member.record.case: cause.what for cause in shared_causes for member in cause.members}
     suite.add_testcases([_case(member, assessment, lines) for member in assessment.statuses])
     suite.add_testcases([_cell(cell) for cell in assessment.run.cells])
     suite.add_testcases([_gate(reason) for reason in (*assessment.other_reasons, *worse)])
@@ -103,8 +103,8 @@ def _to_see_it(record: Record, assessment: Assessment) -> str:
     if not isinstance(verdict := record.verdict, ver.Inconsistent):
         return again
     gate = f"tconv gate {assessment.run.argument}" + (f" --cases {shlex.quote(header.path)}" if header.path else "")
-    given = next((answers.given for answers in assessment.mixed if answers.question == verdict.question), ())
-    others = [answer.example.id for answer in given if answer.answer == verdict.elsewhere]
+    answers_shown = next((answers.answers for answers in assessment.mixed if answers.question == verdict.question), ())
+    others = [answer.example.id for answer in answers_shown if answer.answer == verdict.elsewhere]
     such_as = f", such as {others[0]}" if others else ""
     return f"{gate}\nalone this case is no failure: it contradicts other cases of the run{such_as}"
 

@@ -38,11 +38,11 @@ def console() -> Console:
     The environment variable COLUMNS sets the width of a line, in a pipe too, where it is a number that a line can have.
     """
     columns = os.environ.get("COLUMNS", "")
-    said = re.fullmatch(r"[0-9]{1,5}", columns)
-    piped = not sys.stdout.isatty() and not said
+    is_width = re.fullmatch(r"[0-9]{1,5}", columns)
+    piped = not sys.stdout.isatty() and not is_width
     # The command escapes what is written to its streams; on a terminal a console needs the one below, for its colours.
     below = None if piped else getattr(sys.stdout, "unescaped", None)
-    width = max(int(columns), _NARROWEST) if said else WIDEST if piped else None
+    width = max(int(columns), _NARROWEST) if is_width else WIDEST if piped else None
     return PrintableConsole(file=below, width=width, highlight=False)
 
 

@@ -17,7 +17,7 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.comparison.answers import Answers
+    from tconv.comparison.answers import QuestionAnswers
     from tconv.gate.assessment import Assessment
     from tconv.gate.declarations import DeclarationUse
     from tconv.gate.waiver_uses import WaiverUse
@@ -163,11 +163,11 @@ def written(attributes: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={_bracketed(value)}" for name, value in attributes.items())
 
 
-def inconsistency(answers: Answers) -> str:
+def inconsistency(answers: QuestionAnswers) -> str:
     """Return which answers a backend gives to one question, with a case for each."""
     given = ", and ".join(
         f"{answer.answer} in {answer.count} {'case' if answer.count == 1 else 'cases'}, such as {answer.example.id}"
-        for answer in answers.given
+        for answer in answers.answers
     )
     return f"inconsistent: the question {answers.question} is answered by {given}"
 

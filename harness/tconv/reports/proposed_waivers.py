@@ -189,7 +189,7 @@ def _waiver(
         verdict["message"] = words
     waiver = {"name": "", "dialects": [header.dialect], **scope, "verdict": verdict}
     names = {str(name) for member in members for name in member.record.diagnosis}
-    common = [name for name in sorted(names) if all(name in map(str, each.record.diagnosis) for each in members)]
+    common = [name for name in sorted(names) if all(name in map(str, member.record.diagnosis) for member in members)]
     # Where they are waived, other failures are no evidence any more.
     common = [] if any(explained_elsewhere(member.record) for member in members) else common
     if common:

@@ -86,15 +86,15 @@ def refuse_ambiguous(
 def _narrowed(alike: list[Assessment], corpus: str, path: str) -> list[Assessment]:
     """Return those of several runs that are of a corpus, or else whose cases are at a path; all where none is."""
     if len(alike) > 1:
-        of_corpus = [each for each in alike if each.run.header.corpus == corpus]
-        return of_corpus or [each for each in alike if each.run.header.path == path] or alike
+        of_corpus = [run for run in alike if run.run.header.corpus == corpus]
+        return of_corpus or [run for run in alike if run.run.header.path == path] or alike
     return alike
 
 
-def _not_one(header: RunHeader, found: Sequence[Assessment]) -> UsageError:
+def _not_one(header: RunHeader, runs: Sequence[Assessment]) -> UsageError:
     must = f"the old runs must have one of {_words(header)}, as the new ones have"
-    files = f": {', '.join(str(each.run.path) for each in found)}" if found else ""
-    return UsageError(f"{must} (got {len(found)}{files}); name the two record files")
+    files = f": {', '.join(str(run.run.path) for run in runs)}" if runs else ""
+    return UsageError(f"{must} (got {len(runs)}{files}); name the two record files")
 
 
 def _words(header: RunHeader) -> str:

@@ -51,8 +51,8 @@ def _sections(comparison: Comparison, width: int, *, verbose: bool) -> Iterator[
     for transition in Transition:
         groups = [group for group in comparison.groups if group.transition is transition]
         if groups:
-            asked = comparison.old if transition is Transition.GONE else comparison.new
-            entries = [_entry(group, asked.run.header.path, width, verbose=verbose) for group in groups]
+            run = comparison.old if transition is Transition.GONE else comparison.new
+            entries = [_entry(group, run.run.header.path, width, verbose=verbose) for group in groups]
             yield _heading(transition), entries
 
 

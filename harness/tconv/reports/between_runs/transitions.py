@@ -100,7 +100,9 @@ def answered_alike(was: CaseState | None, now: CaseState | None) -> bool:
     verdicts = was.record.verdict, now.record.verdict
     inconsistent = sum(isinstance(verdict, Inconsistent) for verdict in verdicts)
     # What is inconsistent has no rule: of others it is known whether values were compared.
-    undecided = was.level[1] == now.level[1] and any(isinstance(each, Disputed) and each.alike for each in verdicts)
+    undecided = was.level[1] == now.level[1] and any(
+        isinstance(verdict, Disputed) and verdict.alike for verdict in verdicts
+    )
     settled = inconsistent == 1 or (not inconsistent and undecided)
     return settled and not _choices(verdicts[0]).isdisjoint(_choices(verdicts[1]))
 
