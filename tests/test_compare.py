@@ -323,10 +323,10 @@ def test_of_several_runs_of_other_cases_that_of_the_same_cases_is_compared() -> 
 
     old = [of("mine.yaml", "sha256:1"), of("yours.yaml", "sha256:2")]
     for new, expected in ((of("moved.yaml", "sha256:2"), old[1]), (of("mine.yaml", "sha256:3"), old[0])):
-        assert [one.old for one in paired(old, [new])] == [expected]
+        assert [comparison.old for comparison in paired(old, [new])] == [expected]
         refuse_ambiguous(old, ["acme"], None, {}, new.run.header.corpus, new.run.header.path)
     both = [of("yours.yaml", "sha256:2"), of("mine.yaml", "sha256:1")]
-    assert [one.old for one in paired(old, both)] == [old[1], old[0]]
+    assert [comparison.old for comparison in paired(old, both)] == [old[1], old[0]]
     for backend, path, corpus in (("acme", "third.yaml", "sha256:3"), ("acme", "mine.yaml", "sha256:9")):
         again = [*old, of("mine.yaml", "sha256:1")]
         with pytest.raises(UsageError, match=r"the old runs must have one of acme in .* \(got [23]: "):

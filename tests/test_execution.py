@@ -272,7 +272,9 @@ def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
         finished = read(run(Selection(Corpus.load(path)), settings, lambda *_: None))
         kinds = {record.case: record.verdict.kind for record in finished.records}
         assert set(kinds.values()) == {"agreed", kind}
-        assert {case for case, one in kinds.items() if one == kind} == {case for case in kinds if "strides=7" in case}
+        assert {case for case, case_kind in kinds.items() if case_kind == kind} == {
+            case for case in kinds if "strides=7" in case
+        }
         assert finished.header.repeat == repeat
 
 

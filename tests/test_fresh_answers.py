@@ -267,8 +267,8 @@ def test_shards_were_asked_again_where_each_of_them_was() -> None:
     run = run_of(dict.fromkeys(CASES, DIFFERED))
     for both, joined in (((True, True), True), ((True, False), False), ((None, True), False), ((None, None), None)):
         shards = [
-            Run(Path(f"{number}"), run.header.model_copy(update={"asked_again": one, "shard": f"{number}/2"}))
-            for number, one in enumerate(both, 1)
+            Run(Path(f"{number}"), run.header.model_copy(update={"asked_again": shard, "shard": f"{number}/2"}))
+            for number, shard in enumerate(both, 1)
         ]
         (whole,) = merged(shards)
         assert whole.header.asked_again is joined

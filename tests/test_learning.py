@@ -466,7 +466,9 @@ def test_a_proposed_waiver_is_as_narrow_as_a_shared_fact_makes_it(command: Comma
     assert counts
     assert all(agreeing <= own for own, agreeing in counts)
     (tmp_path / "known.yaml").write_text(text.replace("TODO", "output_padding is ignored"))
-    assert "output_padding_positive" in {name for one in load(tmp_path / "known.yaml").waivers for name in one.where}
+    assert "output_padding_positive" in {
+        name for waiver in load(tmp_path / "known.yaml").waivers for name in waiver.where
+    }
     green = command("gate", "out", "--waivers", "known.yaml")
     assert "green: every deviation is known" in green.stdout
 
@@ -477,7 +479,7 @@ def test_no_fact_is_proposed_that_rules_out_few_cases(command: Command, tmp_path
     command("run", *sweeps, "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
     command("gate", "out", "--propose-waivers", "known.yaml")
     (tmp_path / "known.yaml").write_text((tmp_path / "known.yaml").read_text().replace("TODO", "exchanged"))
-    wheres = [set(one.where) for one in load(tmp_path / "known.yaml").waivers]
+    wheres = [set(waiver.where) for waiver in load(tmp_path / "known.yaml").waivers]
     assert wheres == [{"auto_pad", "output_shape_given"}]
 
 

@@ -112,7 +112,7 @@ def test_a_record_is_read_as_it_was_written(kind: type[ver.Verdict], data: st.Da
 
 def test_every_kind_of_verdict_is_written_and_read_above() -> None:
     """A new kind of verdict must be added to these tests."""
-    assert set(VERDICTS) == {type(one) for one in EVERY_VERDICT} == set(KINDS.values())
+    assert set(VERDICTS) == {type(verdict) for verdict in EVERY_VERDICT} == set(KINDS.values())
 
 
 def test_a_line_knows_its_record_and_is_parsed_once() -> None:

@@ -60,11 +60,11 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "acme.yaml"
     path.write_text(GOOD, encoding="utf-8")
     file = load(path)
-    (one,) = file.waivers
-    assert (file.backend, one.name, one.date, one.link) == ("acme", "rounds-up", "2026-11-20", None)
-    assert one.where == {"auto_pad": "same_upper", "groups": 1, "bias": True}
-    assert one.covers("padding/x/y", {"auto_pad": "same_upper", "groups": "1", "bias": "true"})
-    assert not one.covers("padding/x/y", {"auto_pad": "same_upper", "groups": "1", "bias": "false"})
+    (waiver,) = file.waivers
+    assert (file.backend, waiver.name, waiver.date, waiver.link) == ("acme", "rounds-up", "2026-11-20", None)
+    assert waiver.where == {"auto_pad": "same_upper", "groups": 1, "bias": True}
+    assert waiver.covers("padding/x/y", {"auto_pad": "same_upper", "groups": "1", "bias": "true"})
+    assert not waiver.covers("padding/x/y", {"auto_pad": "same_upper", "groups": "1", "bias": "false"})
     assert file.unsupported[0].covers("any/thing", {"dtype": "bf16"})
     assert not file.unsupported[0].covers("any/thing", {"dtype": "f16"})
 
@@ -264,7 +264,7 @@ def test_a_shipped_waiver_has_an_example_of_its_own(path: Path, corpus: Corpus) 
     """Every file that ships is named as its backend is, and every example is a case that its waiver covers."""
     file = load(path)
     assert file.backend == path.stem
-    for one in file.waivers:
-        facts = corpus.facts(one.example)
-        assert facts is not None, one.name
-        assert one.covers(one.example, facts), one.name
+    for entry in file.waivers:
+        facts = corpus.facts(entry.example)
+        assert facts is not None, entry.name
+        assert entry.covers(entry.example, facts), entry.name
