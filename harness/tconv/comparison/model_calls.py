@@ -206,10 +206,10 @@ def _advice(missing: Sequence[str], symbols: Sequence[str]) -> str:
         symbols: those of the model's inputs that have no size.
     """
     own = set(missing) <= set(symbols)
-    given = " ".join(f"--size {shlex.quote(symbol)}=N" for symbol in symbols if symbol in missing or not own)
-    if not given:
+    size_options = " ".join(f"--size {shlex.quote(symbol)}=N" for symbol in symbols if symbol in missing or not own)
+    if not size_options:
         return "declare sizes in the model"
-    return f"give {given}" if own else f"they may follow from the model's inputs: give {given}"
+    return f"give {size_options}" if own else f"they may follow from the model's inputs: give {size_options}"
 
 
 def _dtype(elem_type: int) -> DType:

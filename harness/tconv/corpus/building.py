@@ -140,8 +140,8 @@ def lists_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     kernel = per_axis(settings["kernel"], len(spatial))
     lists: dict[str, Any] = {name: per_axis(settings[name], len(spatial)) for name in NEUTRAL if name in written}
     if "kernel_shape" in written:
-        given = settings["kernel_shape"]
-        lists["kernel_shape"] = kernel if given == "kernel" else tuple(given)
+        kernel_shape = settings["kernel_shape"]
+        lists["kernel_shape"] = kernel if kernel_shape == "kernel" else tuple(kernel_shape)
     if "output_shape" in written:
         lists["output_shape"] = _output_shape(settings["output_shape"], Attributes(**lists), spatial, kernel)
     return lists

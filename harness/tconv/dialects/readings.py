@@ -116,10 +116,10 @@ def distinct_results(signature: Signature, rules: Rules, disputed: Sequence[Read
     """
     results: dict[Geometry | Violation, list[tuple[str, ...]]] = {}
     for branch in sorted(branches(signature, rules, disputed), key=lambda branch: len(branch.readings)):
-        known = results.setdefault(branch.result, [])
+        giving = results.setdefault(branch.result, [])
         # What fewer readings give needs no more of them.
-        if not any(set(fewer) <= set(branch.readings) for fewer in known):
-            known.append(branch.readings)
+        if not any(set(fewer) <= set(branch.readings) for fewer in giving):
+            giving.append(branch.readings)
     return tuple(Resolved(first, result, tuple(alike)) for result, (first, *alike) in results.items())
 
 

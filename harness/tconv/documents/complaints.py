@@ -77,12 +77,12 @@ def complaints(root: Node, model: type[Part], error: ValidationError) -> list[Co
         error: what pydantic says.
     """
     faults = [_fault(root, details) for details in error.errors(include_url=False)]
-    found = [_complaint(group, model) for group in _groups(faults, 0)]
+    by_group = [_complaint(group, model) for group in _groups(faults, 0)]
     # A misspelt key is unknown, and its right spelling is missing: that is one mistake.
-    meant = {(complaint.location[:-1], complaint.message.rpartition("did you mean ")[2]) for complaint, _ in found}
+    meant = {(complaint.location[:-1], complaint.message.rpartition("did you mean ")[2]) for complaint, _ in by_group}
     return [
         complaint
-        for complaint, missing in found
+        for complaint, missing in by_group
         if missing is None or (complaint.location, f"{missing!r}?") not in meant
     ]
 
@@ -108,9 +108,9 @@ def _groups(faults: list[_Fault], level: int) -> Iterator[list[_Fault]]:
 def _complaint(group: list[_Fault], model: type[Part]) -> tuple[Complaint, str | None]:
     """Return the complaint of errors at one place, and the name of the key that is missing where one is."""
     head, errors = group[0], [fault.error for fault in group]
-    known = known_keys(model, head.location[:-1]) if head.error["type"] == "extra_forbidden" else []
+    keys = known_keys(model, head.location[:-1]) if head.error["type"] == "extra_forbidden" else []
     missing = str(head.error["loc"][-1]) if head.error["type"] == "missing" else None
-    return Complaint(head.location, head.key, one_line(_sentence(errors, known))), missing
+    return Complaint(head.location, head.key, one_line(_sentence(errors, keys))), missing
 
 
 def _fault(root: Node, error: ErrorDetails) -> _Fault:

@@ -104,11 +104,11 @@ def validated(document: Document, model: type[M]) -> M:
     try:
         return model.model_validate(document.value)
     except ValidationError as error:
-        found = [
+        file_errors = [
             error_at(document, location, message, key=key)
             for location, key, message in complaints(document.root, model, error)
         ]
-        raise together(found) from error
+        raise together(file_errors) from error
 
 
 def error_at(document: Document, location: Sequence[str | int], message: str, *, key: bool = False) -> FileError:

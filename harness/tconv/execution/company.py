@@ -241,17 +241,30 @@ def _likes(case: Case) -> tuple[object, ...]:
 
 def form_key(case: Case) -> tuple[object, ...]:
     """Return type, mode, groups, the number of axes, and what is written."""
-    asked = case.attributes
-    given = (asked.output_padding, asked.output_shape, asked.pads_begin, asked.pads_end, asked.groups)
-    written = tuple(value is not None for value in given)
-    return case.x.dtype, asked.auto_pad, written, asked.groups, len(case.x.shape)
+    attributes = case.attributes
+    optional = (
+        attributes.output_padding,
+        attributes.output_shape,
+        attributes.pads_begin,
+        attributes.pads_end,
+        attributes.groups,
+    )
+    written = tuple(value is not None for value in optional)
+    return case.x.dtype, attributes.auto_pad, written, attributes.groups, len(case.x.shape)
 
 
 def axes_key(case: Case) -> tuple[object, ...]:
     """Return type, and sizes and attributes along the spatial axes: most refusals depend on nothing else."""
-    asked = case.attributes
-    along = asked.strides, asked.dilations, asked.pads_begin, asked.pads_end, asked.output_padding, asked.output_shape
-    return case.x.dtype, asked.auto_pad, case.x.shape[2:], case.w.shape[2:], *along
+    attributes = case.attributes
+    along = (
+        attributes.strides,
+        attributes.dilations,
+        attributes.pads_begin,
+        attributes.pads_end,
+        attributes.output_padding,
+        attributes.output_shape,
+    )
+    return case.x.dtype, attributes.auto_pad, case.x.shape[2:], case.w.shape[2:], *along
 
 
 def _ids(members: Sequence[Member]) -> tuple[str, ...]:

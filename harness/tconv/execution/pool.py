@@ -227,16 +227,18 @@ class Pool:
         code = worker.process.exitcode
         cause = ending(code) if worker.ended else "closed its connection, or wrote into it, and went on"
         # The end of the process that workers are forked from reads as this code for all of them.
-        yield from self._after_end(worker, cause, waiting, known=code != _SERVER_ENDED)
+        yield from self._after_end(worker, cause, waiting, may_be_backend=code != _SERVER_ENDED)
 
-    def _after_end(self, worker: WorkerProcess, cause: str, waiting: Waiting, *, known: bool = True) -> Iterator[Line]:
+    def _after_end(
+        self, worker: WorkerProcess, cause: str, waiting: Waiting, *, may_be_backend: bool = True
+    ) -> Iterator[Line]:
         """Give the verdict where it is certain what a worker died of, or ask again what it was at.
 
         Args:
             worker: a worker that ended.
             cause: how.
             waiting: the cases that wait.
-            known: whether the cause may be the backend's.
+            may_be_backend: whether the cause may be the backend's.
         """
         yield from self._suspects.confirmed(worker.lines())
         if worker.overwritten and not worker.alone:
@@ -246,7 +248,7 @@ class Pool:
         if not (cases := worker.take_asked()):
             self._replace(worker, waiting)
             return
-        certain = worker.begun and worker.position.fresh and known
+        certain = worker.begun and worker.position.fresh and may_be_backend
         if (certain and not worker.in_company) or cases[0] in self._suspects:
             yield from self._without_answer(worker, cases, ver.Died(cause, last_words(worker.log)), waiting)
             return

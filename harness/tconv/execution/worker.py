@@ -193,10 +193,10 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
             floating_point.leave()
             position.answered()
             _send(connection, ["accumulates", accumulators[dtype]])
-    known = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
+    probed = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
     return Evaluator(
-        backend, info.name, dialect, known, folder, assignment.repeat, position, written(chosen), floating_point
+        backend, info.name, dialect, probed, folder, assignment.repeat, position, written(chosen), floating_point
     )
 
 

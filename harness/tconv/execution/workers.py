@@ -112,9 +112,9 @@ class Workers:
                 self.assignment = replace(self.assignment, accumulates=dict(accumulates))
                 worker, _ = self._introduced()
         self.assignment = replace(self.assignment, accumulates=accumulates)
-        known = {dtype: accumulator for dtype, accumulator in accumulates.items() if accumulator}
+        probed = {dtype: accumulator for dtype, accumulator in accumulates.items() if accumulator}
         dialect = self.assignment.dialect or dialect_named(dialect_name)
-        return dialect, backend.model_copy(update={"accumulates": known}), options
+        return dialect, backend.model_copy(update={"accumulates": probed}), options
 
     def _introduced(self) -> tuple[WorkerProcess, Introduced]:
         """Start a worker that has loaded its backend, in several tries where it ends before."""

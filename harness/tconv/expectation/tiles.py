@@ -108,12 +108,12 @@ def _absolute(phases: Weighted, channels: int, some: int) -> Weighted:
 
 def steps(sizes: Sequence[int], room: int) -> list[int]:
     """Return a tile's size on each axis: at most `room` points, the last axes as whole as can be, in equal parts."""
-    found: list[int] = []
+    steps_found: list[int] = []
     for size in reversed(sizes):
         parts = -(-size // max(room, 1))
-        found.insert(0, -(-size // parts))
-        room //= found[0]
-    return found
+        steps_found.insert(0, -(-size // parts))
+        room //= steps_found[0]
+    return steps_found
 
 
 def _weighted(w: Float64s, group: Phases) -> Weighted:

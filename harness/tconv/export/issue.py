@@ -81,13 +81,13 @@ def _markdown(
     yield from _section("Actual", _actual(problem, record, actual))
     yield from _section("Clause", _clauses(problem))
     if explained:
-        known = misreadings_by_name(problem.dialect)
-        names = dict.fromkeys(name for misreadings in record.diagnosis for name in misreadings.names)
+        misreadings = misreadings_by_name(problem.dialect)
+        names = dict.fromkeys(name for together in record.diagnosis for name in together.names)
         if record.diagnosis:
             prefix = "The output is "
         else:
             prefix = "" if explained.startswith(UNDIAGNOSED) else "No known misreading gives it: "
-        meanings = (f"- {name}: {known[name].says}" for name in names)
+        meanings = (f"- {name}: {misreadings[name].says}" for name in names)
         yield from _section("Diagnosis", [f"{prefix}{escaped(explained)}.", *meanings])
     yield from _section("How to reproduce", _reproduction(problem, header, command, cases))
 

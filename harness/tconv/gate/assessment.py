@@ -259,8 +259,8 @@ def _explained(
     learnt = without_misread(learnt, misread)
     if any(lesson.of_some for lesson in learnt):
         learnt = without_named(learnt, failed, denials(run.records, failed, find, run.dialect))
-    known = {case for lesson in learnt for case in lesson.cases}.union(*(where.cases for where in misread.values()))
-    rest = [record for record in failed if record.case not in known]
+    explained = {case for lesson in learnt for case in lesson.cases}.union(*(where.cases for where in misread.values()))
+    rest = [record for record in failed if record.case not in explained]
     denied = denials(run.records, rest, find, run.dialect)
     return learnt, symptoms(calls, rest, denied), denied, misread
 
@@ -284,12 +284,12 @@ def assess_with_corpus(
         own: whether the waivers were written for this corpus.
         find: returns a case of the corpus by its id, where that is cheaper than making it.
     """
-    known = cache(find or corpus.find)
+    find_case = cache(find or corpus.find)
 
     def facts_of(case_id: str) -> Mapping[str, str] | None:
-        case = known(case_id)
+        case = find_case(case_id)
         return None if case is None else case.facts
 
     # The cases that may settle a verdict of a shard are in the other shards.
-    settling = None if run.header.shard else known
+    settling = None if run.header.shard else find_case
     return assess(run, waivers, facts_of, strict=strict, own=own, digest=corpus.digest, find=settling)

@@ -61,12 +61,12 @@ def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r}){nearest(str(kind), KINDS)}")
     if remedy := _WAIVED_NOWHERE.get(kind):
         raise ValueError(f"{remedy} (got a waiver of the kind {kind!r}, which waives nothing)")
-    known = set(KINDS[kind].__dataclass_fields__)
+    fields = set(KINDS[kind].__dataclass_fields__)
     for key, value in verdict.items():
         if isinstance(value, str) and "*" in value and not value.strip("* "):
             raise ValueError(f"must say something of {key} (got {value!r}, which is anything)")
-        if key not in known:
-            raise ValueError(f"must have only keys of the verdict {kind!r} (got {key!r}){nearest(key, known)}")
+        if key not in fields:
+            raise ValueError(f"must have only keys of the verdict {kind!r} (got {key!r}){nearest(key, fields)}")
     return verdict
 
 
@@ -129,11 +129,11 @@ class Waiver(Scope):
     @model_validator(mode="after")
     def _names_misreadings(self) -> Self:
         dialects = [dialect_named(name) for name in self.dialects]
-        known = {name for dialect in dialects for name in misreadings_by_name(dialect)}
+        names = {name for dialect in dialects for name in misreadings_by_name(dialect)}
         for misreadings in self.diagnosis or ():
-            if not known.issuperset(misreadings.names):
+            if not names.issuperset(misreadings.names):
                 text = str(misreadings)
-                raise ValueError(f"diagnosis must name misreadings (got {text!r}){nearest(text, known)}")
+                raise ValueError(f"diagnosis must name misreadings (got {text!r}){nearest(text, names)}")
         return self
 
     @model_validator(mode="after")

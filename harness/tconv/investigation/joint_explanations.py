@@ -61,19 +61,19 @@ def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], C
     # What is waived shows a misreading too.
     wrong = [record for record in run.records if isinstance(record.verdict, _COMPARED)]
     names = _established(wrong)
-    known = misreadings_by_name(run.dialect)
-    named = [known[name] for name in names if name in known]
+    misreadings = misreadings_by_name(run.dialect)
+    named = [misreadings[name] for name in names if name in misreadings]
     sets = [*_losing_bits(named), *_combinations(named)] if named else []
     ends = thread_time() + _SECONDS
-    found = []
+    records = []
     for record in wrong:
         if thread_time() > ends:
             break
         if record.case not in failed or not {Together((name,)) for name in names}.isdisjoint(record.diagnosis):
             continue
         if (explained := _explained(record, sets, run, find(record.case))) is not None:
-            found.append(explained)
-    return found
+            records.append(explained)
+    return records
 
 
 def _established(wrong: Sequence[Record]) -> list[str]:
@@ -116,10 +116,10 @@ def _joins(misreadings: Sequence[Misreading], problem: Problem, actual: Array) -
     """Return whether the bits that one misreading loses explain an output, as other outputs show more of them."""
     match misreadings:
         case (Misreading(change=PrecisionOtherwise(joins=joins)),) if joins is not None:
-            owed = problem.held_against(actual.shape)
-            if owed is None or problem.truth.shape(owed.geometry) != actual.shape:
+            candidate = problem.held_against(actual.shape)
+            if candidate is None or problem.truth.shape(candidate.geometry) != actual.shape:
                 return False
-            return joins(actual, problem.truth.terms(owed.geometry), problem.case.x.dtype)
+            return joins(actual, problem.truth.terms(candidate.geometry), problem.case.x.dtype)
         case _:
             return False
 

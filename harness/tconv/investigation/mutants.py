@@ -122,17 +122,17 @@ def measure(cases: Iterable[Case], dialect: Dialect, progress: Callable[[int], N
 
 
 def _without_layouts(case: Case) -> tuple[object, ...]:
-    given = case.attributes.given()
-    return tuple((name, value) for name, value in given.items() if name not in {"data_format", "filter_format"})
+    written = case.attributes.given()
+    return tuple((name, value) for name, value in written.items() if name not in {"data_format", "filter_format"})
 
 
 def _noticed(problem: Problem, misreadings: Sequence[Misreading]) -> dict[str, bool]:
     """Return the misreadings that change a problem's output, and whether the verdict notices them."""
-    owed, noticed = problem.output, {}
+    expected, noticed = problem.output, {}
     for misreading in misreadings:
         array = mutated(problem, misreading)
         # A misreading that gives what is owed cannot be noticed.
-        if array is None or owed is None or _equal(array, owed):
+        if array is None or expected is None or _equal(array, expected):
             continue
         verdict = judge(problem, out.Produced(array), {})
         noticed[misreading.name] = not isinstance(verdict, ver.Agreed | ver.Disputed)

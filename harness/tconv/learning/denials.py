@@ -42,10 +42,10 @@ def denials(
     explained: dict[Together, list[str]] = {}
     for case, name in shared({record.case: record.diagnosis for record in failed}).items():
         explained.setdefault(name, []).append(case)
-    known = misreadings_by_name(dialect)
+    misreadings_known = misreadings_by_name(dialect)
     counts = {}
     for name, cases in explained.items():
-        misreadings = [known[part] for part in name.names if part in known]
+        misreadings = [misreadings_known[part] for part in name.names if part in misreadings_known]
         example = find(min(cases, key=len))
         if example is None or any(isinstance(part.change, PrecisionOtherwise) for part in misreadings):
             continue
@@ -85,7 +85,7 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
     # A misread stride may make an output that no memory holds: its shape says enough.
     if (*otherwise.shape(misread.geometry)[:2], *misread.output) != problem.truth.shape(geometry):
         return True
-    owed, values = problem.truth.values(geometry), otherwise.values(misread.geometry)
+    expected, values = problem.truth.values(geometry), otherwise.values(misread.geometry)
     changed = misread.finish(values) if misread.finish else values
     with np.errstate(invalid="ignore"):
-        return not np.allclose(changed, owed, rtol=0.1, atol=0, equal_nan=True)
+        return not np.allclose(changed, expected, rtol=0.1, atol=0, equal_nan=True)

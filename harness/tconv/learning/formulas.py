@@ -179,11 +179,11 @@ def covering(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) ->
         among = by_zeros[: len(target) // 2 + _SAMPLE] if number % 2 else by_zeros
         rows = random.permutation(among)[:_SAMPLE]
         sample = TermColumns({name: column[rows] for name, column in terms.columns.items()}, terms.lengths)
-        found = _short(target[rows], sample, forms)
-        if found is not None:
-            given = int((found.values(terms.columns) == target).sum())
-            if best is None or given > best[0]:
-                best = given, found
+        formula = _short(target[rows], sample, forms)
+        if formula is not None:
+            fits = int((formula.values(terms.columns) == target).sum())
+            if best is None or fits > best[0]:
+                best = fits, formula
     return best[1] if best else None
 
 

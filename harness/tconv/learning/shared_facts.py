@@ -66,13 +66,13 @@ def shared_facts(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[
     """
     if not members or not others:
         return None
-    found = _conjunction(members, others)
-    if found is not None and found.others <= _HARDLY * len(members):
-        return found
+    conjunction = _conjunction(members, others)
+    if conjunction is not None and conjunction.others <= _HARDLY * len(members):
+        return conjunction
     alternatives = _alternatives(members, others)
     if alternatives is not None:
         return alternatives
-    return found if found is not None and found.others <= len(members) else None
+    return conjunction if conjunction is not None and conjunction.others <= len(members) else None
 
 
 def _conjunction(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:
@@ -92,15 +92,15 @@ def _alternatives(members: Sequence[Mapping[str, str]], others: Sequence[Mapping
     """Return facts of which every member has at least one, and no other case has any."""
     pairs = {pair for facts in members for pair in facts.items() if pair[0] not in IDENTITY}
     pure = pairs.difference(*(facts.items() for facts in others))
-    left, chosen = list(members), dict[str, list[str]]()
-    while left and sum(map(len, chosen.values())) < _MOST_ALTERNATIVES:
-        counts = Counter(pair for facts in left for pair in facts.items() if pair in pure)
+    remaining, chosen = list(members), dict[str, list[str]]()
+    while remaining and sum(map(len, chosen.values())) < _MOST_ALTERNATIVES:
+        counts = Counter(pair for facts in remaining for pair in facts.items() if pair in pure)
         if not counts:
             return None
         name, value = max(counts, key=lambda pair: (counts[pair], pair))
         chosen.setdefault(name, []).append(value)
-        left = [facts for facts in left if facts.get(name) != value]
-    return None if left else Shared({name: tuple(values) for name, values in chosen.items()}, 0, all_of=False)
+        remaining = [facts for facts in remaining if facts.get(name) != value]
+    return None if remaining else Shared({name: tuple(values) for name, values in chosen.items()}, 0, all_of=False)
 
 
 def _left(conditions: Mapping[str, Mask], names: tuple[str, ...]) -> int:
@@ -110,15 +110,15 @@ def _left(conditions: Mapping[str, Mask], names: tuple[str, ...]) -> int:
 def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> dict[str, Mask]:
     """Return, for each fact of all members, which others share its values: those that rule out most come first."""
     names = [name for name in members[0] if name not in IDENTITY and all(name in facts for facts in members)]
-    found: dict[str, Mask] = {}
+    masks: dict[str, Mask] = {}
     for name in names:
         values = set(_values(members, name))
         if len(values) <= _MOST_VALUES:
             mask = np.array([facts.get(name) in values for facts in others])
             if not mask.all():
-                found[name] = mask
-    ordered = sorted(found, key=lambda name: (int(found[name].sum()), names.index(name)))
-    return {name: found[name] for name in ordered[:_CANDIDATES]}
+                masks[name] = mask
+    ordered = sorted(masks, key=lambda name: (int(masks[name].sum()), names.index(name)))
+    return {name: masks[name] for name in ordered[:_CANDIDATES]}
 
 
 def _values(members: Sequence[Mapping[str, str]], name: str) -> tuple[str, ...]:

@@ -71,32 +71,34 @@ def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[T
         failed: the records that failed, and follow no learnt rule.
         denied: names of failures that cases which agree deny.
     """
-    left = {record.case: record for record in failed if isinstance(record.verdict, _EXPLAINED)}
-    names = shared({case: record.diagnosis for case, record in left.items()})
+    remaining = {record.case: record for record in failed if isinstance(record.verdict, _EXPLAINED)}
+    names = shared({case: record.diagnosis for case, record in remaining.items()})
     named = {case: name for case, name in names.items() if name not in denied}
-    if len(left) - len(named) < 2:  # noqa: PLR2004 - what they have in common
+    if len(remaining) - len(named) < 2:  # noqa: PLR2004 - what they have in common
         return ()
     # Where misreadings give a part of the answers, that part is no sign of one bug everywhere.
-    one_bug = len(left) - len(named) >= _MOST * len(left) and _sweeps([*left]) > _FEW_SWEEPS
+    one_bug = len(remaining) - len(named) >= _MOST * len(remaining) and _sweeps([*remaining]) > _FEW_SWEEPS
     everywhere = answers.everywhere if one_bug else None
-    found: list[Symptom] = []
+    symptoms_found: list[Symptom] = []
     for _ in range(_MOST_SYMPTOMS):
-        symptom = _largest(left, answers, None if found else everywhere)
+        symptom = _largest(remaining, answers, None if symptoms_found else everywhere)
         if symptom is None:
             break
         cases = tuple(_explained(symptom.cases, named))
         if len(cases) > 1 and sum(case not in named for case in cases) >= _UNNAMED * len(symptom.cases):
-            found.append(Symptom(_usual_relation([left[case] for case in cases]), symptom.condition, cases))
-            known = set(symptom.cases)
+            symptoms_found.append(
+                Symptom(_usual_relation([remaining[case] for case in cases]), symptom.condition, cases)
+            )
+            of_symptom = set(symptom.cases)
         else:
             # Their names say more; those without one may have something in common by themselves.
-            known = named.keys() & symptom.cases or set(symptom.cases)
-        left = {case: record for case, record in left.items() if case not in known}
+            of_symptom = named.keys() & symptom.cases or set(symptom.cases)
+        remaining = {case: record for case, record in remaining.items() if case not in of_symptom}
     for relation in _PLAIN:
-        plain = tuple(case for case, record in left.items() if case not in named and record.relation == relation)
+        plain = tuple(case for case, record in remaining.items() if case not in named and record.relation == relation)
         if _sweeps(plain) > 1:
-            found.append(Symptom(relation, None, plain))
-    return tuple(sorted(found, key=lambda symptom: -len(symptom.cases)))
+            symptoms_found.append(Symptom(relation, None, plain))
+    return tuple(sorted(symptoms_found, key=lambda symptom: -len(symptom.cases)))
 
 
 def _largest(left: Mapping[str, Record], answers: JudgedCalls, everywhere: Condition | None) -> Symptom | None:
@@ -130,8 +132,8 @@ def _explained(cases: Sequence[str], named: Mapping[str, Together]) -> Iterator[
 
 def _usual_relation(records: Sequence[Record]) -> str:
     """Return the relation that nearly all records have; where its numbers differ, in words without them."""
-    for known in (Counter(record.relation or "" for record in records), _without_numbers(records)):
-        text, count = known.most_common(1)[0]
+    for counts in (Counter(record.relation or "" for record in records), _without_numbers(records)):
+        text, count = counts.most_common(1)[0]
         if text and count >= _MOST * len(records):
             return text.replace("#", "n") + (", where n differs" if "#" in text else "")
     return ""

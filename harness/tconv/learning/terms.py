@@ -36,11 +36,11 @@ _PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides")
 
 def terms_of(calls: Sequence[Features]) -> dict[str, Mask]:
     """Return for which calls each term holds, the plainest terms first; of terms that hold for the same calls one."""
-    found: dict[bytes, tuple[str, Mask]] = {}
+    terms: dict[bytes, tuple[str, Mask]] = {}
     for text, holds in _terms(calls):
         if holds.any() and not holds.all():
-            found.setdefault(holds.tobytes(), (text, holds))
-    return dict(found.values())
+            terms.setdefault(holds.tobytes(), (text, holds))
+    return dict(terms.values())
 
 
 def _terms(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:

@@ -165,11 +165,11 @@ def written(attributes: Mapping[str, object]) -> str:
 
 def inconsistency(answers: QuestionAnswers) -> str:
     """Return which answers a backend gives to one question, with a case for each."""
-    given = ", and ".join(
+    shown_answers = ", and ".join(
         f"{answer.answer} in {answer.count} {'case' if answer.count == 1 else 'cases'}, such as {answer.example.id}"
         for answer in answers.answers
     )
-    return f"inconsistent: the question {answers.question} is answered by {given}"
+    return f"inconsistent: the question {answers.question} is answered by {shown_answers}"
 
 
 def other_waivers(assessment: Assessment) -> str:

@@ -62,8 +62,8 @@ def proposed(assessment: Assessment) -> str:
             if isinstance(members[0].record.verdict, ver.Unsupported):
                 entry = {**scope, "because": _because(members)}
                 declared += [*_declaration_comments(cause, entry, members, assessment), *_entry(entry)]
-            elif left := _not_waived(members, made, assessment):
-                waiver = _waiver(scope, members, left, cause, assessment)
+            elif remaining := _not_waived(members, made, assessment):
+                waiver = _waiver(scope, members, remaining, cause, assessment)
                 waiver["name"] = f"cause-{len(made) + 1}-{waiver['verdict']['kind']}"
                 made.append(Waiver.model_validate({**waiver, "clause": "?", "because": "?"}))
                 waived += [*_comments(cause, made[-1], assessment), *_entry(waiver)]
@@ -120,12 +120,14 @@ def _narrowed(where: Mapping[str, Any], members: Sequence[RecordStatus], assessm
     values = {name: sorted({facts[name] for facts in failing}) for name in sorted(common)}
     values = {name: labels for name, labels in values.items() if len(labels) <= _MOST_VALUES}
     for _ in range(_MOST_FACTS):
-        left = {name: [facts for facts in agreeing if _has({name: labels}, facts)] for name, labels in values.items()}
-        best = min(left, key=lambda name: (len(left[name]), len(values[name]), name), default=None)
+        agreeing_left = {
+            name: [facts for facts in agreeing if _has({name: labels}, facts)] for name, labels in values.items()
+        }
+        best = min(agreeing_left, key=lambda name: (len(agreeing_left[name]), len(values[name]), name), default=None)
         hardly = len(agreeing) <= _HARDLY * len(members)
-        if best is None or hardly or 2 * len(left[best]) > len(agreeing):
+        if best is None or hardly or 2 * len(agreeing_left[best]) > len(agreeing):
             break
-        agreeing, labels = left[best], values.pop(best)
+        agreeing, labels = agreeing_left[best], values.pop(best)
         narrowed[best] = labels if len(labels) > 1 else labels[0]
     return narrowed
 
@@ -147,13 +149,13 @@ def _has(where: Mapping[str, Any], facts: Mapping[str, str]) -> bool:
 def _where(cause: Cause, members: Sequence[RecordStatus], assessment: Assessment) -> Iterator[dict[str, Any]]:
     """Yield the facts that waivers ask for, all of them or one or another; none where members share none."""
     if cause.lesson is not None:
-        known = {name for member in members for name in _facts(member, assessment)}
+        names = {name for member in members for name in _facts(member, assessment)}
         shared = cause.lesson.where.where if cause.lesson.where and cause.lesson.where.all_of else {}
         for situation in cause.lesson.situations:
             modes = (
                 [AutoPad.EXPLICIT.value, label(None)] if situation.auto_pad == AutoPad.EXPLICIT else situation.auto_pad
             )
-            more = {name: list(values) for name, values in shared.items() if name in known}
+            more = {name: list(values) for name, values in shared.items() if name in names}
             yield {"auto_pad": modes, "output_shape_given": label(situation.output_shape), **more}
     elif (common := _common(cause, assessment)) is not None:
         facts = {name: list(values) if len(values) > 1 else values[0] for name, values in common.where.items()}
@@ -179,7 +181,7 @@ def _not_waived(members: Sequence[RecordStatus], made: Sequence[Waiver], assessm
 def _waiver(
     scope: Mapping[str, Any],
     members: Sequence[RecordStatus],
-    left: Sequence[RecordStatus],
+    remaining: Sequence[RecordStatus],
     cause: Cause,
     assessment: Assessment,
 ) -> dict[str, Any]:
@@ -198,7 +200,7 @@ def _waiver(
         "versions": _versions(header.backend.version),
         "clause": cause.lesson.clause if cause.lesson and cause.lesson.clause else OPEN,
         "because": OPEN,
-        "example": example(left, cause.group).record.case,
+        "example": example(remaining, cause.group).record.case,
         "link": None,
         "date": datetime.now(UTC).date().isoformat(),
     }

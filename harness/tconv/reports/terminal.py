@@ -91,11 +91,11 @@ def listed(
         for number in range(len(entries))
     )
     # A heading, the line before it, and the line that says what is left out.
-    left = (room or 0) - 3 * len(parts)
+    room_left = (room or 0) - 3 * len(parts)
     for _, at, number in turns if room is not None else ():
         lines = len(parts[at][1][number])
-        if fitting[at] == number and (lines <= left or (number == 0 and parts[at][0] == urgent)):
-            fitting[at], left = number + 1, left - lines
+        if fitting[at] == number and (lines <= room_left or (number == 0 and parts[at][0] == urgent)):
+            fitting[at], room_left = number + 1, room_left - lines
     for (heading, entries), count in zip(parts, fitting, strict=True):
         more = len(entries) - count
         rest = f"{more:,}{' more' if count else ''} {'cause' if more == 1 else 'causes'}; --verbose lists them"

@@ -90,8 +90,8 @@ def _followed(reading: Reading) -> Misreading:
 @cache
 def misreadings_by_name(dialect: Dialect) -> Mapping[str, Misreading]:
     """Return all that an explanation in a dialect may name: misreadings, and disputed readings that go beside them."""
-    known = (*misreadings_of(dialect), *map(_followed, dialect.disputed))
-    return MappingProxyType({misreading.name: misreading for misreading in known})
+    misreadings = (*misreadings_of(dialect), *map(_followed, dialect.disputed))
+    return MappingProxyType({misreading.name: misreading for misreading in misreadings})
 
 
 def beside_readings(dialect: Dialect, disputed: Sequence[Sequence[str]]) -> Iterator[tuple[Misreading, ...]]:

@@ -94,21 +94,23 @@ class Strip:
 
 def spans(marks: Sequence[Mark]) -> list[Span]:
     """Return the parts of a strip that are bad; what does not tell neither begins nor ends one."""
-    found: list[Span] = []
+    spans_found: list[Span] = []
     good: int | None = None
     for place, mark in enumerate(marks):
         match mark:
-            case Mark.BAD if found and found[-1].mended is None:
-                found[-1] = Span(found[-1].first, place, found[-1].good_before, None)
+            case Mark.BAD if spans_found and spans_found[-1].mended is None:
+                spans_found[-1] = Span(spans_found[-1].first, place, spans_found[-1].good_before, None)
             case Mark.BAD:
-                found.append(Span(place, place, good, None))
+                spans_found.append(Span(place, place, good, None))
             case Mark.GOOD:
                 good = place
-                if found and found[-1].mended is None:
-                    found[-1] = Span(found[-1].first, found[-1].last, found[-1].good_before, place)
+                if spans_found and spans_found[-1].mended is None:
+                    spans_found[-1] = Span(
+                        spans_found[-1].first, spans_found[-1].last, spans_found[-1].good_before, place
+                    )
             case Mark.OTHERWISE | Mark.UNSUPPORTED | Mark.SILENT:
                 pass
-    return found
+    return spans_found
 
 
 def strips(releases: Sequence[Assessment]) -> list[Strip]:
@@ -128,8 +130,10 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
             if member.status in ORDER:
                 rule = rules[place].get(case, "") if member.status is Status.FAILED else ""
                 causes[_key(member, explained.get(f"{place} {case}"), rule)][place].append(member)
-    found = [_strip(key, members, by_case, explained) for key, members in _reworded(causes)]
-    return sorted(found, key=lambda strip: (ORDER.index(strip.status), -max(strip.counts), strip.example.record.case))
+    strips_found = [_strip(key, members, by_case, explained) for key, members in _reworded(causes)]
+    return sorted(
+        strips_found, key=lambda strip: (ORDER.index(strip.status), -max(strip.counts), strip.example.record.case)
+    )
 
 
 def _reworded(causes: Mapping[_Key, list[list[RecordStatus]]]) -> list[tuple[_Key, list[list[RecordStatus]]]]:
@@ -137,15 +141,15 @@ def _reworded(causes: Mapping[_Key, list[list[RecordStatus]]]) -> list[tuple[_Ke
 
     They are one where the kind is the same, most of the cases are, and no release has both.
     """
-    found: list[tuple[_Key, list[list[RecordStatus]]]] = []
+    reworded: list[tuple[_Key, list[list[RecordStatus]]]] = []
     for key, members in causes.items():
-        same = next((of for other, of in found if other[0] == key[0] and _same(members, of)), None)
+        same = next((of for other, of in reworded if other[0] == key[0] and _same(members, of)), None)
         if key[0] not in _WORDED or same is None:
-            found.append((key, members))
+            reworded.append((key, members))
         else:
             for mine, more in zip(same, members, strict=True):
                 mine.extend(more)
-    return found
+    return reworded
 
 
 def _same(cause: Sequence[Sequence[RecordStatus]], other: Sequence[Sequence[RecordStatus]]) -> bool:

@@ -110,11 +110,11 @@ def rules_of(atlas: Atlas) -> Iterator[tuple[SheetLine, list[str]]]:
 
 def deviations_of(atlas: Atlas) -> Iterator[tuple[AtlasRun, list[UsedWaiver]]]:
     """Yield each run that has deviations, and these; of a run with other kernels those that it has otherwise."""
-    known: dict[tuple[str, str], set[tuple[str, int | None]]] = {}
+    listed: dict[tuple[str, str], set[tuple[str, int | None]]] = {}
     for run in atlas.runs:
         used = [deviation for deviation in atlas.deviations if deviation.run is run]
         key = (run.assessment.run.header.backend.title, run.dialect.name)
-        before = known.setdefault(key, set())
+        before = listed.setdefault(key, set())
         if used:
             yield run, [deviation for deviation in used if (deviation.waiver.name, deviation.count) not in before]
         before.update((deviation.waiver.name, deviation.count) for deviation in used)

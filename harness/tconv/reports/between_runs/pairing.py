@@ -30,17 +30,17 @@ def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Compari
     """
     if len(old) == 1 or (len(new) == 1 and not any(_key(before) == _key(new[0]) for before in old)):
         return [compared(before, after) for before in old for after in new]
-    left, pairs = list(old), []
+    remaining, pairs = list(old), []
     for after in new:
         header = after.run.header
-        alike = [before for before in left if _key(before) == _key(after)]
+        alike = [before for before in remaining if _key(before) == _key(after)]
         before = _narrowed(alike, header.corpus, header.path)
         if len(before) != 1:
             raise _not_one(header, before)
         pairs.append(compared(before[0], after))
-        left.remove(before[0])
-    known = {_key(after) for after in new}
-    if len(new) > 1 and (without := [before for before in left if _key(before) not in known]):
+        remaining.remove(before[0])
+    keys = {_key(after) for after in new}
+    if len(new) > 1 and (without := [before for before in remaining if _key(before) not in keys]):
         must = f"the new runs must have one of {_words(without[0].run.header)}"
         raise UsageError(f"{must} (got none); name the two record files")
     return pairs

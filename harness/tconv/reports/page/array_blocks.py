@@ -48,13 +48,13 @@ def _in_order(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> 
     """Return number, run and artifact of the records that get their arrays as long as there is room."""
     causes = cause_numbers(lines)
     examples = {line.members[0] for line in lines}
-    found = sorted(
+    in_order = sorted(
         _with_artifacts(assessments),
         key=lambda item: ((item[1], item[2].record.case) not in examples, size(item[2].record)),
     )
     ranked = []
     sizes: dict[tuple[int, int], int] = {}
-    for number, run, member in found:
+    for number, run, member in in_order:
         cause = causes.get((run, member.record.case), 0)
         place = sizes.get((run, cause), 0)
         sizes[run, cause] = place + 1

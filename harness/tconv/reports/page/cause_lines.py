@@ -113,13 +113,13 @@ def _readings(record: Record) -> str:
     return " or ".join(verdict.choices) if isinstance(verdict, Disputed) else ""
 
 
-def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
-    run, status, largest = max(found, key=lambda item: item[2].count)
+def _line(causes: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
+    run, status, largest = max(causes, key=lambda item: item[2].count)
     example = run, largest.example
     counts: tuple[Counter[Status], ...] = tuple(Counter() for _ in range(runs))
-    for run, its_status, cause in found:
+    for run, its_status, cause in causes:
         counts[run][its_status] += cause.count
-    sizes = {(run, member.record.case): size(member.record) for run, _, cause in found for member in cause.members}
+    sizes = {(run, member.record.case): size(member.record) for run, _, cause in causes for member in cause.members}
     members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
     words, evidence = _words(largest, status)
     shares, conditional = str(_shared(largest) or ""), largest.symptom is not None
@@ -177,9 +177,9 @@ def _described(names: str, dialect_name: str, where: str = "") -> str:
 
 def says(names: str, dialect_name: str) -> str:
     """Return what each of some readings or misreadings says, by their names joined with ` + `."""
-    known = _known(dialect_name)
+    meanings = _known(dialect_name)
     all_names = (name for together in names.split(" or ") for name in Together.parse(together).names)
-    return "; ".join(known[name] for name in all_names if name in known)
+    return "; ".join(meanings[name] for name in all_names if name in meanings)
 
 
 @cache

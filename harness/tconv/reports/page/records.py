@@ -109,7 +109,7 @@ class _Records:
         self._causes = cause_numbers(lines)
         self.ids = sorted({record.case for run in runs for record in run.assessment.run.records})
         self._cases = {case: number for number, case in enumerate(self.ids)}
-        facts = {case: given for run in runs for case, given in run.assessment.facts.items()}
+        facts = {case: facts_of_case for run in runs for case, facts_of_case in run.assessment.facts.items()}
         for case in self.ids:
             known = facts.get(case) or facts_of(case)
             self.facts.append(_topic(topic_of(case)), *parts_of(known))
@@ -218,14 +218,14 @@ def _detail(member: RecordStatus, waiver: int | None) -> Iterator[Mapping[str, A
 @lru_cache(maxsize=1024)
 def _of_verdict(verdict: Verdict, data_format: str, reason: str) -> Mapping[str, Any]:
     """Return what a verdict shows, which thousands of records may have; None for what is empty."""
-    found = {
+    columns = {
         "figures": tuple(figures.figures(verdict, data_format)),
         "readings": tuple(figures.readings(verdict)),
         "prose": tuple(figures.prose(verdict)),
         "reason": reason,
     }
-    return {key: value or None for key, value in found.items()}
+    return {key: value or None for key, value in columns.items()}
 
 
-def _placement(found: Placement) -> tuple[object, ...]:
-    return found.output, found.strides, found.dilations, found.pads_begin
+def _placement(placement: Placement) -> tuple[object, ...]:
+    return placement.output, placement.strides, placement.dilations, placement.pads_begin
