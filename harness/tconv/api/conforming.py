@@ -14,7 +14,7 @@ from tconv.backends.outcome import Produced
 from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import diagnose
-from tconv.diagnosis.misreadings import misreadings_of
+from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid, UsageError
 from tconv.expectation.bound import SYMBOLS, bound, derivation
@@ -225,12 +225,10 @@ def _owed(geometry: Geometry, readings: tuple[str, ...], truth: Truth) -> str:
 
 
 def _diagnosis(problem: Problem, actual: Array, sums: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    meanings = {misreading.name: misreading.says for misreading in misreadings_of(problem.dialect)}
-    # A misreading may give the output together with a disputed reading.
-    meanings |= {reading.name: reading.says for reading in problem.dialect.disputed}
+    says = meanings(problem.dialect)
     diagnosis = diagnose(problem, actual, sums)
     for together in diagnosis.explained:
-        yield "explained", f"as if {together}: {'; '.join(_said(name, meanings[name]) for name in together.names)}"
+        yield "explained", f"as if {together}: {'; '.join(_said(name, says[name]) for name in together.names)}"
     if not diagnosis.explained and diagnosis.described:
         yield "described", diagnosis.described
 

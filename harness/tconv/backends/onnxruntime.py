@@ -33,7 +33,7 @@ class OnnxRuntime:
     """One session for each call, with the default optimisations, on one thread.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
     """
 
     OPTIONS: ClassVar = (

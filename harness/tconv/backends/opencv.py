@@ -30,7 +30,7 @@ class OpenCv:
     """One network for each call, on the CPU.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
     """
 
     OPTIONS: ClassVar = (

@@ -35,7 +35,7 @@ class OpenVino:
     """A model of one operation, with Transpose and Reshape for layouts that the operation does not have.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
     """
 
     OPTIONS = Device.OPTIONS

@@ -15,7 +15,7 @@ class Device:
     """A device of OpenVINO with the settings that models are compiled with.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
 
     Attributes:
         core: OpenVINO's core.

@@ -24,7 +24,7 @@ class OpenVinoOnnx:
     """The ONNX frontend, then a plugin, by default the CPU's in the precision of the model.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
     """
 
     OPTIONS = Device.OPTIONS

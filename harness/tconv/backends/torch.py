@@ -53,7 +53,7 @@ class Torch:
     """torch, by default on the CPU, on one thread.
 
     Args:
-        given: values of `OPTIONS`; those of cuDNN are there where torch has a CUDA device.
+        options: values of `OPTIONS`, by name; those of cuDNN are there where torch has a CUDA device.
     """
 
     OPTIONS: ClassVar = (

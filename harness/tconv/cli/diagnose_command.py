@@ -12,7 +12,7 @@ from tconv.cli.given_arrays import given_arrays, judge
 from tconv.cli.output import say
 from tconv.cli.recorded_cause import recorded_cause
 from tconv.corpus import Corpus
-from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.diagnosis.misreadings import meanings
 from tconv.errors import UsageError
 from tconv.execution.worker import Assignment
 from tconv.investigation.own_rule import own_rule
@@ -22,6 +22,8 @@ from tconv.reports.phrases import headline
 from tconv.reports.remedies import remedy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tconv.investigation.separating import Reasoning
     from tconv.learning import Lesson
 
@@ -89,21 +91,19 @@ def _of_case(
     reasoning = separate(case, own, options.dialect(dialect), backend, timeout, options=option)
     assignment = Assignment(backend, reasoning.dialect, None, "", options=option)
     lesson = own_rule(case, reasoning.record, own, assignment, timeout)
-    meanings = {name: misreading.says for name, misreading in misreadings_by_name(reasoning.dialect).items()}
-    _print(reasoning, meanings)
+    says = meanings(reasoning.dialect)
+    _print(reasoning, says)
     if lesson is not None:
         _print_rule(lesson)
-    _conclude(reasoning, meanings)
+    _conclude(reasoning, says)
     _print_recorded(reasoning, records, corpus)
-    remedy_text = remedy(
-        reasoning.record, reasoning.left, meanings, lesson, reasoning.backend.arguments, str(cases or "")
-    )
-    say(f"to conform: {remedy_text}")
+    change = remedy(reasoning.record, reasoning.left, says, lesson, reasoning.backend.arguments, str(cases or ""))
+    say(f"to conform: {change}")
     kind = reasoning.record.verdict.kind
     return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
 
 
-def _print(reasoning: Reasoning, meanings: dict[str, str]) -> None:
+def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:
     record = reasoning.record
     say(f"{record.case}\n  {headline(record.verdict)}")
     if record.verdict.kind in {"differed", "wrong-shape"}:
@@ -113,7 +113,7 @@ def _print(reasoning: Reasoning, meanings: dict[str, str]) -> None:
     if record.diagnosis:
         say("  explained by")
     for misreadings in record.diagnosis:
-        say(f"    {misreadings}: {'; '.join(meanings[name] for name in misreadings.names)}")
+        say(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
     for further in reasoning.further:
         remaining = f"which leaves {', '.join(further.left) or 'none'}"
         what = remaining if further.tells else "which has another reason, and says nothing of these"
@@ -146,9 +146,9 @@ _REPORTS = Path("reports")
 """Where `tconv run` puts its records where nothing else is said."""
 
 
-def _conclude(reasoning: Reasoning, meanings: dict[str, str]) -> None:
+def _conclude(reasoning: Reasoning, says: Mapping[str, str]) -> None:
     """Print which misreadings are left, where there were some."""
     if len(reasoning.left) == 1:
-        say(f"so: {meanings.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
+        say(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     elif reasoning.record.diagnosis:
         say(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")

@@ -13,7 +13,7 @@ import numpy as np
 from tconv import __version__
 from tconv.cases.layouts import from_ncx
 from tconv.diagnosis import UNDIAGNOSED
-from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.diagnosis.misreadings import meanings
 from tconv.errors import UsageError
 from tconv.expectation.owed import Refuse
 from tconv.export.asking import INSTALLED_BY, asking
@@ -81,14 +81,14 @@ def _markdown(
     yield from _section("Actual", _actual(problem, record, actual))
     yield from _section("Clause", _clauses(problem))
     if explained:
-        misreadings = misreadings_by_name(problem.dialect)
+        says = meanings(problem.dialect)
         names = dict.fromkeys(name for together in record.diagnosis for name in together.names)
         if record.diagnosis:
             prefix = "The output is "
         else:
             prefix = "" if explained.startswith(UNDIAGNOSED) else "No known misreading gives it: "
-        meanings = (f"- {name}: {misreadings[name].says}" for name in names)
-        yield from _section("Diagnosis", [f"{prefix}{escaped(explained)}.", *meanings])
+        sentences = (f"- {name}: {says[name]}" for name in names)
+        yield from _section("Diagnosis", [f"{prefix}{escaped(explained)}.", *sentences])
     yield from _section("How to reproduce", _reproduction(problem, header, command, cases))
 
 

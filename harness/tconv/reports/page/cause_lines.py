@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis.misreadings import misreadings_of
+from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.gate.examples import size
@@ -19,7 +19,7 @@ from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.learning import Lesson
@@ -177,18 +177,10 @@ def _described(names: str, dialect_name: str, where: str = "") -> str:
 
 def says(names: str, dialect_name: str) -> str:
     """Return what each of some readings or misreadings says, by their names joined with ` + `."""
-    meanings = _known(dialect_name)
-    all_names = (name for together in names.split(" or ") for name in Together.parse(together).names)
-    return "; ".join(meanings[name] for name in all_names if name in meanings)
-
-
-@cache
-def _known(dialect_name: str) -> Mapping[str, str]:
     dialect = DIALECTS.get(dialect_name)
-    if dialect is None:
-        return {}
-    misread = {misreading.name: misreading.says for misreading in misreadings_of(dialect)}
-    return misread | {reading.name: reading.says for reading in dialect.disputed}
+    known = meanings(dialect) if dialect else {}
+    all_names = (name for together in names.split(" or ") for name in Together.parse(together).names)
+    return "; ".join(known[name] for name in all_names if name in known)
 
 
 def _clause(cause: Cause) -> str:
