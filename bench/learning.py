@@ -30,7 +30,7 @@ from tconv.diagnosis.misreadings.misreading import AttributesOtherwise, Geometry
 from tconv.diagnosis.placement import placed
 from tconv.dialects import dialect_named
 from tconv.dialects.readings import AnswerOtherwise
-from tconv.execution import evaluation
+from tconv.execution import recording
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
@@ -107,7 +107,7 @@ def false_claims(learnt: Sequence[Lesson], records: Sequence[Record], corpus: Co
 
 def measured(arguments: argparse.Namespace) -> Findings:
     """Play misreadings, and measure what learning from one of them costs."""
-    evaluation.diagnose = placement_alone  # type: ignore[assignment] # the same arguments, without a budget
+    recording.diagnose = placement_alone  # type: ignore[assignment] # the same arguments, without a budget
     corpus = Corpus.load()
     valid = [case for case in corpus.cases("gate") if case.breaks is None]
     of_geometry = {each.name: each for each in misreadings_of(DIALECT) if isinstance(each.change, OF_GEOMETRY)}

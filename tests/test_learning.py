@@ -22,7 +22,7 @@ from tconv.diagnosis.placement import placed
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Together
-from tconv.execution import evaluation
+from tconv.execution import recording
 from tconv.expectation.truth import Truth
 from tconv.gate.waivers import load
 from tconv.learning import Lesson, denials, lessons, shared_facts, sheet, without_named
@@ -77,7 +77,7 @@ def _no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
         geometry = problem.values.primary.geometry
         return Diagnosis((), placement=placed(actual, problem.truth, geometry, accumulates))
 
-    monkeypatch.setattr(evaluation, "diagnose", diagnose)
+    monkeypatch.setattr(recording, "diagnose", diagnose)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from tconv.diagnosis.misreadings import CATALOGUE
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
-from tconv.execution import evaluation
+from tconv.execution import recording
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.bound import Terms
 from tconv.expectation.owed import Values, expectation
@@ -84,7 +84,7 @@ def plain(gate_cases: tuple[Case, ...]) -> list[Case]:
 @pytest.fixture(autouse=True)
 def _time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine must not leave anything undiagnosed here."""
-    monkeypatch.setattr(evaluation, "diagnose", partial(diagnose, budget=10))
+    monkeypatch.setattr(recording, "diagnose", partial(diagnose, budget=10))
 
 
 def records(backend: str, cases: Iterable[Case]) -> list[Record]:
@@ -259,7 +259,7 @@ def test_the_search_may_fail(plain: list[Case], monkeypatch: pytest.MonkeyPatch)
     def fails(*_: object) -> None:
         raise ZeroDivisionError("by us")
 
-    monkeypatch.setattr(evaluation, "diagnose", fails)
+    monkeypatch.setattr(recording, "diagnose", fails)
     found = failures("BiasDoubled", plain[::100])
     assert found
     assert {record.described for record in found} == {"undiagnosed, the search failed: ZeroDivisionError: by us"}
