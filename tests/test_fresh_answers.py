@@ -17,7 +17,7 @@ from small_corpus import HEAD, written
 from tconv.corpus import Corpus
 from tconv.dialects.readings import Together
 from tconv.errors import DialectError, FileError
-from tconv.execution.lock import alone
+from tconv.execution.lock import exclusive
 from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
 from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
@@ -182,7 +182,7 @@ def test_no_other_run_writes_the_records_meanwhile(
     refused: list[str] = []
 
     def asked(run: Run, *_: object) -> fresh_answers.FreshAnswers:
-        with pytest.raises(FileError) as other, alone(run.path):
+        with pytest.raises(FileError) as other, exclusive(run.path):
             pass
         refused.append(str(other.value))
         return fresh_answers.FreshAnswers([], complete=True)

@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from tconv.cli import options
-from tconv.cli.output import printing, published
+from tconv.cli.output import printing, write_output
 from tconv.cli.record_files import cases_of, record_files
 from tconv.errors import UsageError
 from tconv.gate.record_files import assess_files
@@ -67,5 +67,5 @@ def command(
             for comparison in comparisons:
                 between_runs.show(comparison, options.detail_of(quiet=quiet, verbose=verbose))
     else:
-        published(between_runs.FORMS[form](comparisons), output)
+        write_output(between_runs.FORMS[form](comparisons), output)
     return int(any(comparison.worse for comparison in comparisons))

@@ -9,7 +9,7 @@ import click
 
 from tconv.cli import call_options, options
 from tconv.cli.given_arrays import given_arrays, judge
-from tconv.cli.output import say
+from tconv.cli.output import print_text
 from tconv.cli.recorded_cause import recorded_cause
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import meanings
@@ -98,34 +98,34 @@ def _of_case(
     _conclude(reasoning, says)
     _print_recorded(reasoning, records, corpus)
     change = remedy(reasoning.record, reasoning.left, says, lesson, reasoning.backend.arguments, str(cases or ""))
-    say(f"to conform: {change}")
+    print_text(f"to conform: {change}")
     kind = reasoning.record.verdict.kind
     return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
 
 
 def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:
     record = reasoning.record
-    say(f"{record.case}\n  {headline(record.verdict)}")
+    print_text(f"{record.case}\n  {headline(record.verdict)}")
     if record.verdict.kind in {"differed", "wrong-shape"}:
-        say(f"  asked {REPEAT} times, the output is the same")
+        print_text(f"  asked {REPEAT} times, the output is the same")
     if record.described:
-        say(f"  no misreading gives this output: {record.described}")
+        print_text(f"  no misreading gives this output: {record.described}")
     if record.diagnosis:
-        say("  explained by")
+        print_text("  explained by")
     for misreadings in record.diagnosis:
-        say(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
+        print_text(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
     for further in reasoning.further:
         remaining = f"which leaves {', '.join(further.left) or 'none'}"
         what = remaining if further.tells else "which has another reason, and says nothing of these"
-        say(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
+        print_text(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
 
 
 def _print_rule(lesson: Lesson) -> None:
-    say(f"its own rule, learnt from cases of this kind: {lesson}")
-    say(f"  the smallest case that shows it: {lesson.example.id}")
+    print_text(f"its own rule, learnt from cases of this kind: {lesson}")
+    print_text(f"  the smallest case that shows it: {lesson.example.id}")
     if lesson.clause:
-        say(f"  the text: {lesson.clause}")
-    say(f"  {LEGEND}")
+        print_text(f"  the text: {lesson.clause}")
+    print_text(f"  {LEGEND}")
 
 
 def _print_recorded(reasoning: Reasoning, records: Path | None, corpus: Corpus) -> None:
@@ -136,10 +136,10 @@ def _print_recorded(reasoning: Reasoning, records: Path | None, corpus: Corpus) 
     folder = records or _REPORTS
     cause = recorded_cause(record.case, folder, reasoning.backend, record.dialect, corpus)
     if cause is not None:
-        say(f"by all cases of a run, which are not asked again here: {cause}")
+        print_text(f"by all cases of a run, which are not asked again here: {cause}")
     elif records is not None:
         title = reasoning.backend.title
-        say(f"{records} has no run of {title}, {record.dialect} and these cases in which {record.case} failed")
+        print_text(f"{records} has no run of {title}, {record.dialect} and these cases in which {record.case} failed")
 
 
 _REPORTS = Path("reports")
@@ -149,6 +149,6 @@ _REPORTS = Path("reports")
 def _conclude(reasoning: Reasoning, says: Mapping[str, str]) -> None:
     """Print which misreadings are left, where there were some."""
     if len(reasoning.left) == 1:
-        say(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
+        print_text(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     elif reasoning.record.diagnosis:
-        say(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")
+        print_text(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")

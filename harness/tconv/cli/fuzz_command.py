@@ -28,7 +28,7 @@ from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
 from tconv.investigation.two_backends import side_by_side
 from tconv.records.failure import failure
-from tconv.reports.listing import console, say, show
+from tconv.reports.listing import console, print_line, show
 from tconv.reports.phrases import summary
 
 if TYPE_CHECKING:
@@ -161,17 +161,17 @@ def _saved(fuzzing: Fuzzing, title: str, output: Path) -> str:
 def _report(targets: list[_Target], fuzzing: Fuzzing, title: str, output: Path) -> int:
     """Print the findings, and write them to a file; return the exit code."""
     out, findings, count = console(), fuzzing.findings(), len(fuzzing.deviations)
-    say(out, title)
+    print_line(out, title)
     if not findings:
-        say(out, _NOTHING[len(targets)], "green")
+        print_line(out, _NOTHING[len(targets)], "green")
         return 0
     show(out, ("finding", "cases", "smallest case"), [*map(_row, findings)], numbers={"cases"})
     path = _write(findings, output, title)
     cases = "1 case" if count == 1 else f"{count:,} cases"
-    say(out, f"{cases} {'failed' if len(targets) == 1 else 'differ'}; written to {path}:")
+    print_line(out, f"{cases} {'failed' if len(targets) == 1 else 'differ'}; written to {path}:")
     for target in targets:
         words = ["tconv", "run", "--cases", str(path), *target.pool.backend.arguments, "--dialect", target.dialect.name]
-        say(out, shlex.join(words))
+        print_line(out, shlex.join(words))
     return 1
 
 

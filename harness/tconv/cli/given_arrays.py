@@ -11,7 +11,7 @@ import numpy as np
 
 from tconv.api import DEFAULT_DIALECT, assert_conforms
 from tconv.cli import call_options
-from tconv.cli.output import say
+from tconv.cli.output import print_text
 from tconv.corpus.budget import MOST_ELEMENTS
 from tconv.errors import FileError, UsageError
 from tconv.reports.phrases import headline
@@ -68,9 +68,9 @@ def judge(values: Mapping[str, Any], dialect: str | None) -> int:
         verdict = assert_conforms(**arrays, dialect=dialect or DEFAULT_DIALECT, **attributes)
     except AssertionError as error:
         for line in str(error).splitlines():
-            say(line)
+            print_text(line)
         return 1
-    say(f"y conforms to {dialect or DEFAULT_DIALECT}: {headline(verdict)}")
+    print_text(f"y conforms to {dialect or DEFAULT_DIALECT}: {headline(verdict)}")
     return 0
 
 

@@ -11,7 +11,7 @@ import click
 from tconv.api.arguments import attributes_of, sizes_of
 from tconv.cases.case import Case, Operand
 from tconv.cli import call_options
-from tconv.cli.output import json_text, published, say
+from tconv.cli.output import json_text, print_text, write_output
 from tconv.comparison.model_calls import ModelCall, calls_of
 from tconv.comparison.port import Port, ported
 from tconv.dialects import DIALECTS, Dialect, dialect_named
@@ -83,9 +83,9 @@ def command(
     calls = list(_calls(source, model, symbols, values))
     results = [(call, _result(call, dialect_named(target), reading)) for call in calls]
     if as_json:
-        published(json_text([_entry(call, result) for call, result in results]), None)
+        write_output(json_text([_entry(call, result) for call, result in results]), None)
     else:
-        say("\n\n".join("\n".join(_block(call, result, target)) for call, result in results))
+        print_text("\n\n".join("\n".join(_block(call, result, target)) for call, result in results))
     return int(any(isinstance(result, str) or result.written is None for _, result in results))
 
 

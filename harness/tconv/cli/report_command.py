@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from tconv.cli import options
-from tconv.cli.output import json_text, published
+from tconv.cli.output import json_text, write_output
 from tconv.cli.record_files import STANDARD_INPUT, argument, cases_of, record_files
 from tconv.cli.reporting import Reporting, reporting, result
 from tconv.errors import UsageError
@@ -73,9 +73,9 @@ def command(
             html.write(assessments, destination, corpus.find, comparisons)
             report.report(assessments, cases, waivers, destination, comparisons)
         case "markdown":
-            published(job_summary.markdown(assessments, comparisons), output)
+            write_output(job_summary.markdown(assessments, comparisons), output)
         case "junit":
-            published(junit.text(assessments, comparisons), output)
+            write_output(junit.text(assessments, comparisons), output)
         case "json":
-            published(json_text(result(assessments, comparisons)), output)
+            write_output(json_text(result(assessments, comparisons)), output)
     return int(any(assessment.run.header.shard for assessment in assessments))

@@ -8,7 +8,7 @@ import click
 
 from tconv import api
 from tconv.cli import call_options, options
-from tconv.cli.output import json_text, published
+from tconv.cli.output import json_text, write_output
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid
 from tconv.reports.listing import console, show
@@ -42,7 +42,7 @@ def command(
     rows = [row for name in names for row in _rows(name, spatial, kernel, attributes)]
     if as_json:
         named = [{key: cell for key, cell in zip(_COLUMNS, row, strict=True) if cell} for row in rows]
-        published(json_text(named), None)
+        write_output(json_text(named), None)
         return
     shown = [[str(cell) for cell in row] for row in rows]
     show(console(), _COLUMNS, shown)

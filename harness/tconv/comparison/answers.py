@@ -20,7 +20,7 @@ from tconv.dialects.readings import Branch, Reading, branches, branches_in
 from tconv.dialects.rules import QUESTIONS, Negative
 from tconv.errors import Violation
 from tconv.expectation.owed import Values
-from tconv.expectation.problem import remembered
+from tconv.expectation.problem import shared_problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
 
@@ -104,11 +104,11 @@ def answers(
     for record, case in sorted(answered, key=lambda pair: _refused(pair[0].verdict)):
         wrong = isinstance(record.verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
         array = actual(record) if wrong else None
-        shown, produced = _shown(remembered(case, dialect), record.verdict, readings, array, observed)
+        shown, produced = _shown(shared_problem(case, dialect), record.verdict, readings, array, observed)
         for question, answer in shown.items():
             if question in run.header.backend.supplied:
                 continue
-            observed[question][answer].append(_Observation(remembered(case, dialect), produced))
+            observed[question][answer].append(_Observation(shared_problem(case, dialect), produced))
     order = [*QUESTIONS, *CONSTRAINTS]
     collected = [_collected(question, observed[question], readings) for question in sorted(observed, key=order.index)]
     return [answers for answers in collected if answers.answers]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tconv.comparison.answers import Opened, answers
 from tconv.dialects.readings import Together
 from tconv.expectation.owed import OpenConstraint, Values
-from tconv.expectation.problem import remembered
+from tconv.expectation.problem import shared_problem
 from tconv.records.failure import without_numbers
 from tconv.records.record_file import Run
 from tconv.verdict import kinds as ver
@@ -107,7 +107,7 @@ def _answered(run: Run, find: Callable[[str], Case | None]) -> set[Refusal]:
         return refusals
     for record in run.records:
         if isinstance(record.verdict, wrong) and (case := find(record.case)) is not None:
-            expected = remembered(case, run.dialect).expectation
+            expected = shared_problem(case, run.dialect).expectation
             refusals.update(expected.refusals if isinstance(expected, Values) else ())
     return refusals
 
@@ -176,7 +176,7 @@ def _settled(
     if _refusal(record) is None:
         return replace(record, verdict=_told_apart(verdict, by_question, dialect)) if verdict.alike else record
     case = find(record.case)
-    expected = None if case is None else remembered(case, dialect).expectation
+    expected = None if case is None else shared_problem(case, dialect).expectation
     if not isinstance(expected, Values):
         return record
     remaining = tuple(

@@ -23,7 +23,7 @@ _LONGEST = 200
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
+def exclusive(path: Path) -> Iterator[None]:
     """Hold a lock beside a file while it is written; the lock ends with this process, however that ends.
 
     Raises:

@@ -15,12 +15,12 @@ from tconv.backends.extras import installing
 from tconv.cases.columns import parts_of
 from tconv.errors import ClusterError, FileError, writing
 from tconv.execution.cell_counts import CellCounts
-from tconv.execution.isolation import wanted
-from tconv.execution.lock import alone
+from tconv.execution.isolation import required
+from tconv.execution.lock import exclusive
 from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
-from tconv.expectation.problem import remembered
+from tconv.expectation.problem import shared_problem
 from tconv.records.cells import START
 from tconv.records.header_differences import differences
 from tconv.records.headers import RunHeader, header_line
@@ -78,7 +78,7 @@ class RunSettings:
     dask: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
-    isolate: bool | None = field(default_factory=wanted)
+    isolate: bool | None = field(default_factory=required)
     ends_after: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
     precompute: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
     asks_again: bool = False
@@ -114,7 +114,7 @@ def running(
         with _pool(assigned(settings, str(settings.output.resolve())), settings) as pool:
             header = _header(selection, settings, pool, total)
             path = settings.output / record_name(header, selection.name)
-            lock.enter_context(alone(path))
+            lock.enter_context(exclusive(path))
             _write(path, selection, settings, pool, header, progress)
         yield path
 
@@ -168,7 +168,7 @@ def _write(
 
 def _precompute(case: Case, dialect: Dialect) -> None:
     """Work out what judging the run will ask for of a case, while the workers work; it is remembered."""
-    _ = remembered(case, dialect).expectation, parts_of(case.facts)
+    _ = shared_problem(case, dialect).expectation, parts_of(case.facts)
 
 
 def _refuse_no_file(path: Path) -> None:

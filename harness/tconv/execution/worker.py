@@ -27,7 +27,7 @@ from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.floating_point import FloatingPoint
-from tconv.execution.isolation import confine_worker, wanted
+from tconv.execution.isolation import confine_worker, required
 from tconv.execution.signals import lead_own_group
 from tconv.execution.starting import end_with_server, leave_server
 from tconv.execution.succession import shared, succeed
@@ -82,7 +82,7 @@ class Assignment:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     leaves_copies: bool = False
     timeout: float = 60.0
-    isolate: bool | None = field(default_factory=wanted)
+    isolate: bool | None = field(default_factory=required)
 
 
 def serve(connection: Connection, position: Position, assignment: Assignment) -> None:

@@ -38,7 +38,7 @@ SMALL = 2**14
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def remembered(case: Case, dialect: Dialect) -> Problem:
+def shared_problem(case: Case, dialect: Dialect) -> Problem:
     """Return the problem of a case of a run: what follows the run, the gate and then the page, asks for it again."""
     return Problem(case, dialect)
 

@@ -21,7 +21,7 @@ from tconv.diagnosis import explains, shared
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
 from tconv.dialects.readings import Together
-from tconv.expectation.problem import remembered
+from tconv.expectation.problem import shared_problem
 from tconv.records import artifacts
 from tconv.records.record import SHOWN_ALONE, SHOWN_ELSEWHERE, explained_by
 from tconv.verdict import kinds as ver
@@ -100,7 +100,7 @@ def _explained(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run,
     """Return a failure with the first set of misreadings that explains its output; None where none does."""
     if case is None or (actual := _output(record, run, case)) is None:
         return None
-    problem = remembered(case, run.dialect)
+    problem = shared_problem(case, run.dialect)
     if problem.values is None:
         return None
     for misreadings in sets:

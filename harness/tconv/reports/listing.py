@@ -68,7 +68,7 @@ class PrintableConsole(Console):
         lost(error)
 
 
-def say(out: Console, line: str, style: str = "") -> None:
+def print_line(out: Console, line: str, style: str = "") -> None:
     """Print a line as it is: nothing in it is markup, and a terminal that folds it still copies it whole."""
     out.print(Text(line, style=style), soft_wrap=True)
 
@@ -113,11 +113,11 @@ def show(
     """
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
     if title:
-        say(out, title, "bold")
+        print_line(out, title, "bold")
     joined = [_GAP.join(cell or "-" for cell in row) for row in (columns, *rows)]
     if not out.is_terminal and max(map(len, joined)) <= 2 * WIDEST:
         for line in joined:
-            say(out, line)
+            print_line(out, line)
     elif sum(widths) + 3 * len(widths) <= out.width:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for column in columns:
@@ -130,7 +130,7 @@ def show(
         for row in rows:
             first, *others = _lines(columns, row, out.width)
             for line in others if first == above else (first, *others):
-                say(out, line)
+                print_line(out, line)
             above = first
 
 

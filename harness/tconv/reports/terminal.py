@@ -9,7 +9,7 @@ from tconv.backends.machine import chosen_kernels
 from tconv.gate.status import Status
 from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
-from tconv.reports.listing import console, folded, say
+from tconv.reports.listing import console, folded, print_line
 from tconv.reports.phrases import inconsistency, notes_on, run_again
 from tconv.reports.statuses import STATUSES
 
@@ -45,13 +45,13 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
     words = [header.backend.title, header.dialect]
     if detail == "quiet":
         counts = ", ".join(f"{count:,} {status}" for status in Status if (count := assessment.counts[status]))
-        say(out, f"{'  '.join(words)}  {'red' if red else 'green'}: {counts}")
+        print_line(out, f"{'  '.join(words)}  {'red' if red else 'green'}: {counts}")
     else:
         words += [f"{header.tier} tier", f"{assessment.run.cases:,} cases"]
-        say(out, "")
-        say(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
+        print_line(out, "")
+        print_line(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
         for line, style in _totals(assessment, out.width):
-            say(out, line, style)
+            print_line(out, line, style)
         notes = [
             line
             for note in _notes(assessment, verbose=detail == "verbose")
@@ -61,16 +61,16 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
         screen = (out.height if out.is_terminal else _PIPED_LINES) - len(assessment.counts) - len(notes) - _AROUND
         room = None if detail == "verbose" else screen
         for line, style in listed(_sections(assessment, out.width), room):
-            say(out, line, style)
+            print_line(out, line, style)
         for line in notes:
-            say(out, line)
+            print_line(out, line)
     for reason in red:
         for line in folded(reason, out.width, "red: ", "  "):
-            say(out, line, "bold red")
+            print_line(out, line, "bold red")
     if detail != "quiet":
         if not red:
-            say(out, "green: every deviation is known", "bold green")
-        say(out, f"records {assessment.run.path}{f'   page {page}' if page else ''}", "dim")
+            print_line(out, "green: every deviation is known", "bold green")
+        print_line(out, f"records {assessment.run.path}{f'   page {page}' if page else ''}", "dim")
 
 
 def listed(
