@@ -130,7 +130,7 @@ def _code(*, whole_process: bool) -> int:
         if isinstance(error.__cause__, Stopped):
             raise error.__cause__ from None
         message, code = _message(error)
-        # Where nobody can be told, the code still says it.
+        # Where standard error has no reader, the exit code still says it.
         with suppress(OSError):
             click.echo(message, err=True)
         return code
@@ -161,7 +161,7 @@ def _message(error: BaseException) -> tuple[str, int]:
         case OSError():
             return f"tconv: {_refusal(error)}", _WRONG_USAGE
         case _:
-            # A fault of tconv: the terminal shows a sentence, a file the trace.
+            # A fault of tconv: the terminal shows a sentence, and a file has the traceback.
             sentence = one_line(f"{type(error).__name__}: {error}")
             return f"tconv: failed by itself: {sentence}; {_trace()}", _INTERNAL_FAILURE
 

@@ -1,4 +1,4 @@
-"""What a run and its dask workers tell each other: JSON in bytes. Nothing of ours is pickled."""
+"""The messages between a run and its dask workers: JSON as bytes, so that nothing that a message holds is pickled."""
 
 from __future__ import annotations
 

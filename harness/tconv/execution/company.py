@@ -1,7 +1,7 @@
 """Cases in company: valid calls are asked as one model of independent nodes, so that a session is paid for once.
 
-Only agreement is believed of company. Whatever else comes of it is asked again alone, and that answer is judged. The
-first of each company is asked alone too, as a control: a runtime may also be right in company and wrong alone.
+In company only agreement is believed. A case with any other answer is asked again alone, and that answer is judged. The
+first case of each company is asked alone too, as a control: a runtime may also be right in company and wrong alone.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 _BELIEVED = ver.Agreed | ver.Mistrusted
-"""What is believed of company: an output that is right under the primary reading."""
+"""The verdicts that are believed in company: on an output that is right under the primary reading."""
 _ANSWERED = _BELIEVED | ver.Disputed
 _HOPELESS = (8, 2), (8, 2), (1, 5)
-"""Cases that are alike are asked alone as soon as at least the first number of answers are not believed, and these are
-more than one in as many as the second number: cases of a type, of a form, and of equal axes."""
+"""When cases that are alike are asked alone from then on: at least so many failed in company (the first number), and they
+are more than one in so many (the second). A pair each for cases of one type, of one form, and of equal axes."""
 _LEAST = 2
 WORTHWHILE = 32
-"""So many nodes that the session of a model is nothing beside them; more make one refusal dearer."""
+"""The size of a company that is worth it: beside so many nodes the cost of a session is small. The larger a company, the
+more of its cases are asked again after a refusal."""
 
 
 class Member(NamedTuple):
@@ -130,7 +131,7 @@ class Companion:
             self._failed[like] += not believed
 
     def _chosen(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
-        """Ask a company without those that are like a case that has failed since: neighbours often have equal axes."""
+        """Ask a company, without the cases that are like one that has failed meanwhile: these are asked alone."""
         parted: tuple[list[Member], list[Member]] = [], []
         for member in members:
             parted[self._is_hopeless(member.likes)].append(member)

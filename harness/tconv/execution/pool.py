@@ -1,4 +1,4 @@
-"""The pool: workers that die or hang are replaced, and the death or the hang becomes the verdict of one case."""
+"""The pool: a worker that dies or hangs is replaced, and its death becomes the verdict of the case that it was at."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GRACE_SECONDS = 5.0
 _COMPANIES = 4
 _SERVER_ENDED = 255
 _UNASKED = 3
-"""After this number of copies of a worker that end in turn before they are asked anything, the next would end too."""
+"""So many copies of a worker may end one after another before they are asked anything; then the backend is given up."""
 
 
 class Pool:
@@ -111,7 +111,7 @@ class Pool:
             if not worker.introduced:
                 seconds = START_SECONDS + self._timeout
                 raise BackendLost(f"backend {self._spec!r} must start again within {seconds:g} s")
-            # It goes on until it is killed: only then is it certain at which case it is.
+            # Killed first: while it runs, the case that it is at may change.
             worker.kill()
             late = self._workers.is_late(worker)
             yield from self._suspects.confirmed(worker.lines())
@@ -186,11 +186,11 @@ class Pool:
                 self._feed(worker, waiting)
                 yield from self._suspects.confirmed(lines)
             case ["ended", code, message] if message != worker.messages - 1:
-                # It had the last message; any other number is what a runtime has written over that.
+                # It had received the last message; any other number is one that a runtime has written over it.
                 worker.is_copy, worker.unasked = True, 0
                 yield from self._after_end(worker, ending(code), waiting)
             case ["ended", code, _]:
-                # It had not had the last message, which its successor finds.
+                # It had not received the last message; its successor will.
                 worker.unasked += 1
                 if worker.unasked == _UNASKED:
                     raise BackendLost(
@@ -215,14 +215,14 @@ class Pool:
         yield from self._verdict(case, outcome)
 
     def _ask_one_by_one(self, worker: WorkerProcess, waiting: Waiting) -> None:
-        """Ask cases again, each in a message of its own, where nobody knows which of them spoiled the worker."""
+        """Ask cases again, each in a message of its own, where it is not known which of them harmed the worker."""
         for case in reversed(worker.pending.values()):
             waiting.put_back(Chunk([case], apart=True))
         worker.pending = {}
         self._replace(worker, waiting)
 
     def _after_death(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
-        """Find out what a worker died of. What it was at is asked again first in another worker, which has no past."""
+        """Find out how a worker died. Its case is asked again first, in a worker that was asked nothing before."""
         worker.process.join(timeout=_GRACE_SECONDS)
         code = worker.process.exitcode
         cause = ending(code) if worker.ended else "closed its connection, or wrote into it, and went on"

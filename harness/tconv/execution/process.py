@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tconv.execution.position import Position
 
 HARNESS_SECONDS = 600.0
-"""How long tconv itself may take for a case: operands, reference and judgement. The backend has its own limit."""
+"""How long tconv itself may take for a case: operands, reference, verdict, diagnosis. The backend has its own limit."""
 _ENDING_SECONDS = 1.0
 START_SECONDS = 120.0
 """How long a backend may take to load."""
@@ -141,7 +141,7 @@ class WorkerProcess:
 
     @property
     def overwritten(self) -> bool:
-        """Whether a runtime wrote over its worker's position, so that nobody knows what it was at."""
+        """Whether a runtime wrote over its worker's position, so that it is not known which case it was at."""
         return self._at is None
 
     @property
@@ -151,7 +151,7 @@ class WorkerProcess:
 
     @property
     def _at(self) -> list[int] | None:
-        """The indices of what it is at; None where nobody knows."""
+        """The indices of the cases that it is at; None where that is not known."""
         indices = self.position.at(self.messages)
         cases = range(len(self.chunk.cases) if self.chunk else 0)
         return indices if indices is None or all(index in cases for index in indices) else None
@@ -160,7 +160,7 @@ class WorkerProcess:
         """Return the lines of the cases that have a record since it was asked last, and are not pending any more.
 
         The record of a case that the worker is at still stays where it is: a runtime may die of it while it cleans up.
-        Where nobody knows what it is at, all stay.
+        Where it is not known which case that is, all stay.
 
         Args:
             whole: whether the worker has gone on from the last case of its chunk.
@@ -174,7 +174,7 @@ class WorkerProcess:
             index, _, text = line.decode("utf-8", "replace").partition(" ")
             number = int(index) if index.isascii() and index.isdecimal() else -1
             case = self.pending.get(number)
-            # A runtime may have written into the file. Its records are no records then, and the cases have none.
+            # A runtime may have written into the file. Then nothing from here on is read, and the cases have no record.
             if number in asked or case is None or not text.startswith(begin(case.id)):
                 break
             self._records.consume(line)
@@ -209,9 +209,9 @@ class WorkerProcess:
         try:
             self._records.skip_written()
         except OSError:
-            # Its file is gone, or no file of its own any more: what it wrote would not be read. It is lost.
+            # Its file was removed or replaced, so that no record could be read any more.
             self.process.kill()
-        # That a worker has just ended is noticed when its next message is awaited.
+        # A worker that has just ended is noticed when its next message is awaited.
         with suppress(OSError):
             self.connection.send((self.messages, *chunk))
 
@@ -264,7 +264,7 @@ class WorkerProcess:
         """Return the error for a worker that has not said anything in so many seconds, or ended before it did."""
         output = last_words(self.log)
         printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""
-        # It has closed its connection, and is ending.
+        # It may have closed its connection, and not have ended yet.
         self.process.join(_ENDING_SECONDS)
         if self.ended:
             return EndedWhileLoading(f"backend {spec!r} must start (it ended before it answered){printed}")

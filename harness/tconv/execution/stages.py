@@ -1,7 +1,7 @@
 """Cases that are asked alone, a few at a time: all of them are prepared, then asked, then judged.
 
-A runtime that makes a session leaves nothing of what was done before in the processor's caches. In stages the work for
-a case finds the code and the tables of the case before there, as the runtime finds its own.
+A runtime that makes a session replaces all that is in the processor's caches. In stages, the work of tconv for a case
+finds the code and the tables of the case before in the caches, and the runtime finds its own.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 _SECONDS = 0.02
-"""After this time the answers that are there are judged. So much is lost with a death, and the records of slow runtimes
-come as they are made."""
+"""After this time the answers so far are judged. No more work than that is lost with a death, and the records of a slow
+runtime come while it works."""
 
 
 def evaluated_in_stages(

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 _SECONDS_BETWEEN_MESSAGES = 0.05
-"""So seldom that messages cost little, and so often that progress is seen."""
+"""Rarely enough that messages cost little, and often enough that a user sees progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
     try:
         files = _detach(assignment)
     except OSError as error:
-        # It is nobody's log yet that a traceback would be in.
+        # There is no log yet that could have a traceback.
         _send(connection, _unwritable(error))
         return
     before = shared() if assignment.leaves_copies else None
@@ -103,7 +103,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
 
     copied = before is not None and before == shared()
     if copied:
-        # Whoever is told ends both, and a copy that ends because its parent is gone is told to nobody.
+        # The parent of the run ends both processes. Where that is gone, the copy ends and no message is sent.
         succeed(lambda code: _send(connection, ["ended", code, position.message]))
     companion = Companion(evaluator, position, assignment.together, assignment.deadly)
     with suppress(EOFError), files.records:
@@ -111,7 +111,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
             message, cases, apart, staged = connection.recv()
             if copied:
-                # What the parent had to read of the one before, it has read when it sends a message.
+                # The parent has read what it needs of the process before when it sends a message.
                 position.renew()
                 files.log.truncate(0)
                 copied = False
@@ -139,7 +139,7 @@ def _answer(records: Iterator[tuple[int, Record]], connection: Connection, file:
                 sent = monotonic()
                 _send(connection, ["records"])
     except OSError as error:
-        # A full disk, say: no fault of tconv, and none of the case.
+        # Such as a full disk: neither tconv nor the case is at fault.
         _send(connection, _unwritable(error))
         return
     except MemoryError as error:

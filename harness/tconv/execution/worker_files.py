@@ -40,7 +40,7 @@ def make_files(log: str) -> WorkerFiles:
     """Make the files and the folder of a worker.
 
     Raises:
-        OSError: something is there already, be it a link, or they cannot be made.
+        OSError: something is there already, such as a link, or they cannot be made.
     """
     temporary_folder(log).mkdir(0o700)
     return WorkerFiles(_new(log), _new(records_file(log)))

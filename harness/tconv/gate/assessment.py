@@ -81,7 +81,7 @@ class Assessment:
 
     @property
     def waived_before_by(self) -> str:
-        """By what the run was judged as it ended, in words, where that is something else; else empty."""
+        """The waivers by which the run was judged as it ended, in words, where they are others; else empty."""
         before = self.run.header.waivers
         same = before is None or (before.digest, before.strict) == (self.waivers, self.strict)
         return "" if same else str(before)
@@ -93,9 +93,9 @@ class Assessment:
 
     @property
     def unasked(self) -> int:
-        """How many failures may depend on earlier calls, for all that is known, as asking them again did not end.
+        """How many failures may depend on earlier calls, as they were not asked again, or not all of them.
 
-        None where the answers of the run vary: a cause of its own says it of them then.
+        0 where the answers of the run vary: those failures have a cause of their own.
         """
         if self.run.header.asked_again is not False or self.answers_vary:
             return 0
