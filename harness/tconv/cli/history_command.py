@@ -124,11 +124,7 @@ def command(arguments: HistoryArguments) -> int:
         _ = selection.count
         _ = chosen(arguments.waivers, arguments.backend)
     prepare()
-    pre, lost = any(version.is_prerelease for version in versions), list[str]()
-    pythons = wheels(runtime.package, interpreters(), lost.append, prereleases=pre)
-    if lost and pythons.keys().isdisjoint(versions):
-        raise BackendMissing(lost[0])
-    named = _named(versions, pythons, runtime, *lost) if versions else between(pythons, *bounds)
+    pythons, named = _available(runtime, versions, bounds)
     environments = Environments(arguments.cache, _make, arguments.rebuild)
     fleet = Fleet(runtime, dialect, environments, pythons, options.jobs_of(arguments.jobs), arguments.timeout)
     if case is not None:
@@ -138,6 +134,26 @@ def command(arguments: HistoryArguments) -> int:
     if not paths:
         raise BackendMissing(f"a release of {arguments.backend} must be there (got none)")
     return _print(arguments, paths, corpus)
+
+
+def _available(
+    runtime: Runtime, versions: Sequence[Version], bounds: tuple[Version | None, Version | None]
+) -> tuple[Mapping[Version, Interpreter], list[Version]]:
+    """Return a Python for each release that can be installed, and those releases that the command line names.
+
+    Args:
+        runtime: the runtime.
+        versions: the releases that are named one by one; none for those between the bounds.
+        bounds: the first and the last release; None for no bound.
+
+    Raises:
+        BackendMissing: none of the named releases can be installed.
+    """
+    prereleases, reasons = any(version.is_prerelease for version in versions), list[str]()
+    pythons = wheels(runtime.package, interpreters(), reasons.append, prereleases=prereleases)
+    if reasons and pythons.keys().isdisjoint(versions):
+        raise BackendMissing(reasons[0])
+    return pythons, _named(versions, pythons, runtime, *reasons) if versions else between(pythons, *bounds)
 
 
 def _make(folder: Path, interpreter: Interpreter, requirements: Sequence[str]) -> None:

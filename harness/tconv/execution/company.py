@@ -30,12 +30,12 @@ _BELIEVED = ver.Agreed | ver.Mistrusted
 """The verdicts that are believed in company: on an output that is right under the primary reading."""
 _ANSWERED = _BELIEVED | ver.Disputed
 _HOPELESS = (8, 2), (8, 2), (1, 5)
-"""When cases that are alike are asked alone from then on: at least so many failed in company (the first number), and they
-are more than one in so many (the second). A pair each for cases of one type, of one form, and of equal axes."""
+"""When cases that are alike are asked alone from then on: at least so many failed in company (the first number), which
+is more than one in so many (the second). A pair each for cases of one type, of one form, and of equal axes."""
 _LEAST = 2
 WORTHWHILE = 32
-"""The size of a company that is worth it: beside so many nodes the cost of a session is small. The larger a company, the
-more of its cases are asked again after a refusal."""
+"""The size of a company that is worth it: beside so many nodes the cost of a session is small. Of a larger one, more
+cases are asked again after a refusal."""
 
 
 class Member(NamedTuple):

@@ -218,23 +218,19 @@ def assess(
 
     vary = answers_vary(map(of, filter(lambda record: record.varies, run.records)))
     run, mixed = (run, ()) if find is None else settled(run, find, vary=vary)
-    members = tuple(map(of, run.records))
-    if find is not None:
-        members = with_better_causes(members, of)
-    if vary:
-        members = without_explanations(members)
-    failed = [member.record for member in members if member.status is Status.FAILED]
+    statuses = _statuses(run, of, settles=find is not None, vary=vary)
+    failed = [member.record for member in statuses if member.status is Status.FAILED]
     # Where agreement is only counted, in cells, it would be no evidence; nor are answers that vary.
     learns = find is not None and failed and not run.cells and not vary
     explained = _explained(run, failed, find) if find is not None and learns else ((), (), {}, {})
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
-    uses = waiver_uses(run, members, active.waivers, facts, facts_of, own=own)
+    uses = waiver_uses(run, statuses, active.waivers, facts, facts_of, own=own)
     return Assessment(
         run,
-        members,
+        statuses,
         facts,
         tuple(replace(use, state="unneeded") if relative and use.state == "stale" else use for use in uses),
-        tuple(declaration_uses(members, active.unsupported, facts)),
+        tuple(declaration_uses(statuses, active.unsupported, facts)),
         tuple(harmed(run, active.waivers, facts)),
         tuple(incomplete(run, digest)),
         mixed,
@@ -247,6 +243,23 @@ def assess(
         waivers.digest if waivers else "",
         strict,
     )
+
+
+def _statuses(
+    run: Run, status_of_record: Callable[[Record], RecordStatus], *, settles: bool, vary: bool
+) -> tuple[RecordStatus, ...]:
+    """Return the records of a run with their statuses.
+
+    Args:
+        run: the records.
+        status_of_record: returns a record with its status.
+        settles: whether verdicts are settled by the other cases of the run.
+        vary: whether answers of the run vary.
+    """
+    statuses = tuple(map(status_of_record, run.records))
+    if settles:
+        statuses = with_better_causes(statuses, status_of_record)
+    return without_explanations(statuses) if vary else statuses
 
 
 def _explained(

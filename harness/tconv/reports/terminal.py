@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from rich.console import Console
+
     from tconv.gate.assessment import Assessment
     from tconv.reports.causes import Cause
 
@@ -40,30 +42,13 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
         detail: how much is printed.
         regressions: why it is red since its baselines, in sentences.
     """
-    out, header = console(), assessment.run.header
-    red = [*assessment.red, *regressions]
-    words = [header.backend.title, header.dialect]
+    out, red = console(), [*assessment.red, *regressions]
     if detail == "quiet":
+        header = assessment.run.header
         counts = ", ".join(f"{count:,} {status}" for status in Status if (count := assessment.counts[status]))
-        print_line(out, f"{'  '.join(words)}  {'red' if red else 'green'}: {counts}")
+        print_line(out, f"{header.backend.title}  {header.dialect}  {'red' if red else 'green'}: {counts}")
     else:
-        words += [f"{header.tier} tier", f"{assessment.run.cases:,} cases"]
-        print_line(out, "")
-        print_line(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
-        for line, style in _totals(assessment, out.width):
-            print_line(out, line, style)
-        notes = [
-            line
-            for note in _notes(assessment, verbose=detail == "verbose")
-            for line in folded(note, out.width, "note: ", "  ")
-        ]
-        # A screen also has the head, the totals, the answer and the prompt.
-        screen = (out.height if out.is_terminal else _PIPED_LINES) - len(assessment.counts) - len(notes) - _AROUND
-        room = None if detail == "verbose" else screen
-        for line, style in listed(_sections(assessment, out.width), room):
-            print_line(out, line, style)
-        for line in notes:
-            print_line(out, line)
+        _show_causes(out, assessment, verbose=detail == "verbose")
     for reason in red:
         for line in folded(reason, out.width, "red: ", "  "):
             print_line(out, line, "bold red")
@@ -71,6 +56,23 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
         if not red:
             print_line(out, "green: every deviation is known", "bold green")
         print_line(out, f"records {assessment.run.path}{f'   page {page}' if page else ''}", "dim")
+
+
+def _show_causes(out: Console, assessment: Assessment, *, verbose: bool) -> None:
+    """Print the head, the totals, the causes and the notes of a run; no more than a screen has, unless verbose."""
+    header = assessment.run.header
+    words = [header.backend.title, header.dialect, f"{header.tier} tier", f"{assessment.run.cases:,} cases"]
+    print_line(out, "")
+    print_line(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
+    for line, style in _totals(assessment, out.width):
+        print_line(out, line, style)
+    notes = [line for note in _notes(assessment, verbose=verbose) for line in folded(note, out.width, "note: ", "  ")]
+    # A screen also has the head, the totals, the answer and the prompt.
+    screen = (out.height if out.is_terminal else _PIPED_LINES) - len(assessment.counts) - len(notes) - _AROUND
+    for line, style in listed(_sections(assessment, out.width), None if verbose else screen):
+        print_line(out, line, style)
+    for line in notes:
+        print_line(out, line)
 
 
 def listed(
