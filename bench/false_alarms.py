@@ -32,7 +32,7 @@ from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.truth import Truth
 from tconv.gate.status import Status, status_of
-from tconv.gate.waivers import chosen
+from tconv.gate.waivers import chosen_waivers
 from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.random_cases import drawn
 from tconv.reports.phrases import summary
@@ -154,7 +154,7 @@ def main() -> int:
 def _code(name: str, examples: int, seed: int, jobs: int) -> int:
     """Run a backend, print what it did, return its exit code."""
     started, counts, alarms = perf_counter(), Counter[str](), 0
-    waivers = chosen(None, name)
+    waivers = chosen_waivers(None, name)
     with Pool(Assignment(name, None, None, ""), jobs, TIMEOUT) as pool:
         remaining = islice(cases(seed, pool.dialect), examples)
         while batch := list(islice(remaining, BATCH)):

@@ -15,7 +15,7 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.cases.patterns import topic_of
 from tconv.corpus.building import build
 from tconv.corpus.case_file import Settings
-from tconv.diagnosis import Diagnosis, described, diagnose, shared
+from tconv.diagnosis import Diagnosis, described, diagnose, single_explanations
 from tconv.diagnosis.misreadings import apply, misreadings_by_name, misreadings_of
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
@@ -244,5 +244,5 @@ def test_where_and_how_an_output_is_wrong(change: object, said: str) -> None:
 
 def test_one_cause_has_one_name() -> None:
     """Of what explains several failures each, the one that explains the most names them all."""
-    found = shared({"a": ("x", "y"), "b": ("y",), "c": ("y", "z"), "d": ("w",), "e": ()})
+    found = single_explanations({"a": ("x", "y"), "b": ("y",), "c": ("y", "z"), "d": ("w",), "e": ()})
     assert found == {"a": "y", "b": "y", "c": "y", "d": "w"}

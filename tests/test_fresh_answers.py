@@ -30,7 +30,7 @@ from tconv.records.rewriting import replace_records
 from tconv.records.shards import merged
 from tconv.reports.causes import causes
 from tconv.reports.page.cause_lines import cause_lines
-from tconv.reports.phrases import fresh
+from tconv.reports.phrases import fresh_process_phrase
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def test_no_more_is_said_of_a_fresh_answer_than_was_compared(
     verdict: ver.Verdict, alone: FreshAnswer, words: str
 ) -> None:
     """Of rounded sums figures are not compared; what wavers alone may have been the first call of the run as well."""
-    assert fresh(Record("a", "b", "onnx/ConvTranspose-22", verdict, alone=alone)) == words
+    assert fresh_process_phrase(Record("a", "b", "onnx/ConvTranspose-22", verdict, alone=alone)) == words
 
 
 def test_a_failure_that_a_misreading_explains_only_after_other_calls_varies() -> None:

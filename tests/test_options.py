@@ -11,7 +11,7 @@ import pytest
 from made_records import AGREED, DIFFERED, facts, header, run_of, waiver, waiver_file
 from small_corpus import record_file, written
 from tconv.backends import Option, create, names, options_of
-from tconv.backends.options import checked, differing
+from tconv.backends.options import checked, not_default
 from tconv.errors import BackendMissing, OptionError
 from tconv.execution.cluster_messages import Order, order_of
 from tconv.execution.run import record_name
@@ -74,7 +74,7 @@ def test_an_option_may_be_any_text_and_a_backend_may_have_none() -> None:
 
 def test_what_is_given_at_its_default_is_not_told() -> None:
     """Else one backend would be two."""
-    assert differing(OPTIONS, {"threads": "2", "pads": "in-place"}) == {"threads": "2"}
+    assert not_default(OPTIONS, {"threads": "2", "pads": "in-place"}) == {"threads": "2"}
 
 
 @pytest.mark.parametrize("name", names())

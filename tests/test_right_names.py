@@ -15,7 +15,7 @@ import wrong_backends
 from strategies import every
 from tconv.cases.call import signature
 from tconv.cases.patterns import topic_of
-from tconv.diagnosis import diagnose, shared
+from tconv.diagnosis import diagnose, single_explanations
 from tconv.diagnosis.misreadings import CATALOGUE
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
@@ -128,7 +128,7 @@ def test_a_mistake_has_its_name(backend: str, plain: list[Case]) -> None:
     found = failures(backend, [case for case in plain if finite(case)][:: every(3)])
     assert len(found) > 10
     named(found, NAMES[backend])
-    table = Counter(map(str, shared({record.case: record.diagnosis for record in found}).values()))
+    table = Counter(map(str, single_explanations({record.case: record.diagnosis for record in found}).values()))
     assert table.most_common(1)[0][0] == NAMES[backend]
     assert table[NAMES[backend]] >= 0.95 * len(found), table
 

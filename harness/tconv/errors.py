@@ -71,7 +71,7 @@ class FileErrors(FileError):  # noqa: N818 - it is several
         return "\n".join(map(str, self.errors))
 
 
-def together(errors: Iterable[FileError]) -> FileError:
+def joined(errors: Iterable[FileError]) -> FileError:
     """Return one error, or several as one, in the order of their places in each file."""
     several = [single for error in errors for single in (error.errors if isinstance(error, FileErrors) else (error,))]
     paths = list(dict.fromkeys(error.path for error in several))
@@ -79,7 +79,7 @@ def together(errors: Iterable[FileError]) -> FileError:
     return several[0] if len(several) == 1 else FileErrors(several)
 
 
-def made(makers: Iterable[Callable[[], T]]) -> list[T]:
+def make_all(makers: Iterable[Callable[[], T]]) -> list[T]:
     """Return what all of them make.
 
     Raises:
@@ -92,7 +92,7 @@ def made(makers: Iterable[Callable[[], T]]) -> list[T]:
         except FileError as error:
             errors.append(error)
     if errors:
-        raise together(errors)
+        raise joined(errors)
     return results
 
 

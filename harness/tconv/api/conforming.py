@@ -20,7 +20,7 @@ from tconv.errors import Invalid, UsageError
 from tconv.expectation.bound import SYMBOLS, bound, derivation
 from tconv.expectation.owed import Candidate, Values
 from tconv.nearest_word import nearest
-from tconv.reports.phrases import headline, written
+from tconv.reports.phrases import attribute_words, headline
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import against_values
 from tconv.vocabulary import DType
@@ -200,7 +200,10 @@ def _account(
     """Yield the lines about an output that does not conform: what was asked, what is owed, and why it is wrong."""
     case, truth, layout = problem.case, problem.truth, problem.arrays_given.data_format
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in problem.operands.items())
-    yield "call", f"{written(case.attributes.given()) or 'no attribute'}; {case.x.dtype}, {shapes} in NCX and IOX"
+    yield (
+        "call",
+        f"{attribute_words(case.attributes.given()) or 'no attribute'}; {case.x.dtype}, {shapes} in NCX and IOX",
+    )
     for candidate in values.candidates:
         geometry = candidate.geometry
         yield "owed", _owed(geometry, candidate.readings, truth)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import openvino as ov
 
 from tconv.backends import Option, onednn_isa
-from tconv.backends.options import settled
+from tconv.backends.options import with_defaults
 
 
 class Device:
@@ -34,7 +34,7 @@ class Device:
     )
 
     def __init__(self, **options: str) -> None:
-        chosen = settled(self.OPTIONS, options)
+        chosen = with_defaults(self.OPTIONS, options)
         self.core = ov.Core()
         self._device, hint = chosen["device"], chosen["inference_precision"]
         self._settings: dict[str, str | int] = {"NUM_STREAMS": 1}

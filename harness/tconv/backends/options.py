@@ -77,17 +77,17 @@ def checked(options: Sequence[Option], chosen: Mapping[str, str], backend: str) 
     return dict(chosen)
 
 
-def settled(options: Sequence[Option], chosen: Mapping[str, str]) -> dict[str, str]:
+def with_defaults(options: Sequence[Option], chosen: Mapping[str, str]) -> dict[str, str]:
     """Return the value of each option: the given one, or its default."""
     return {option.name: chosen.get(option.name, option.default) for option in options}
 
 
-def written(chosen: Mapping[str, str]) -> tuple[str, ...]:
+def assignments(chosen: Mapping[str, str]) -> tuple[str, ...]:
     """Return options as on the command line, `name=value`."""
     return tuple(f"{name}={value}" for name, value in chosen.items())
 
 
-def differing(options: Sequence[Option], chosen: Mapping[str, str]) -> dict[str, str]:
+def not_default(options: Sequence[Option], chosen: Mapping[str, str]) -> dict[str, str]:
     """Return what was given and is no default, in the order of names: it tells one run of a backend from another."""
     defaults = {option.name: option.default for option in options}
     return {name: value for name, value in sorted(chosen.items()) if defaults.get(name) != value}

@@ -15,7 +15,7 @@ import torch
 from torch.nn import functional
 
 from tconv.backends import BackendInfo, Option
-from tconv.backends.options import settled
+from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of, own_padding
 from tconv.cases.layouts import permutation
@@ -67,7 +67,7 @@ class Torch:
     )
 
     def __init__(self, **options: str) -> None:
-        chosen = settled(self.OPTIONS, options)
+        chosen = with_defaults(self.OPTIONS, options)
         self._device = torch.device(chosen["device"])
         self._chosen = chosen
         torch.set_num_threads(int(chosen["threads"]))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.errors import FileError
-from tconv.execution.run import assigned
+from tconv.execution.run import assignment_of
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.selected_records import read_selected
 from tconv.gate.status import Status
-from tconv.gate.waivers import chosen
+from tconv.gate.waivers import chosen_waivers
 from tconv.investigation.fresh_answers import fresh_answers
 from tconv.investigation.joint_explanations import joint_explanations
 from tconv.records.rewriting import replace_records
@@ -53,7 +53,7 @@ def finished_run(
 
     def assessment_of(run: Run) -> Assessment:
         # The name of one's own backend, and so its waivers, are known with its records.
-        waivers = chosen(arguments.waivers, run.header.backend.name) if ":" in run.header.backend.spec else file
+        waivers = chosen_waivers(arguments.waivers, run.header.backend.name) if ":" in run.header.backend.spec else file
         return assess_with_corpus(run, waivers, selection.corpus, strict=arguments.strict, own=own, find=selection.find)
 
     assessment = assessment_of(run)
@@ -65,7 +65,7 @@ def finished_run(
     if arguments.dask is None:
         if failed and not quiet:
             click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
-        fresh = fresh_answers(updated, failed, assigned(settings), settings.timeout, selection.find)
+        fresh = fresh_answers(updated, failed, assignment_of(settings), settings.timeout, selection.find)
         header = run.header.model_copy(update={"asked_again": fresh.complete})
         updated = replace(updated.with_records(fresh.records), header=header)
     if updated == run:

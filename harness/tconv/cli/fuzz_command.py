@@ -21,7 +21,7 @@ from tconv.execution.company import WORTHWHILE
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, status_of
-from tconv.gate.waivers import chosen
+from tconv.gate.waivers import chosen_waivers
 from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
@@ -204,13 +204,13 @@ class _Target:
 
 @contextmanager
 def _target(arguments: FuzzArguments, backend: _Backend) -> Iterator[_Target]:
-    waivers, dialect = chosen(arguments.waivers, backend.spec), options.dialect(backend.dialect_name)
+    waivers, dialect = chosen_waivers(arguments.waivers, backend.spec), options.dialect(backend.dialect_name)
     assignment = Assignment(
         backend.spec, dialect, None, "", together=WORTHWHILE, options=backend.options, isolate=arguments.isolate
     )
     with Pool(assignment, options.jobs_of(arguments.jobs), arguments.timeout) as pool:
         if ":" in backend.spec:
-            waivers = chosen(arguments.waivers, pool.backend.name)
+            waivers = chosen_waivers(arguments.waivers, pool.backend.name)
         yield _Target(pool, pool.dialect, waivers)
 
 

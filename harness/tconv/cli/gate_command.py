@@ -19,7 +19,7 @@ from tconv.errors import BackendLost, BackendMissing, FileError, OptionError, Us
 from tconv.gate.proof import Prover, Standing
 from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status
-from tconv.gate.waivers import OPEN, chosen, load
+from tconv.gate.waivers import OPEN, chosen_waivers, load
 from tconv.reports import phrases
 from tconv.reports.phrases import run_again
 from tconv.reports.proposed_waivers import is_open, proposed
@@ -119,7 +119,7 @@ def _propose(assessment: Assessment, path: Path, waivers: str | None) -> None:
 def _then(assessment: Assessment, path: Path, waivers: str | None) -> str:
     """Return what to do with a proposal once it is complete: a run takes one file of waivers."""
     again = run_again(assessment.run.header)
-    file = chosen(waivers, assessment.run.header.backend.name)
+    file = chosen_waivers(waivers, assessment.run.header.backend.name)
     if file is None or not (file.waivers or file.unsupported):
         return f"; then {shlex.join([*again, '--waivers', str(path)])}"
     own = f"a copy of tconv's own {file.backend}.yaml"
@@ -146,7 +146,7 @@ def _prove(
                 raise
             click.echo(f"tconv: {spec} is left out: {error}", err=True)
             continue
-        file = chosen(waivers, spec if ":" not in spec else prover.backend.name)
+        file = chosen_waivers(waivers, spec if ":" not in spec else prover.backend.name)
         for proof in prover.proofs(file) if file else ():
             standings[proof.standing] += 1
             with printing():

@@ -9,7 +9,7 @@ import click
 from tconv.errors import FileError
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.status import Status
-from tconv.gate.waivers import chosen
+from tconv.gate.waivers import chosen_waivers
 from tconv.records.record_file import read
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def failed_last(
     runs = sorted(_runs(folder, backend, dialect_name, options), key=lambda run: run.header.started)
 
     def assessment(run: Run, *, without: bool = False) -> Assessment:
-        file = None if without else chosen(waivers, run.header.backend.name)
+        file = None if without else chosen_waivers(waivers, run.header.backend.name)
         return assess_with_corpus(run, file, corpus, strict=strict, own=own)
 
     now = [assessment(run) for run in runs]

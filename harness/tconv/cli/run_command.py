@@ -28,7 +28,7 @@ from tconv.execution.run import RunSettings, running
 from tconv.execution.selection import Selection
 from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status, status_of
-from tconv.gate.waivers import chosen, header_of
+from tconv.gate.waivers import chosen_waivers, header_of
 from tconv.gate.waivers_of_run import active_entries
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
@@ -129,7 +129,7 @@ def command(arguments: RunArguments, **reports: Any) -> int:  # noqa: ANN401 - t
     )
     whole = _selection(arguments, corpus)
     # A bad waiver file is reported before the run, not after it.
-    waiver_files = {backend: chosen(arguments.waivers, backend) for backend in backends}
+    waiver_files = {backend: chosen_waivers(arguments.waivers, backend) for backend in backends}
     selections = {backend: _last_failed(arguments, backend, whole) for backend in backends}
     assessments, parts = [], CaseParts()
     for backend, selection in selections.items():
@@ -234,7 +234,9 @@ def _settings(
         together=_company(arguments),
         dask=arguments.dask,
         options=arguments.option,
-        waivers=lambda name: header_of(chosen(arguments.waivers, name), arguments.waivers, strict=arguments.strict),
+        waivers=lambda name: header_of(
+            chosen_waivers(arguments.waivers, name), arguments.waivers, strict=arguments.strict
+        ),
         isolate=arguments.isolate,
         ends_after=_ends_after(arguments.maxfail, corpus, file, arguments.waivers, strict=arguments.strict),
         asks_again=True,
@@ -265,7 +267,7 @@ def _ends_after(
     """Return the function that says after which line `maxfail` cases have failed; a waived one does not count."""
     failed = 0
     # The name of one's own backend, and so its waivers, are known with its first record.
-    waivers_named = cache(lambda name: chosen(waivers, name))
+    waivers_named = cache(lambda name: chosen_waivers(waivers, name))
 
     def ends_after(line: Line, backend: BackendHeader) -> bool:
         nonlocal failed

@@ -117,7 +117,7 @@ def build(
     return case
 
 
-def unsaid(settings: Mapping[str, Any], message: str) -> str:
+def default_spatial_hint(settings: Mapping[str, Any], message: str) -> str:
     """Return what to add to a message about axes where the settings leave the spatial sizes to the default."""
     if settings.get("spatial") is not None or not any(words in message for words in ("spatial axis", "rank")):
         return ""

@@ -17,7 +17,7 @@ from tconv.corpus.facts import NAMES
 from tconv.corpus.file_reading import case_files, read_file
 from tconv.corpus.mismatch import mismatch
 from tconv.datafiles import data_folder
-from tconv.errors import UsageError, made
+from tconv.errors import UsageError, make_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ class Corpus:
         path = data_folder("cases") if path is None else path
         folder = folder or (path if path.is_dir() else path.parent)
         budget = Budget()
-        files = made(partial(read_file, file, folder, budget) for file in case_files(path))
+        files = make_all(partial(read_file, file, folder, budget) for file in case_files(path))
         return cls(
             digest_of((file.name, file.document.path) for file in files),
             {sweep.id: sweep for file in files for sweep in file.sweeps},

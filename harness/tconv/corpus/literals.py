@@ -8,7 +8,7 @@ import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.dialects import DIALECTS
-from tconv.errors import FileError, together
+from tconv.errors import FileError, joined
 from tconv.expectation.problem import Problem
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def refuse_contradicted(corpus: Corpus) -> None:
             if place := corpus.place(case.id, *inside):
                 errors.append(FileError(place[0], f"{case.id}: {message}", *place[1:]))
     if errors:
-        raise together(errors)
+        raise joined(errors)
 
 
 def wrong_literals(case: Case) -> Iterator[Found]:

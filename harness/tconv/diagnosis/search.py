@@ -162,7 +162,7 @@ def _gives(misread: MisreadCall, actual: Array, dtype: DType, accumulates: Mappi
     return bool(((got == expected) | near(got, expected, allowed) | (np.isnan(got) & np.isnan(expected))).all())
 
 
-def shared(diagnoses: Mapping[str, Sequence[Together]]) -> dict[str, Together]:
+def single_explanations(diagnoses: Mapping[str, Sequence[Together]]) -> dict[str, Together]:
     """Return a single explanation for each case, the one that explains most cases, so that one cause has one name.
 
     Args:

@@ -160,6 +160,6 @@ def checked(data: bytes, worker: str) -> Reply:
     raise _ERRORS.get(name, RuntimeError)(f"{worker}: {text}")
 
 
-def here() -> str:
+def machine_name() -> str:
     """Return the name of this machine, for messages."""
     return platform.node() or "a machine without a name"

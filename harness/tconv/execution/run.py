@@ -111,7 +111,7 @@ def running(
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
     with ExitStack() as lock:
-        with _pool(assigned(settings, str(settings.output.resolve())), settings) as pool:
+        with _pool(assignment_of(settings, str(settings.output.resolve())), settings) as pool:
             header = _header(selection, settings, pool, total)
             path = settings.output / record_name(header, selection.name)
             lock.enter_context(exclusive(path))
@@ -119,7 +119,7 @@ def running(
         yield path
 
 
-def assigned(settings: RunSettings, folder: str | None = None) -> Assignment:
+def assignment_of(settings: RunSettings, folder: str | None = None) -> Assignment:
     """Return what the workers of a run are started for; without a folder for artifacts they write none."""
     return Assignment(
         settings.backend,

@@ -29,7 +29,7 @@ def start_method() -> ForkServerContext | SpawnContext:
     """
     # On macOS numpy's own library must not be used before a fork.
     impossible = sys.platform == "darwin" or "forkserver" not in get_all_start_methods()
-    if impossible or not socket_folder.made():
+    if impossible or not socket_folder.make():
         return get_context("spawn")
     context = get_context("forkserver")
     context.set_forkserver_preload(["tconv.execution.server"])

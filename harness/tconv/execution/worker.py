@@ -20,7 +20,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tconv.backends import create, machine, options_of, orphans
-from tconv.backends.options import differing, written
+from tconv.backends.options import assignments, not_default
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, UsageError
 from tconv.execution.accumulation import PROBED, accumulates
@@ -181,7 +181,7 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
         spoken = ", ".join(info.dialects)
         raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")
     options = options_of(backend)
-    chosen = differing(options, assignment.options)
+    chosen = not_default(options, assignment.options)
     offered = [[option.name, option.meaning, option.default, option.allowed] for option in options]
     _send(connection, ["info", dialect.name, _header(info, environment) | {"options": chosen}, offered])
     accumulators = dict(assignment.accumulates)
@@ -196,7 +196,7 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
     probed = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
     return Evaluator(
-        backend, info.name, dialect, probed, folder, assignment.repeat, position, written(chosen), floating_point
+        backend, info.name, dialect, probed, folder, assignment.repeat, position, assignments(chosen), floating_point
     )
 
 

@@ -9,7 +9,7 @@ from tconv.corpus import Corpus
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.completeness import missing_shards
 from tconv.gate.selected_records import read_selected
-from tconv.gate.waivers import chosen
+from tconv.gate.waivers import chosen_waivers
 from tconv.records.shards import merged
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def assess_files(
     corpus = Corpus.load(cases)
     own = cases is None or waivers is not None
     assessments = [
-        assess_with_corpus(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
+        assess_with_corpus(run, chosen_waivers(waivers, run.header.backend.name), corpus, strict=strict, own=own)
         for run in merged([_found_at(cases, read_selected(path, corpus), corpus) for path in records])
     ]
     return [

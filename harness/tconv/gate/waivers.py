@@ -19,7 +19,7 @@ from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Format, Mappings, Part, Texts
-from tconv.errors import together
+from tconv.errors import joined
 from tconv.gate.scope import Options, Scope
 from tconv.nearest_word import nearest
 from tconv.records.headers import WaiversHeader
@@ -228,11 +228,11 @@ def load(path: Path) -> WaiverFile:
             errors.append(yaml_file.error_at(document, ("waivers", index, "name"), message))
         names.add(waiver.name)
     if errors:
-        raise together(errors)
+        raise joined(errors)
     return file
 
 
-def chosen(option: str | None, backend: str) -> WaiverFile | None:
+def chosen_waivers(option: str | None, backend: str) -> WaiverFile | None:
     """Return the waivers that a user chose: of a file, none for `none`, or by default those that ship for the backend.
 
     A file that was written for another backend is used as `WaiverFile.of_relative` says.

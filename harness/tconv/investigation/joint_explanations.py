@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.diagnosis import explains, shared
+from tconv.diagnosis import explains, single_explanations
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
 from tconv.dialects.readings import Together
@@ -78,7 +78,7 @@ def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], C
 
 def _established(wrong: Sequence[Record]) -> list[str]:
     """Return the names of the misreadings that many failures show one by one, those of most failures first."""
-    counts = Counter(shared({record.case: record.diagnosis for record in wrong}).values())
+    counts = Counter(single_explanations({record.case: record.diagnosis for record in wrong}).values())
     single = [(name.names[0], count) for name, count in counts.most_common() if len(name.names) == 1]
     return [name for name, count in single if count >= _FEWEST][:_MOST]
 

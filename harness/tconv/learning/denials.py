@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.patterns import path_of
-from tconv.diagnosis import shared
+from tconv.diagnosis import single_explanations
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.expectation.problem import Problem
@@ -40,7 +40,7 @@ def denials(
         dialect: the dialect of the run.
     """
     explained: dict[Together, list[str]] = {}
-    for case, name in shared({record.case: record.diagnosis for record in failed}).items():
+    for case, name in single_explanations({record.case: record.diagnosis for record in failed}).items():
         explained.setdefault(name, []).append(case)
     misreadings_known = misreadings_by_name(dialect)
     counts = {}

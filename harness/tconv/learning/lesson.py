@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.learning.axis_rules import MOST
-from tconv.learning.situations import named
+from tconv.learning.situations import situation_names
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
@@ -73,7 +73,7 @@ class Lesson:
 
     @property
     def _under(self) -> str:
-        return f"under {named(self.situations)}" + (f" where {self.where}" if self.where else "")
+        return f"under {situation_names(self.situations)}" + (f" where {self.where}" if self.where else "")
 
     @property
     def _some(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tconv.learning.lessons import learners
 from tconv.learning.observed_geometry import QUANTITIES, SPACINGS
-from tconv.learning.situations import named
+from tconv.learning.situations import situation_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ class SheetLine:
     @property
     def where(self) -> str:
         """The situations, named."""
-        return named(self.situations)
+        return situation_names(self.situations)
 
     @property
     def computes(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import path_of
-from tconv.diagnosis import shared
+from tconv.diagnosis import single_explanations
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
 
@@ -72,7 +72,7 @@ def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[T
         denied: names of failures that cases which agree deny.
     """
     remaining = {record.case: record for record in failed if isinstance(record.verdict, _EXPLAINED)}
-    names = shared({case: record.diagnosis for case, record in remaining.items()})
+    names = single_explanations({case: record.diagnosis for case, record in remaining.items()})
     named = {case: name for case, name in names.items() if name not in denied}
     if len(remaining) - len(named) < 2:  # noqa: PLR2004 - what they have in common
         return ()

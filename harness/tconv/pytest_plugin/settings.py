@@ -68,7 +68,7 @@ class Settings:
         Raises:
             FileError: the file is not there, or something in it is not as it must be.
         """
-        return waivers.chosen(self.waivers, backend)
+        return waivers.chosen_waivers(self.waivers, backend)
 
 
 def folder_of(root: Path) -> Path:

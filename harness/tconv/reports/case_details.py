@@ -14,7 +14,7 @@ from tconv.dialects.readings import Together
 from tconv.expectation.bound import SYMBOLS, bound, derivation
 from tconv.expectation.owed import Inexpressible, Refuse, Values
 from tconv.expectation.problem import Problem
-from tconv.reports.phrases import written
+from tconv.reports.phrases import attribute_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ def of_case(case: Case) -> Iterator[str]:
     for name, operand in (("x", case.x), ("w", case.w), ("b", case.b)):
         if operand is not None:
             yield f"  {name}  {_operand(operand)}"
-    yield f"  attributes  {written(case.attributes.given()) or 'none'}"
+    yield f"  attributes  {attribute_words(case.attributes.given()) or 'none'}"
     names = {"x": "data", "w": "filter", "b": "bias"}
     sources = ", ".join(f"{names.get(role, role)} as {source}" for role, source in case.sources.items())
     yield f"  sizes {case.shapes}, {sources}{', spelt as on the page' if case.spelling == 'page' else ''}"
@@ -140,7 +140,7 @@ def _operand(operand: Operand) -> str:
 
 def _call(call: Call) -> Iterator[str]:
     inputs = ", ".join(map(_input, call.inputs))
-    yield f"  call        {written(call.attributes) or 'no attribute'}"
+    yield f"  call        {attribute_words(call.attributes) or 'no attribute'}"
     yield f"  inputs      {inputs}, in {call.data_format} and {call.filter_format}"
 
 

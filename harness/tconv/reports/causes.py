@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis import shared
+from tconv.diagnosis import single_explanations
 from tconv.dialects.readings import Together
 from tconv.gate.examples import example
 from tconv.gate.status import Status
@@ -14,7 +14,7 @@ from tconv.gate.varying_answers import NOT_ASKED, may_vary
 from tconv.learning import Lesson, Symptom, shared_facts
 from tconv.records.failure import group_of
 from tconv.reports.example_phrases import example_phrases
-from tconv.reports.phrases import fresh, headline
+from tconv.reports.phrases import fresh_process_phrase, headline
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     members = [member for member in assessment.statuses if member.status is status]
     learnt = _learnt_of(assessment) if status is Status.FAILED else {}
     rest = [member for member in members if member.record.case not in learnt]
-    explained = shared({member.record.case: member.record.diagnosis for member in rest})
+    explained = single_explanations({member.record.case: member.record.diagnosis for member in rest})
     explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
     spoiled = status is Status.FAILED and assessment.answers_vary
     for member in members:
@@ -161,7 +161,7 @@ def _failure_cause(
     if cause.group[0] == "explained":
         return _explained_cause(cause, shown, assessment, phrase)
     if shown.record.varies:
-        line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {phrase}"
+        line = f"{shown.record.verdict.kind} {fresh_process_phrase(shown.record)}: {phrase}"
         return replace(cause, what=line, line=line)
     common = common_facts(members, assessment)
     shares = f"; all {len(members)} are {common}, and {_that_agree(common.others)}" if common else ""
@@ -219,7 +219,7 @@ def _is_refusal(record: Record) -> bool:
 
 def _learnt(lesson: Lesson, members: Sequence[RecordStatus]) -> str:
     """Return the line of failures that follow a rule: their kinds, the rule, and the name that all of them have."""
-    names = shared({member.record.case: member.record.diagnosis for member in members})
+    names = single_explanations({member.record.case: member.record.diagnosis for member in members})
     usual = Counter(map(str, names.values())).most_common(1)
     known = f" (known as {usual[0][0]})" if usual and usual[0][1] == len(members) else ""
     return f"{_kinds(members)}: {lesson}{known}"
@@ -229,7 +229,7 @@ def _of_symptom(
     symptom: Symptom, members: Sequence[RecordStatus], assessment: Assessment, phrase: str
 ) -> tuple[str, str]:
     """Return the line of failures with something in common, and that line without what their calls have in common."""
-    names = Counter(shared({member.record.case: member.record.diagnosis for member in members}).values())
+    names = Counter(single_explanations({member.record.case: member.record.diagnosis for member in members}).values())
     usual = [(name, count) for name, count in names.most_common(1) if name not in assessment.denied]
     words = f"wrong elements {symptom.relation}" if symptom.relation else f"for example {phrase}"
     words += "".join(f"; {count} of them as if {name}" for name, count in usual if count >= _NAMED * len(members))

@@ -132,12 +132,12 @@ def summary(record: Record) -> str:
 def explanation(record: Record) -> str:
     """Return why an output is wrong: the misreadings that give it, or where and how; empty where neither is known."""
     if record.varies:
-        return fresh(record)
+        return fresh_process_phrase(record)
     why = f"as if {' or '.join(map(str, record.diagnosis))}" if record.diagnosis else record.described or ""
-    return "; ".join(filter(None, (why, fresh(record))))
+    return "; ".join(filter(None, (why, fresh_process_phrase(record))))
 
 
-def fresh(record: Record) -> str:
+def fresh_process_phrase(record: Record) -> str:
     """Return what came of a failure that was asked again, alone in a fresh process; empty where it was not asked."""
     if record.alone is None:
         return ""
@@ -158,7 +158,7 @@ def tolerance(record: Record) -> str:
     return f"{derived}; {SYMBOLS}" if derived and bounded else derived
 
 
-def written(attributes: Mapping[str, object]) -> str:
+def attribute_words(attributes: Mapping[str, object]) -> str:
     """Return attributes with their values, arrays in brackets."""
     return ", ".join(f"{name}={_bracketed(value)}" for name, value in attributes.items())
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis import shared
+from tconv.diagnosis import single_explanations
 from tconv.gate.examples import example
 from tconv.gate.status import Status
 from tconv.records.failure import group_of
@@ -120,7 +120,7 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
         releases: the records of each, the oldest first, judged with waivers that hold for every version.
     """
     by_case = [{member.record.case: member for member in release.statuses} for release in releases]
-    explained = shared(
+    explained = single_explanations(
         {f"{place} {case}": member.record.diagnosis for place, of in enumerate(by_case) for case, member in of.items()}
     )
     rules = [{case: lesson.said for lesson in release.learnt for case in lesson.cases} for release in releases]

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis import shared
+from tconv.diagnosis import single_explanations
 from tconv.dialects import Open
 from tconv.dialects.constraints import CONSTRAINTS
 
@@ -78,7 +78,7 @@ def used_waivers(runs: Sequence[AtlasRun]) -> Iterator[UsedWaiver]:
             if member.waiver is not None:
                 uses.setdefault(member.waiver.name, (member.waiver, []))[1].append(member.record)
         for waiver, records in sorted(uses.values(), key=lambda use: -len(use[1])):
-            explanations = Counter(shared({record.case: record.diagnosis for record in records}).values())
+            explanations = Counter(single_explanations({record.case: record.diagnosis for record in records}).values())
             explained = tuple(together for together, _ in explanations.most_common(_NAMED))
             yield UsedWaiver(run, waiver, len(records), explained)
         for waiver in run.assessment.elsewhere:

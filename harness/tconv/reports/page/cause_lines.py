@@ -12,7 +12,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.gate.examples import size
 from tconv.gate.status import Status
-from tconv.learning.situations import named
+from tconv.learning.situations import situation_names
 from tconv.reports.causes import causes
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
@@ -162,7 +162,7 @@ def _words(cause: Cause, status: Status) -> tuple[str, str]:
 
 
 def _rules(lesson: Lesson) -> str:
-    return f"under {named(lesson.situations)}: {'; '.join(map(str, lesson.rules))}"
+    return f"under {situation_names(lesson.situations)}: {'; '.join(map(str, lesson.rules))}"
 
 
 def _is_explained(cause: Cause) -> bool:
