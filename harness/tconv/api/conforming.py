@@ -109,7 +109,7 @@ def assert_conforms(
     layout = problem.arrays_given.data_format
     actual = _output(y)
     verdict = against_values(values, Produced(actual), problem.truth, layout, sums)
-    if isinstance(verdict, ver.Agreed | ver.Disputed):
+    if isinstance(verdict, ver.Allowed):
         return verdict
     lines = [f"y must conform to {problem.dialect} (got {headline(verdict)})"]
     lines += [f"  {name:<11}{text}" for name, text in _account(problem, values, verdict, actual, sums)]
@@ -211,12 +211,12 @@ def _account(
         yield "advice", "give the operands in the type that the runtime got, and y in the type that it gave"
     if isinstance(verdict, ver.Mistrusted):
         yield "advice", "zeros would be within the tolerance too: ask with integers, or with sums of fewer products"
-    if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound):
+    if isinstance(verdict, ver.WrongValues):
         rule = derivation(truth.dtype, sums) if verdict.rule == "bound" else _EXACT
         yield "tolerance", f"{verdict.rule}: {rule}"
         if verdict.rule == "bound":
             yield "where", SYMBOLS
-    wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
+    wrong = isinstance(verdict, ver.WrongOutput)
     if wrong and actual.ndim == len(case.x.shape):
         yield from _diagnosis(problem, to_ncx(actual, layout), sums)
 

@@ -85,7 +85,7 @@ def _report(case: Case, assignment: Assignment, timeout: float, cases: str) -> i
     record, header, dialect, actual = _run(case, assignment, timeout)
     # A case that the dialect cannot express raises an error here.
     problem = expressed(case, dialect)
-    if isinstance(record.verdict, ver.Agreed | ver.Disputed):
+    if isinstance(record.verdict, ver.Allowed):
         verdict = headline(record.verdict)
         click.echo(f"nothing to report: {header.title} in {case.id}: {verdict}", err=True)
         return 1

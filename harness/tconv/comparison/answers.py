@@ -102,7 +102,7 @@ def answers(
     ]
     # Values come first: the answers that they show decide which readings can explain a refusal.
     for record, case in sorted(answered, key=lambda pair: _refused(pair[0].verdict)):
-        wrong = isinstance(record.verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
+        wrong = isinstance(record.verdict, ver.WrongOutput)
         array = actual(record) if wrong else None
         shown, produced = _shown(shared_problem(case, dialect), record.verdict, readings, array, observed)
         for question, answer in shown.items():
@@ -160,7 +160,7 @@ def _shown(
         return {}, None
     if refused:
         return _shown_by_refusal(problem, expected, known), None
-    if isinstance(verdict, ver.Agreed | ver.Disputed):
+    if isinstance(verdict, ver.Allowed):
         geometry = followed(verdict, expected)
         produced = geometry.output if verdict.rule == "shape" and geometry else geometry
         return _shown_by_value(problem, expected, produced, readings), produced

@@ -101,7 +101,7 @@ def _answered(run: Run, find: Callable[[str], Case | None]) -> set[Refusal]:
 
     A value that is right is a reading's, and shows the answers of that; a wrong one shows at least that it is there.
     """
-    wrong = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype | ver.Mistrusted
+    wrong = ver.WrongOutput | ver.WrongDtype | ver.Mistrusted
     refusals: set[Refusal] = set()
     if not any(map(_refusal, run.records)):
         return refusals

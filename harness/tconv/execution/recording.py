@@ -92,7 +92,7 @@ class Recorder:
 
     def _diagnosis(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> Diagnosis | None:
         """Return why an output is wrong; None where there is no wrong output to explain."""
-        wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
+        wrong = isinstance(verdict, ver.WrongOutput)
         if not wrong or not isinstance(outcome, out.Produced) or problem.values is None:
             return None
         if outcome.array.ndim != problem.call.rank + 2:
@@ -108,14 +108,14 @@ class Recorder:
         call: Call | None = None,
     ) -> Record:
         tolerance = None
-        if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound):
+        if isinstance(verdict, ver.WrongValues):
             tolerance = _tolerance(verdict.rule, case.x.dtype, self._accumulates)
         summary = None if call is None else _call_summary(call)
         return Record(case.id, self._name, self._dialect_name, verdict, seconds, artifact, summary, tolerance)
 
     def _artifact(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> str | None:
         """Write the arrays of a wrong output; return the path relative to the folder."""
-        wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype)
+        wrong = isinstance(verdict, ver.WrongOutput | ver.WrongDtype)
         if self._folder is None or not wrong or self._artifacts >= MOST_ARTIFACTS:
             return None
         if not isinstance(outcome, out.Produced):
@@ -127,7 +127,7 @@ class Recorder:
             return None
         expected = problem.truth.values(candidate.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": actual}
-        if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound) and verdict.rule == "bound":
+        if isinstance(verdict, ver.WrongValues) and verdict.rule == "bound":
             terms = problem.truth.terms(candidate.geometry)
             arrays["allowed"] = bound(terms, problem.truth.dtype, self._accumulates).allowed
         path = artifacts.write(self._folder, (self._name, self._dialect_name, problem.case.id, *self._chosen), arrays)

@@ -100,7 +100,7 @@ class _DeadlyCompany:
         survived = not any(isinstance(record.verdict, ver.Died | ver.TimedOut) for record in records)
         for record in records:
             # A case that is wrong alone too keeps that verdict.
-            right = isinstance(record.verdict, ver.Agreed | ver.Disputed | ver.Mistrusted)
+            right = isinstance(record.verdict, ver.Allowed | ver.Mistrusted)
             differs = ver.DiffersInCompany(self.ids, _ended(self.outcome), record.verdict.kind)
             yield Line.of(replace(record, verdict=differs) if survived and right else record)
 

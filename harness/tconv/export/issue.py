@@ -140,7 +140,7 @@ def _expected(problem: Problem) -> Iterator[str]:
 
 
 def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[str]:
-    compared = isinstance(record.verdict, ver.Differed | ver.ExceedsSummationBound)
+    compared = isinstance(record.verdict, ver.WrongValues)
     yield f"{record.verdict.kind}{', with the index in NCX' if compared else ''}:"
     yield ""
     yield _fenced(phrase(record.verdict))

@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from tconv.gate.declarations import DeclarationUse
     from tconv.gate.notes import Noted
     from tconv.gate.status import RecordStatus
+    from tconv.gate.waiver_uses import FactsOf
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.learning import Lesson, Misread, Symptom
     from tconv.records.record import Record
     from tconv.records.record_file import Run
-
-    FactsOf = Callable[[str], Mapping[str, str] | None]
 
 
 @dataclass(frozen=True)

@@ -65,5 +65,5 @@ def _now(stale: Waiver, assessment: Assessment) -> str:
 def _shows_something(assessment: Assessment) -> bool:
     """Return whether a case passed, failed, or has the values of another reading; a refusal may have any reason."""
     verdicts = (member.record.verdict for member in assessment.statuses)
-    values = any(isinstance(verdict, ver.Disputed) and verdict.rule in {"exact", "bound"} for verdict in verdicts)
+    values = any(isinstance(verdict, ver.Disputed) and verdict.rule in ver.VALUE_RULES for verdict in verdicts)
     return bool(assessment.counts[Status.PASSED] or assessment.counts[Status.FAILED] or values)

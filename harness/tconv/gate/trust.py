@@ -46,7 +46,7 @@ def untrusted(members: Sequence[RecordStatus], facts: Mapping[str, Mapping[str, 
 
 def _is_exact(verdict: ver.Verdict) -> bool:
     """Return whether values are exactly those of the text, in whichever of its readings."""
-    return isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule == "exact"
+    return isinstance(verdict, ver.Allowed) and verdict.rule == "exact"
 
 
 def _integer_twin(case: str) -> str | None:

@@ -43,7 +43,6 @@ _LARGEST = 3
 """So many of them in one call, at most."""
 _SECONDS = 10.0
 """Of this thread's processor, after which the search ends with what it has found."""
-_COMPARED = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape
 
 
 def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], Case | None]) -> list[Record]:
@@ -59,7 +58,7 @@ def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], C
         find: returns a case of the run by its id.
     """
     # What is waived shows a misreading too.
-    wrong = [record for record in run.records if isinstance(record.verdict, _COMPARED)]
+    wrong = [record for record in run.records if isinstance(record.verdict, ver.WrongOutput)]
     names = _established(wrong)
     misreadings = misreadings_by_name(run.dialect)
     named = [misreadings[name] for name in names if name in misreadings]

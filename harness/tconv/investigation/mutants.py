@@ -135,7 +135,7 @@ def _noticed(problem: Problem, misreadings: Sequence[Misreading]) -> dict[str, b
         if array is None or expected is None or _equal(array, expected):
             continue
         verdict = judge(problem, out.Produced(array), {})
-        noticed[misreading.name] = not isinstance(verdict, ver.Agreed | ver.Disputed)
+        noticed[misreading.name] = not isinstance(verdict, ver.Allowed)
     return noticed
 
 

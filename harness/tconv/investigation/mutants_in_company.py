@@ -68,5 +68,5 @@ def killed(cases: Sequence[Case], dialect: Dialect, misreading: Misreading, toge
     position = Position(together)
     judge = _Judge(Mutant(misreading), "mutant", dialect, {}, None, 1, position)
     companion = Companion(judge, position, together)
-    passed = ver.Agreed | ver.Disputed | ver.Inexpressible
+    passed = ver.Allowed | ver.Inexpressible
     return {record.case for _, record in companion.records(cases) if not isinstance(record.verdict, passed)}

@@ -71,7 +71,7 @@ def _siblings(example: Case, records: Sequence[Record], find: Callable[[str], Ca
 
 
 def _by_value(record: Record) -> bool:
-    return isinstance(record.verdict, ver.Agreed) and record.verdict.rule in {"exact", "bound"}
+    return isinstance(record.verdict, ver.Agreed) and record.verdict.rule in ver.VALUE_RULES
 
 
 def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:

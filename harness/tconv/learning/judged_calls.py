@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
     from tconv.vocabulary import Mask
 
-_WRONG = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype | ver.Unstable
+_WRONG = ver.WrongOutput | ver.WrongDtype | ver.Unstable
 
 
 class Condition(NamedTuple):
@@ -132,4 +132,4 @@ class JudgedCalls:
 
 def is_right(record: Record) -> bool:
     """Return whether a record has the values that the text, or another reading of it, gives."""
-    return isinstance(record.verdict, ver.Agreed | ver.Disputed) and record.verdict.rule in {"exact", "bound"}
+    return isinstance(record.verdict, ver.Allowed) and record.verdict.rule in ver.VALUE_RULES

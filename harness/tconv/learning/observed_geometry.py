@@ -158,13 +158,13 @@ def observed_geometries(cases: Iterable[tuple[Record, Case]], dialect: Dialect) 
             yield ObservedGeometry(case, situation_of(case), problem.signature, owed, placement)
 
 
-SHOWING = ver.Agreed | ver.Disputed | ver.Mistrusted | ver.Inconsistent | ver.Differed | ver.WrongShape
+SHOWING = ver.Allowed | ver.Mistrusted | ver.Inconsistent | ver.Differed | ver.WrongShape
 
 
 def _placement(record: Record, problem: Problem, owed: Values) -> Placement | None:
     """Return where the values of an output lie, as far as is known; None where not even its size is."""
     verdict = record.verdict
-    if isinstance(verdict, ver.Agreed | ver.Disputed):
+    if isinstance(verdict, ver.Allowed):
         geometry = followed(verdict, owed)
         if geometry is None:
             return None

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tconv.learning.judged_calls import Condition, JudgedCalls
     from tconv.records.record import Record
 
-_EXPLAINED = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape
-"""Failures that are looked at."""
 _PLAIN = ("are 0", "are NaN")
 """Relations that many bugs have."""
 _MOST = 0.9
@@ -71,7 +69,7 @@ def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[T
         failed: the records that failed, and follow no learnt rule.
         denied: names of failures that cases which agree deny.
     """
-    remaining = {record.case: record for record in failed if isinstance(record.verdict, _EXPLAINED)}
+    remaining = {record.case: record for record in failed if isinstance(record.verdict, ver.WrongOutput)}
     names = single_explanations({case: record.diagnosis for case, record in remaining.items()})
     named = {case: name for case, name in names.items() if name not in denied}
     if len(remaining) - len(named) < 2:  # noqa: PLR2004 - what they have in common
@@ -101,19 +99,19 @@ def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[T
     return tuple(sorted(symptoms_found, key=lambda symptom: -len(symptom.cases)))
 
 
-def _largest(left: Mapping[str, Record], answers: JudgedCalls, everywhere: Condition | None) -> Symptom | None:
+def _largest(remaining: Mapping[str, Record], answers: JudgedCalls, everywhere: Condition | None) -> Symptom | None:
     """Return the symptom that explains most failures; None where none explains several."""
-    if not left:
+    if not remaining:
         return None
     by_relation: defaultdict[str, list[str]] = defaultdict(list)
-    for case, record in left.items():
+    for case, record in remaining.items():
         if record.relation and record.relation not in _PLAIN:
             by_relation[without_numbers(record.relation)].append(case)
     related = max(by_relation.values(), key=len, default=[])
-    met = answers.condition([*left])
-    if everywhere and (met is None or len(met[1]) < _OF_ALL * sum(case in answers.numbers for case in left)):
+    met = answers.condition([*remaining])
+    if everywhere and (met is None or len(met[1]) < _OF_ALL * sum(case in answers.numbers for case in remaining)):
         # What holds for a part of them tells which errors happen to be zero, and not where the bug is.
-        return Symptom("", everywhere, tuple(left))
+        return Symptom("", everywhere, tuple(remaining))
     if met is not None and len(met[1]) >= len(related):
         return Symptom("", *met)
     if _sweeps(related) < 2:  # noqa: PLR2004 - else the sweep is what they have in common

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis import single_explanations
 from tconv.dialects.readings import Together
 from tconv.gate.examples import example
-from tconv.gate.status import Status
+from tconv.gate.status import AGREEING, Status
 from tconv.gate.varying_answers import NOT_ASKED, may_vary
 from tconv.learning import Lesson, Symptom, shared_facts
 from tconv.records.failure import group_of
@@ -30,7 +30,6 @@ _NAMED = 0.2
 
 _NOT_ASKED = (NOT_ASKED,)
 """The group of failures whose answers may vary, as those of others do that were asked again."""
-_AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +204,7 @@ def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
 def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Shared | None:
     """Return what the cases of a group have in common, and cases that agree have not."""
     refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
-    agreeing = [other.record for other in assessment.statuses if other.status in _AGREEING]
+    agreeing = [other.record for other in assessment.statuses if other.status in AGREEING]
     # Who is owed a refusal, and refuses, says nothing of why others are refused.
     others = [assessment.facts[record.case] for record in agreeing if not (refused and _is_refusal(record))]
     facts = [assessment.facts[member.record.case] for member in members]
@@ -214,7 +213,7 @@ def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Sha
 
 
 def _is_refusal(record: Record) -> bool:
-    return isinstance(record.verdict, ver.Agreed | ver.Disputed) and record.verdict.rule == "refusal"
+    return isinstance(record.verdict, ver.Allowed) and record.verdict.rule == "refusal"
 
 
 def _learnt(lesson: Lesson, members: Sequence[RecordStatus]) -> str:

@@ -59,7 +59,7 @@ def phrase(verdict: ver.Verdict) -> str:
             assert_never(verdict)
 
 
-def _of_allowed_values(verdict: ver.Agreed | ver.Disputed | ver.Inconsistent | ver.Mistrusted) -> str:
+def _of_allowed_values(verdict: ver.Allowed | ver.Inconsistent | ver.Mistrusted) -> str:
     """Return what a verdict says of an answer that the text allows."""
     match verdict:
         case ver.Agreed(rule, notes):
@@ -75,7 +75,7 @@ def _of_allowed_values(verdict: ver.Agreed | ver.Disputed | ver.Inconsistent | v
             assert_never(verdict)
 
 
-def _of_differences(verdict: ver.Differed | ver.ExceedsSummationBound) -> str:
+def _of_differences(verdict: ver.WrongValues) -> str:
     place = ",".join(map(str, verdict.first))
     worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
     return (

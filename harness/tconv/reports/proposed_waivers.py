@@ -13,7 +13,7 @@ from packaging.version import InvalidVersion, Version
 from tconv.cases.patterns import label, path_of
 from tconv.gate.examples import example
 from tconv.gate.scope import Scope
-from tconv.gate.status import Status
+from tconv.gate.status import AGREEING, Status
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
@@ -39,7 +39,6 @@ _MOST_VALUES = 3
 """Values that such a fact may have in the failures."""
 _HARDLY = 0.1
 """The cases that agree, as a part of the failures, which are no reason for another fact."""
-_AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
 def proposed(assessment: Assessment) -> str:
@@ -114,7 +113,7 @@ def _narrowed(where: Mapping[str, Any], members: Sequence[RecordStatus], assessm
     """
     narrowed = dict(where)
     failing = [_facts(member, assessment) for member in members]
-    agreeing = [_facts(member, assessment) for member in assessment.statuses if member.status in _AGREEING]
+    agreeing = [_facts(member, assessment) for member in assessment.statuses if member.status in AGREEING]
     agreeing = [facts for facts in agreeing if _has(where, facts)]
     common = set(failing[0]).intersection(*failing).difference(where, IDENTITY)
     values = {name: sorted({facts[name] for facts in failing}) for name in sorted(common)}
@@ -245,7 +244,7 @@ def _counted(
     own: int, others: int, cause: Cause, covered: Iterable[RecordStatus], of_others: str = "of other causes"
 ) -> str:
     """Return of how many cases an entry is, and what else it covers."""
-    agreeing = sum(member.status in _AGREEING for member in covered)
+    agreeing = sum(member.status in AGREEING for member in covered)
     also = f", and {others} {of_others}" if others else ""
     return f"{own} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
 

@@ -74,7 +74,7 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
             assert_never(verdict)
 
 
-def _of_allowed_values(verdict: ver.Agreed | ver.Disputed | ver.Inconsistent | ver.Mistrusted) -> str:
+def _of_allowed_values(verdict: ver.Allowed | ver.Inconsistent | ver.Mistrusted) -> str:
     """Return what to change where the text allows the values."""
     match verdict:
         case ver.Agreed():

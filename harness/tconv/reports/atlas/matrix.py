@@ -160,6 +160,6 @@ def _output(run: AtlasRun, case: Case, answer: str) -> str:
         array = reference(case, geometry)
     if array is None:
         return "a value"
-    if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule == "shape":
+    if isinstance(verdict, ver.Allowed) and verdict.rule == "shape":
         return f"shape {list(array.shape)}"
     return output_text(array)
