@@ -234,7 +234,8 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
 def refuse_impossible(case: Case) -> None:
     """Refuse what has no value, unless the case breaks that on purpose, and outputs too large.
 
-    An output_padding beyond its bound may be as large as it likes: who has no such bound is not asked, see `owed`.
+    Where a case breaks the bound of output_padding, its output may be of any size: dialects without that bound are not
+    asked for it, see `owed`.
 
     Raises:
         ImpossibleCase: it is such a case.

@@ -77,4 +77,4 @@ def _values(corpus: Corpus, paths: Collection[str], key: str) -> Iterator[str]:
             yield from axis.labels
             continue
         facts = (sweep.case(row).facts for row in sweep.sample(_ASKED).tolist())
-        yield from (said[key] for said in facts if key in said)
+        yield from (case_facts[key] for case_facts in facts if key in case_facts)

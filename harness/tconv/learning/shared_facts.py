@@ -80,7 +80,7 @@ def _conjunction(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[
     best: tuple[int, tuple[str, ...]] = len(others), ()
     for size in range(1, _MOST_FACTS + 1):
         counted = ((_left(conditions, names), names) for names in combinations(conditions, size))
-        left, names = min(counted, default=best, key=lambda found: found[0])
+        left, names = min(counted, default=best, key=lambda pair: pair[0])
         if left < best[0] and (not best[1] or left * 2 <= best[0]):
             best = left, names
         if best[0] == 0:
