@@ -165,24 +165,24 @@ def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: 
     yield from ("With tconv:", "", _fenced(command, "sh"), "")
     backend = header.spec or header.name
     try:
-        asking_lines = asking(problem, backend)
+        ask = asking(problem, backend)
     except UsageError:
         # It is asked for a geometry, which this call does not have.
         return
     if (source := snippet(problem, backend)) is not None:
-        yield from (_without_tconv(asking_lines, backend), "", _fenced(source, "python"))
+        yield from (_without_tconv(ask, backend), "", _fenced(source, "python"))
     else:
         words = ["tconv", "export", problem.case.id, ".", "--backend", backend, "--dialect", problem.dialect.name]
         yield from ("The arrays are too large for a report; this writes them with a script:", "")
         yield _fenced(shlex.join([*words, *cases_option(cases)]), "sh")
 
 
-def _without_tconv(asked: Asking, backend: str) -> str:
+def _without_tconv(ask: Asking, backend: str) -> str:
     """Return what a report says above the Python that asks a runtime."""
-    if asked.stands_in:
+    if ask.stands_in:
         what = f"this asks onnxruntime, and not {_code(backend)}"
         return f"Without tconv, {what}. For another runtime replace the lines that are marked:"
-    if asked.hint:
+    if ask.hint:
         return "Without tconv, this asks no runtime yet. Replace the line that is marked:"
     return "Without tconv:"
 
