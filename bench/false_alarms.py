@@ -81,9 +81,10 @@ def sums(number: int) -> Iterator[str]:
     working = np.float64 if dtype is DType.F64 else np.float32
     products = arrays["x"][:, None, :, 0].astype(working) * arrays["w"].T[0][None].astype(working)
     for name, order in ORDERS.items():
-        found = compare(order(products)[..., None].astype(NUMPY_TYPES[dtype]), truth, geometry, {})
-        if found.wrong.any() or found.notes:
-            yield f"{name} {dtype} {data} {count} products, seed {number}: {found.wrong.sum()} wrong {found.notes}"
+        comparison = compare(order(products)[..., None].astype(NUMPY_TYPES[dtype]), truth, geometry, {})
+        if comparison.wrong.any() or comparison.notes:
+            what = f"{comparison.wrong.sum()} wrong {comparison.notes}"
+            yield f"{name} {dtype} {data} {count} products, seed {number}: {what}"
 
 
 def sequential(products: Array) -> Array:

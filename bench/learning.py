@@ -110,7 +110,11 @@ def measured(arguments: argparse.Namespace) -> Findings:
     recording.diagnose = placement_alone  # type: ignore[assignment] # the same arguments, without a budget
     corpus = Corpus.load()
     valid = [case for case in corpus.cases("gate") if case.breaks is None]
-    of_geometry = {each.name: each for each in misreadings_of(DIALECT) if isinstance(each.change, OF_GEOMETRY)}
+    of_geometry = {
+        misreading.name: misreading
+        for misreading in misreadings_of(DIALECT)
+        if isinstance(misreading.change, OF_GEOMETRY)
+    }
     figures = {}
     for name in arguments.names or (SMALL if arguments.small else of_geometry):
         records = played(of_geometry[name], valid[:: 8 if arguments.small else 4])

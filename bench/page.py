@@ -1,4 +1,4 @@
-"""What the page of 100,000 records costs: its size, the processor time of its first rows and of a filter, its memory.
+"""What the page of 100,000 records filter_costs: its size, the processor time of its first rows and of a filter, its memory.
 
 The records are of 25,000 cases of the corpus in four made runs, a fifth of which deviate. A real Chromium opens the
 page; what is counted is the processor time of its main thread, so that a busy machine changes little.
@@ -91,28 +91,28 @@ def opened(path: Path) -> dict[str, float]:
 
         def metric(name: str) -> float:
             metrics: list[dict[str, Any]] = session.send("Performance.getMetrics")["metrics"]
-            return next(float(found["value"]) for found in metrics if found["name"] == name)
+            return next(float(entry["value"]) for entry in metrics if entry["name"] == name)
 
         page.goto("about:blank")
         page.goto(path.as_uri())
         page.locator("#table tbody tr").first.wait_for()
         page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-        found = {"first rows": metric("TaskDuration")}
-        costs = []
+        figures = {"first rows": metric("TaskDuration")}
+        filter_costs = []
         for query in FILTERS:
             before = metric("TaskDuration")
             page.evaluate(
                 "query => { location.hash = `q=${query}`; return new Promise(done => setTimeout(done, 50)); }", query
             )
-            costs.append(metric("TaskDuration") - before)
-        found["a filter, the longest"] = max(costs)
+            filter_costs.append(metric("TaskDuration") - before)
+        figures["a filter, the longest"] = max(filter_costs)
         page.evaluate('location.hash = "view=records"; new Promise(done => setTimeout(done, 300))')
         before, frames = metric("TaskDuration"), 120
         page.evaluate(SCROLL, frames)
-        found["a frame of scrolling"] = (metric("TaskDuration") - before) / frames
+        figures["a frame of scrolling"] = (metric("TaskDuration") - before) / frames
         session.send("HeapProfiler.collectGarbage")
-        found["memory"] = metric("JSHeapUsedSize") / 1e6
-        return found
+        figures["memory"] = metric("JSHeapUsedSize") / 1e6
+        return figures
 
 
 def measured(arguments: argparse.Namespace) -> Findings:
@@ -130,8 +130,8 @@ def measured(arguments: argparse.Namespace) -> Findings:
             "written in": Figure.of([written], "s"),
         }
         units = {"memory": "MB"}
-        costs = {name: Figure.of([value], units.get(name, "s")) for name, value in opened(path).items()}
-        return Findings(figures | costs)
+        filter_costs = {name: Figure.of([value], units.get(name, "s")) for name, value in opened(path).items()}
+        return Findings(figures | filter_costs)
 
 
 if __name__ == "__main__":
