@@ -1,4 +1,4 @@
-"""What the page of 100,000 records filter_costs: its size, the processor time of its first rows and of a filter, its memory.
+"""What the page of 100,000 records costs: its size, the processor time of its first rows and of a filter, its memory.
 
 The records are of 25,000 cases of the corpus in four made runs, a fifth of which deviate. A real Chromium opens the
 page; what is counted is the processor time of its main thread, so that a busy machine changes little.
@@ -130,8 +130,8 @@ def measured(arguments: argparse.Namespace) -> Findings:
             "written in": Figure.of([written], "s"),
         }
         units = {"memory": "MB"}
-        filter_costs = {name: Figure.of([value], units.get(name, "s")) for name, value in opened(path).items()}
-        return Findings(figures | filter_costs)
+        costs = {name: Figure.of([value], units.get(name, "s")) for name, value in opened(path).items()}
+        return Findings(figures | costs)
 
 
 if __name__ == "__main__":

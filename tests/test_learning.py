@@ -211,7 +211,7 @@ def test_what_is_wrong_in_another_way_too_is_no_condition_of_a_rule(valid: list[
         return np.random.default_rng(y.size).integers(-999, 999, y.shape).astype(y.dtype)
 
     records = records_of(answer, [case for case in valid if case.x.dtype is DType.F32][:: every(2)])
-    learnt = [lesson.said for lesson in lessons(records, corpus.find, ONNX, failed(records))]
+    learnt = [lesson.rules_text for lesson in lessons(records, corpus.find, ONNX, failed(records))]
     assert any("dilation is strides[i]" in said for said in learnt)
     assert not [said for said in learnt if "group" in said]
 

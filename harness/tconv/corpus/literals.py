@@ -53,8 +53,8 @@ def _outputs(case: Case) -> Iterator[Found]:
         for index, message in _unheld(literal.values, case.x.dtype):
             yield message, (*place, "values", index)
         for name in literal.dialects:
-            if found := _contradiction(Problem(case, DIALECTS[name]), literal):
-                yield found[0], (*place, *found[1])
+            if contradiction := _contradiction(Problem(case, DIALECTS[name]), literal):
+                yield contradiction[0], (*place, *contradiction[1])
 
 
 def _unheld(values: Sequence[float], dtype: DType) -> Iterator[tuple[int, str]]:

@@ -169,13 +169,13 @@ class WorkerProcess:
             return []
         # Read before the position is: a record that is written in between is left for the next time.
         unread = self._records.unread()
-        asked, lines = self.asked if self.begun and not whole else [], []
+        at_work, lines = self.asked if self.begun and not whole else [], []
         for line in unread:
             index, _, text = line.decode("utf-8", "replace").partition(" ")
             number = int(index) if index.isascii() and index.isdecimal() else -1
             case = self.pending.get(number)
             # A runtime may have written into the file. Then nothing from here on is read, and the cases have no record.
-            if number in asked or case is None or not text.startswith(begin(case.id)):
+            if number in at_work or case is None or not text.startswith(begin(case.id)):
                 break
             self._records.consume(line)
             lines.append(self.earlier.passed(Line(self.pending.pop(number).id, text.rstrip("\n"))))

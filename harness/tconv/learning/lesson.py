@@ -59,10 +59,10 @@ class Lesson:
     clause: str = ""
 
     def __str__(self) -> str:
-        return f"{self._some}{self.said}; {self.fits} of {self.of} answers fit"
+        return f"{self._some}{self.rules_text}; {self.fits} of {self.of} answers fit"
 
     @property
-    def said(self) -> str:
+    def rules_text(self) -> str:
         """The rules, and where they apply, without the number of answers that fit."""
         return f"{self._under}: {'; '.join(map(str, self.rules))}"
 

@@ -91,7 +91,7 @@ def _as_json(problem: Problem) -> dict[str, Any]:
     if isinstance(expected, Inexpressible):
         return {"inexpressible": expected.reason}
     call = problem.call
-    said = {
+    values = {
         "attributes": dict(call.attributes),
         "inputs": [
             {"name": tensor.name, "shape": list(tensor.shape), "constant": bool(tensor.constant)}
@@ -101,8 +101,8 @@ def _as_json(problem: Problem) -> dict[str, Any]:
         "filter_format": str(call.filter_format),
     }
     if isinstance(expected, Refuse):
-        return said | {"refusal": {"owed": expected.stated, "because": str(expected.violation)}}
-    return said | {
+        return values | {"refusal": {"owed": expected.stated, "because": str(expected.violation)}}
+    return values | {
         "candidates": [
             {
                 "readings": list(candidate.readings),

@@ -92,11 +92,11 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
     explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
     spoiled = status is Status.FAILED and assessment.answers_vary
     for member in members:
-        found = learnt.get(member.record.case)
+        rule = learnt.get(member.record.case)
         if spoiled and may_vary(member.record):
             groups[_NOT_ASKED].append(member)
         else:
-            groups[_key(found) if found else _group(member, explained.get(member.record.case))].append(member)
+            groups[_key(rule) if rule else _group(member, explained.get(member.record.case))].append(member)
     in_order = sorted(
         groups.items(), key=lambda item: (item[0] == _NOT_ASKED, _undeclared(item[1]), -len(item[1]), item[0])
     )
@@ -114,8 +114,8 @@ def _learnt_of(assessment: Assessment) -> dict[str, Lesson | Symptom]:
     return symptoms | {case: lesson for lesson in assessment.learnt for case in lesson.cases}
 
 
-def _key(found: Lesson | Symptom) -> tuple[str, ...]:
-    return ("learnt" if isinstance(found, Lesson) else "symptom", str(found))
+def _key(learnt: Lesson | Symptom) -> tuple[str, ...]:
+    return ("learnt" if isinstance(learnt, Lesson) else "symptom", str(learnt))
 
 
 def _cause(

@@ -123,7 +123,7 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
     explained = single_explanations(
         {f"{place} {case}": member.record.diagnosis for place, of in enumerate(by_case) for case, member in of.items()}
     )
-    rules = [{case: lesson.said for lesson in release.learnt for case in lesson.cases} for release in releases]
+    rules = [{case: lesson.rules_text for lesson in release.learnt for case in lesson.cases} for release in releases]
     causes: dict[_Key, list[list[RecordStatus]]] = defaultdict(lambda: [[] for _ in releases])
     for place, of in enumerate(by_case):
         for case, member in of.items():
