@@ -351,6 +351,30 @@ def test_cases_share_the_shortest_conjunction() -> None:
     assert shared_facts(of_type, of_type) is None
 
 
+def test_what_all_cases_of_a_sweep_have_is_said_only_where_nothing_else_does() -> None:
+    """The sizes of its cases and the names of its own axes: others with the same cause have others."""
+    others = [{"spatial": sizes, "rank": "2", "case": "plain", "empty": "none"} for sizes in ("5x6", "4x5")]
+    members = [{"spatial": "5x6x7x8", "rank": "4", "case": "large", "empty": "none"}] * 3
+    assert str(shared_facts(members, others)) == "rank=4"
+    same_rank = [*others, {"spatial": "2x3x4x5", "rank": "4", "case": "plain", "empty": "none"}]
+    assert str(shared_facts(members, same_rank)) == "case=large"
+    same_label = [{**facts, "case": "large"} for facts in same_rank]
+    assert str(shared_facts(members, same_label)) == "spatial=5x6x7x8"
+
+
+def test_an_attribute_that_is_not_written_is_a_fact_beside_its_values() -> None:
+    """Cases that write a default, or nothing, share that, where all others write another value."""
+    members = [{"filter_format": "IOX", "rank": "2"}, {"rank": "2"}, {"rank": "1"}]
+    others = [{"filter_format": "XOI", "rank": "1"}, {"filter_format": "XOI", "rank": "2"}]
+    shared = shared_facts(members, others)
+    assert str(shared) == "filter_format=IOX|none"
+    assert shared is not None
+    assert shared.holds({"rank": "3"})
+    assert not shared.holds({"filter_format": "XOI"})
+    # The labels of another sweep are no attribute that a case could have written.
+    assert shared_facts([{"shape": "line"}, {}], [{"shape": "plane"}, {"shape": "plane"}]) is None
+
+
 def test_a_name_that_siblings_deny_is_doubted(valid: list[Case], corpus: Corpus) -> None:
     """A single output that is one element off agrees with a misreading that other cases show not to be made."""
     chosen = next(case for case in valid if case.id.startswith("padding/pads"))
@@ -480,7 +504,7 @@ def test_no_fact_is_proposed_that_rules_out_few_cases(command: Command, tmp_path
     command("gate", "out", "--propose-waivers", "known.yaml")
     (tmp_path / "known.yaml").write_text((tmp_path / "known.yaml").read_text().replace("TODO", "exchanged"))
     wheres = [set(waiver.where) for waiver in load(tmp_path / "known.yaml").waivers]
-    assert wheres == [{"auto_pad", "output_shape_given"}]
+    assert wheres == [{"auto_pad", "output_shape_given", "pads_given"}]
 
 
 @pytest.mark.parametrize(

@@ -56,27 +56,34 @@ def finished_run(
         waivers = chosen_waivers(arguments.waivers, run.header.backend.name) if ":" in run.header.backend.spec else file
         return assess_with_corpus(run, waivers, selection.corpus, strict=arguments.strict, own=own, find=selection.find)
 
-    assessment = assessment_of(run)
-    updated = run.with_records(joint_explanations(run, _failed(assessment), selection.find))
-    if updated.records != run.records:
+    assessment, updated = assessment_of(run), run
+    if joint := joint_explanations(run, _failed(assessment), selection.find):
+        updated = run.with_records(joint)
         assessment = assessment_of(updated)
-    failed = _failed(assessment)
     # The runtime of a cluster's workers may not be here.
     if arguments.dask is None:
+        failed = _failed(assessment)
         if failed and not quiet:
             click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
         fresh = fresh_answers(updated, failed, assignment_of(settings), settings.timeout, selection.find)
         header = run.header.model_copy(update={"asked_again": fresh.complete})
         updated = replace(updated.with_records(fresh.records), header=header)
+        # Most runs have no failure: judging their records once more would take a tenth of a second for nothing.
+        assessment = assessment_of(updated) if fresh.records else assessment.with_header(header)
+    _rewrite(path, run, updated)
+    return assessment
+
+
+def _rewrite(path: Path, run: Run, updated: Run) -> None:
+    """Put the records that changed after the end of a run into its record file."""
     if updated == run:
-        return assessment
+        return
     changed = [new for old, new in zip(run.records, updated.records, strict=True) if new is not old]
     try:
         replace_records(path, changed, updated.header)
     except FileError as error:
         # The run is complete, and its answer must not be lost with what was found after it.
         click.echo(f"tconv: {error}; what was found out of failures after the run is not in the records", err=True)
-    return assessment_of(updated)
 
 
 def _failed(assessment: Assessment) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import ge, gt
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import label
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 OPERAND_ROLES = ("x", "w", "b")
 """The settings that are of one operand; they are no facts."""
+
+
+_OPTIONAL = ("strides", "dilations", "output_padding", "output_shape", "groups", "auto_pad", "kernel_shape")
+"""Attributes of which a text may have a default: a runtime may lack it, or have another one."""
 
 
 def facts_from(
@@ -53,13 +58,16 @@ def empty_of(operands: Operands) -> dict[str, str]:
 def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, str]:
     """Return facts that follow from several settings, and that runtimes are known to get wrong."""
     rank, strides = len(spatial), attributes.per_axis("strides", len(spatial))
+    beyond = _beyond_reach(attributes, spatial, kernel)
     below = any(y < x for y, x in zip(attributes.output_shape or (), spatial, strict=False))
     reaches = any(op >= s for op, s in zip(attributes.output_padding or (), strides, strict=False))
     return {
         "rank": str(rank),
-        "output_shape_given": label(attributes.output_shape is not None),
+        **{f"{name}_given": label(getattr(attributes, name) is not None) for name in _OPTIONAL},
+        "pads_given": label(attributes.pads_begin is not None or attributes.pads_end is not None),
         "output_shape_below_spatial": label(below),
-        "output_shape_beyond_reach": label(_output_shape_beyond_reach(attributes, spatial, kernel)),
+        "output_shape_beyond_reach": label(any(map(gt, beyond, attributes.per_axis("output_padding", rank)))),
+        "output_shape_beyond_reach_by_stride": label(any(map(ge, beyond, strides))),
         "output_padding_reaches_stride": label(reaches),
         "output_padding_positive": label(any(op > 0 for op in attributes.output_padding or ())),
         "pads_begin_beyond_kernel": label(_pads_begin_beyond_kernel(attributes, kernel)),
@@ -68,11 +76,11 @@ def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, s
     }
 
 
-def _output_shape_beyond_reach(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
-    """Return whether output_shape is larger on an axis than what the taps reach and output_padding adds."""
-    lists = (attributes.per_axis(name, len(spatial)) for name in ("strides", "dilations", "output_padding"))
+def _beyond_reach(attributes: Attributes, spatial: Ints, kernel: Ints) -> Ints:
+    """Return by how much output_shape is above what the taps reach, for each of its axes."""
+    lists = (attributes.per_axis(name, len(spatial)) for name in ("strides", "dilations"))
     axes = zip(attributes.output_shape or (), spatial, kernel, *lists, strict=False)
-    return any(size > reach(x, k, s, d) + op for size, x, k, s, d, op in axes)
+    return tuple(size - reach(*axis) for size, *axis in axes)
 
 
 def _pads_begin_beyond_kernel(attributes: Attributes, kernel: Ints) -> bool:
@@ -113,9 +121,11 @@ def per_axis(value: int | Sequence[int], rank: int) -> Ints:
 
 MEANINGS = {
     "rank": "the number of spatial axes",
-    "output_shape_given": "whether output_shape is written",
+    **{f"{name}_given": f"whether {name} is written" for name in _OPTIONAL},
+    "pads_given": "whether pads_begin or pads_end is written",
     "output_shape_below_spatial": "whether output_shape is below the data's size on an axis",
     "output_shape_beyond_reach": "whether output_shape is above what the taps and output_padding reach on an axis",
+    "output_shape_beyond_reach_by_stride": "whether output_shape is above what the taps reach by a stride on an axis",
     "output_padding_reaches_stride": "whether output_padding is at least the stride on an axis",
     "output_padding_positive": "whether output_padding is above 0 on an axis",
     "pads_begin_beyond_kernel": "whether pads_begin is above (K-1)*dilation on an axis",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tconv.gate.waiver_uses import FactsOf
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.learning import Lesson, Misread, Symptom
+    from tconv.records.headers import RunHeader
     from tconv.records.record import Record
     from tconv.records.record_file import Run
 
@@ -99,6 +100,10 @@ class Assessment:
         if self.run.header.asked_again is not False or self.answers_vary:
             return 0
         return sum(member.status is Status.FAILED and may_vary(member.record) for member in self.statuses)
+
+    def with_header(self, header: RunHeader) -> Assessment:
+        """Return the same for a run whose header says more of how it ended."""
+        return replace(self, run=replace(self.run, header=header))
 
     @property
     def stale(self) -> list[Waiver]:

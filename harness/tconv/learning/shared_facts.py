@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from tconv.cases.patterns import label
+from tconv.corpus.facts import NAMES
+from tconv.vocabulary import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +28,14 @@ _HARDLY = 0.1
 """The others that a conjunction may hold for, as a part of the members."""
 _CANDIDATES = 14
 """Facts that are combined: those that rule out most of the others."""
+_SIZES = re.compile(r"\d+(x\d+)+")
+"""The value of a fact that is a list of numbers, as spatial=5x6."""
+_SIZES_COST, _LABEL_COST = 3, 2
+"""So many other facts are as short as such a list, or a label of a sweep: what all cases of a sweep have is chance."""
 IDENTITY = frozenset({"seed", "about", "name"})
 """Settings that say which case it is, and nothing about the call."""
+_NOT_WRITTEN = label(None)
+"""The value of an attribute that a case does not write, as waivers and patterns have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +58,15 @@ class Shared:
 
     def holds(self, facts: Mapping[str, str]) -> bool:
         """Return whether a case of these facts is covered."""
-        matches = (facts.get(name) in values for name, values in self.where.items())
+        matches = (facts.get(name, _NOT_WRITTEN) in values for name, values in self.where.items())
         return all(matches) if self.all_of else any(matches)
 
 
 def shared_facts(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:
     """Return the shortest conjunction that holds for all members, and for the fewest others.
 
-    A longer conjunction is taken only where it at least halves the others that a shorter one leaves. Where every one
+    A longer conjunction is taken only where it at least halves the others that a shorter one leaves, and a list of
+    sizes counts as three other facts, a label of a sweep as two. Where every one
     holds for many others, facts are looked for that no other case has, and of which every member has one or another.
 
     Args:
@@ -77,15 +89,24 @@ def shared_facts(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[
 
 def _conjunction(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:
     conditions = _conditions(members, others)
+    costs = {name: _cost(name, _values(members, name)) for name in conditions}
     best: tuple[int, tuple[str, ...]] = len(others), ()
-    for size in range(1, _MOST_FACTS + 1):
-        counted = ((_left(conditions, names), names) for names in combinations(conditions, size))
+    for cost in range(1, _MOST_FACTS + 1):
+        sets = chain.from_iterable(combinations(conditions, size) for size in range(cost, 0, -1))
+        counted = ((_left(conditions, names), names) for names in sets if sum(map(costs.__getitem__, names)) == cost)
         left, names = min(counted, default=best, key=lambda pair: pair[0])
         if left < best[0] and (not best[1] or left * 2 <= best[0]):
             best = left, names
         if best[0] == 0:
             break
     return Shared({name: _values(members, name) for name in best[1]}, best[0]) if best[1] else None
+
+
+def _cost(name: str, values: Sequence[str]) -> int:
+    """Return how many plain facts a fact counts as."""
+    if any(map(_SIZES.fullmatch, values)):
+        return _SIZES_COST
+    return 1 if name in NAMES else _LABEL_COST
 
 
 def _alternatives(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:
@@ -108,13 +129,17 @@ def _left(conditions: Mapping[str, Mask], names: tuple[str, ...]) -> int:
 
 
 def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> dict[str, Mask]:
-    """Return, for each fact of all members, which others share its values: those that rule out most come first."""
-    names = [name for name in members[0] if name not in IDENTITY and all(name in facts for facts in members)]
+    """Return, for each fact of all members, which others share its values: those that rule out most come first.
+
+    An attribute is a fact of all members where one writes it.
+    """
+    written = dict.fromkeys(name for facts in members for name in facts if name not in IDENTITY)
+    names = [name for name in written if name in ATTRIBUTES or all(name in facts for facts in members)]
     masks: dict[str, Mask] = {}
     for name in names:
         values = set(_values(members, name))
         if len(values) <= _MOST_VALUES:
-            mask = np.array([facts.get(name) in values for facts in others])
+            mask = np.array([facts.get(name, _NOT_WRITTEN) in values for facts in others])
             if not mask.all():
                 masks[name] = mask
     ordered = sorted(masks, key=lambda name: (int(masks[name].sum()), names.index(name)))
@@ -122,4 +147,4 @@ def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[s
 
 
 def _values(members: Sequence[Mapping[str, str]], name: str) -> tuple[str, ...]:
-    return tuple(sorted({facts[name] for facts in members}))
+    return tuple(sorted({facts.get(name, _NOT_WRITTEN) for facts in members}))
