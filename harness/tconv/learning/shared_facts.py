@@ -65,9 +65,9 @@ class Shared:
 def shared_facts(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:
     """Return the shortest conjunction that holds for all members, and for the fewest others.
 
-    A longer conjunction is taken only where it at least halves the others that a shorter one leaves, and a list of
-    sizes counts as three other facts, a label of a sweep as two. Where every one
-    holds for many others, facts are looked for that no other case has, and of which every member has one or another.
+    A longer conjunction is taken only where it at least halves the others that a shorter one leaves. A list of sizes
+    counts as three other facts, a label of a sweep as two. Where each conjunction holds for many others, facts are
+    looked for that no other case has, and of which each member has at least one.
 
     Args:
         members: the facts of each case of a cause.
