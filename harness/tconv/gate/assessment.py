@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from tconv.comparison.siblings import settled
 from tconv.gate.completeness import incomplete
 from tconv.gate.declarations import declaration_uses
-from tconv.gate.explanations import NOTHING_LEARNT, explanations
 from tconv.gate.notes import notes_of
 from tconv.gate.reasons import other_reasons
 from tconv.gate.status import OF_CELLS, Status, status_of, with_better_causes
 from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
+from tconv.learning import JudgedCalls, denials, lessons, named_conditions, symptoms, without_misread, without_named
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.comparison.answers import QuestionAnswers
@@ -226,7 +226,7 @@ def assess(
     failed = [member.record for member in statuses if member.status is Status.FAILED]
     # Where agreement is only counted, in cells, it would be no evidence; nor are answers that vary.
     learns = find is not None and failed and not run.cells and not vary
-    explained = explanations(run, failed, find) if find is not None and learns else NOTHING_LEARNT
+    explained = _explained(run, failed, find) if find is not None and learns else ((), (), {}, {})
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, statuses, active.waivers, facts, facts_of, own=own)
     return Assessment(
@@ -264,6 +264,22 @@ def _statuses(
     if settles:
         statuses = with_better_causes(statuses, status_of_record)
     return without_explanations(statuses) if vary else statuses
+
+
+def _explained(
+    run: Run, failed: Sequence[Record], find: Callable[[str], Case | None]
+) -> tuple[tuple[Lesson, ...], tuple[Symptom, ...], Mapping[Together, int], Mapping[Together, Misread]]:
+    """Return learnt rules, symptoms of other failures, how many cases deny a name, and where misreadings are made."""
+    calls = JudgedCalls(run.records, find, run.dialect)
+    misread = named_conditions(calls, failed)
+    learnt = lessons(run.records, find, run.dialect, frozenset(record.case for record in failed))
+    learnt = without_misread(learnt, misread)
+    if any(lesson.of_some for lesson in learnt):
+        learnt = without_named(learnt, failed, denials(run.records, failed, find, run.dialect))
+    explained = {case for lesson in learnt for case in lesson.cases}.union(*(where.cases for where in misread.values()))
+    rest = [record for record in failed if record.case not in explained]
+    denied = denials(run.records, rest, find, run.dialect)
+    return learnt, symptoms(calls, rest, denied), denied, misread
 
 
 def assess_with_corpus(
