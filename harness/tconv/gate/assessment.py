@@ -276,8 +276,8 @@ def _explained(
     learnt = without_misread(learnt, misread)
     if any(lesson.of_some for lesson in learnt):
         learnt = without_named(learnt, failed, denials(run.records, failed, find, run.dialect))
-    explained = {case for lesson in learnt for case in lesson.cases}.union(*(where.cases for where in misread.values()))
-    rest = [record for record in failed if record.case not in explained]
+    known = {case for lesson in learnt for case in lesson.cases}.union(*(each.cases for each in misread.values()))
+    rest = [record for record in failed if record.case not in known]
     denied = denials(run.records, rest, find, run.dialect)
     return learnt, symptoms(calls, rest, denied), denied, misread
 
