@@ -47,23 +47,23 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     earlier = saved(arguments.against) if arguments.against else {}
-    found, failed = {}, []
+    findings, failed = {}, []
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.only or BENCHES:
             file = Path(folder) / f"{name}.json"
             command = [sys.executable, str(HERE / f"{name}.py"), "--json", str(file), *["--small"] * arguments.small]
             code = subprocess.run(command, check=False).returncode
             if file.exists():
-                found |= saved(file)
+                findings |= saved(file)
             failed += [name] * (code not in (0, MISSING))
     if arguments.json:
-        values = {name: findings.json() for name, findings in found.items()}
+        values = {name: of_bench.json() for name, of_bench in findings.items()}
         arguments.json.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     if arguments.pictures:
-        for path in drawn(found, arguments.pictures):
+        for path in drawn(findings, arguments.pictures):
             print(f"drawn {path}")
     if arguments.against:
-        print(compared(earlier, found))
+        print(compared(earlier, findings))
     if failed:
         sys.stderr.write(f"failed: {', '.join(failed)}\n")
     return int(bool(failed))

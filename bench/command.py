@@ -48,9 +48,9 @@ def run(name: str, measured: Callable[[argparse.Namespace], Findings], parser: a
         print(compared({name: saved(arguments.against).get(name)}, {name: findings}))
     if arguments.json:
         arguments.json.write_text(json.dumps({name: findings.json()}, indent=1) + "\n", encoding="utf-8")
-    for each in sorted(outside):
-        figure = findings.figures[each]
-        sys.stderr.write(f"{name}: {each} must be in {figure.band} (got {figure.median:.3g}, {ATTEMPTS} times)\n")
+    for ratio in sorted(outside):
+        figure = findings.figures[ratio]
+        sys.stderr.write(f"{name}: {ratio} must be in {figure.band} (got {figure.median:.3g}, {ATTEMPTS} times)\n")
     return int(bool(outside))
 
 

@@ -125,10 +125,10 @@ def main() -> None:
     for lives, dies in PAIRS:
         without, _ = measured(lives.__name__, cases, arguments.jobs)
         seconds, deaths = measured(dies.__name__, cases, arguments.jobs)
-        each = (seconds - without) / max(deaths, 1)
-        worst = each if lives is Zeros else worst
+        of_a_death = (seconds - without) / max(deaths, 1)
+        worst = of_a_death if lives is Zeros else worst
         what = f"{dies.__name__:14} {len(cases):4} cases {deaths:4} deaths"
-        print(f"{what} {seconds:7.2f} s, {without:6.2f} s without: {each:.3f} s a death", flush=True)
+        print(f"{what} {seconds:7.2f} s, {without:6.2f} s without: {of_a_death:.3f} s a death", flush=True)
     if worst > arguments.most:
         sys.exit(f"a death must cost at most {arguments.most} s (got {worst:.3f})")
 

@@ -87,7 +87,7 @@ def measured(arguments: argparse.Namespace) -> Findings:
     ort.set_default_logger_severity(4)
     bench = Bench()
     chunks = bench.chunks("gate", (), 256 if arguments.small else arguments.cases)
-    found: dict[str, list[float]] = {}
+    in_floors: dict[str, list[float]] = {}
     floors: list[float] = []
     evaluated: list[tuple[float, float]] = []
     everything: list[tuple[Floor, Array]] = []
@@ -104,10 +104,10 @@ def measured(arguments: argparse.Namespace) -> Findings:
             floor, *others = in_turn([*ways.values()], 0.0)
             floors += [seconds / len(cases) * 1e6 for seconds in floor]
             for name, seconds in zip([*ways][1:], others, strict=True):
-                found.setdefault(name, []).extend(ratios(seconds, floor))
+                in_floors.setdefault(name, []).extend(ratios(seconds, floor))
             evaluated += by_evaluator(pieces, bench.options)
     figures = {"floor: onnxruntime": Figure.of(floors, "us")} | {
-        name: Figure.of(values, band=(0.1, 4.0) if "tconv" in name else None) for name, values in found.items()
+        name: Figure.of(values, band=(0.1, 4.0) if "tconv" in name else None) for name, values in in_floors.items()
     }
     evaluator, floor = zip(*evaluated, strict=True)
     figures["onnx's ReferenceEvaluator, each case"] = Figure.of(ratios(evaluator, floor))
@@ -185,8 +185,8 @@ def in_pytest(cases: list[tuple[Floor, Array]], options: ort.SessionOptions) -> 
         assert not any(way() for way in ways)
         single, loop, floor = in_turn([*ways, lambda: [piece.run(options) for piece, _ in cases]], 0.0)
     return [
-        (whole - one) / (len(cases) - 1) * len(cases) / least
-        for whole, one, least in zip(loop, single, floor, strict=True)
+        (whole - single_case) / (len(cases) - 1) * len(cases) / least
+        for whole, single_case, least in zip(loop, single, floor, strict=True)
     ]
 
 

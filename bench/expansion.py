@@ -89,15 +89,15 @@ def per_case(corpus: Corpus, count: int) -> dict[str, list[float]]:
     streams: tuple[Iterator[object], Iterator[object]] = corpus.ids(*TIER), corpus.cases(*TIER)
     blocks = max(count // BLOCK, 2)
     settings = alone(corpus, blocks * ALONE)
-    found: dict[str, list[float]] = {"id": [], "case of the stream": [], "case built alone": []}
+    microseconds: dict[str, list[float]] = {"id": [], "case of the stream": [], "case built alone": []}
     for number in range(blocks):
         words = settings[number * ALONE : (number + 1) * ALONE]
         ways = (islice(streams[0], BLOCK), islice(streams[1], BLOCK), (build(*each) for each in words))
-        for values, way in zip(found.values(), ways, strict=True):
+        for values, way in zip(microseconds.values(), ways, strict=True):
             started = process_time()
             made = sum(1 for _ in way)
             values.append((process_time() - started) / max(made, 1) * 1e6)
-    return found
+    return microseconds
 
 
 def growth(corpus: Corpus) -> dict[str, Curve]:
@@ -138,13 +138,13 @@ def words(sweep: Sweep, row: list[int]) -> tuple[str, dict[str, Any], dict[str, 
 
 def expected(cases: Iterator[Case]) -> list[float]:
     """Return microseconds of processor to work out what every dialect owes; some must be able to say each case."""
-    taken = []
+    microseconds = []
     for case in cases:
         started = process_time()
         owed = [expectation(case, dialect) for dialect in DIALECTS.values()]
-        taken.append((process_time() - started) * 1e6)
-        assert not all(isinstance(each, Inexpressible) for each in owed), case.id
-    return taken
+        microseconds.append((process_time() - started) * 1e6)
+        assert not all(isinstance(result, Inexpressible) for result in owed), case.id
+    return microseconds
 
 
 def peak(count: int) -> float:

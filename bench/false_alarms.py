@@ -31,8 +31,8 @@ from tconv.errors import TconvError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.truth import Truth
-from tconv.gate.status import Status, judged
-from tconv.gate.waivers import chosen
+from tconv.gate.status import Status, status_of
+from tconv.gate.waivers import chosen_waivers
 from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.random_cases import drawn
 from tconv.reports.phrases import summary
@@ -81,9 +81,10 @@ def sums(number: int) -> Iterator[str]:
     working = np.float64 if dtype is DType.F64 else np.float32
     products = arrays["x"][:, None, :, 0].astype(working) * arrays["w"].T[0][None].astype(working)
     for name, order in ORDERS.items():
-        found = compare(order(products)[..., None].astype(NUMPY_TYPES[dtype]), truth, geometry, {})
-        if found.wrong.any() or found.notes:
-            yield f"{name} {dtype} {data} {count} products, seed {number}: {found.wrong.sum()} wrong {found.notes}"
+        comparison = compare(order(products)[..., None].astype(NUMPY_TYPES[dtype]), truth, geometry, {})
+        if comparison.wrong.any() or comparison.notes:
+            what = f"{comparison.wrong.sum()} wrong {comparison.notes}"
+            yield f"{name} {dtype} {data} {count} products, seed {number}: {what}"
 
 
 def sequential(products: Array) -> Array:
@@ -154,7 +155,7 @@ def main() -> int:
 def _code(name: str, examples: int, seed: int, jobs: int) -> int:
     """Run a backend, print what it did, return its exit code."""
     started, counts, alarms = perf_counter(), Counter[str](), 0
-    waivers = chosen(None, name)
+    waivers = chosen_waivers(None, name)
     with Pool(Assignment(name, None, None, ""), jobs, TIMEOUT) as pool:
         remaining = islice(cases(seed, pool.dialect), examples)
         while batch := list(islice(remaining, BATCH)):
@@ -162,7 +163,7 @@ def _code(name: str, examples: int, seed: int, jobs: int) -> int:
             for case in batch:
                 record = records[case.id]
                 verdict = record.verdict
-                status = judged(record, case.facts, active_entries(waivers, record.dialect, pool.backend)).status
+                status = status_of(record, case.facts, active_entries(waivers, record.dialect, pool.backend)).status
                 counts[_kind(verdict, status)] += 1
                 if isinstance(verdict, ver.Agreed | ver.Disputed):
                     counts.update(f"noted {note}" for note in verdict.notes)

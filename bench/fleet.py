@@ -50,13 +50,13 @@ def simulated(unit: argparse.Namespace) -> Findings:
     """Simulate."""
     hours = [(float(cores), makespan(unit, cores) / 3600) for cores in CORES]
     ideal = [(cores, hours[0][1] * CORES[0] / cores) for cores, _ in hours]
-    found = {name: Figure.of([value], "hours" if "hours" in name else "") for name, value in cost(unit).items()}
-    found |= {f"{name}, storage": Figure.of([value], "GB") for name, value in storage(unit).items()}
-    found |= {f"{cores:.0f} cores, until all is run": Figure.of([lasting], "hours") for cores, lasting in hours}
+    figures = {name: Figure.of([value], "hours" if "hours" in name else "") for name, value in cost(unit).items()}
+    figures |= {f"{name}, storage": Figure.of([value], "GB") for name, value in storage(unit).items()}
+    figures |= {f"{cores:.0f} cores, until all is run": Figure.of([lasting], "hours") for cores, lasting in hours}
     for number, (cases, what) in enumerate(breaks(unit), start=1):
-        found[f"breaks, {number}: {what}"] = Figure.of([cases], "cases")
+        figures[f"breaks, {number}: {what}"] = Figure.of([cases], "cases")
     curve = Curve("cores", "hours until all is run", {"simulated": hours, "all cores busy": ideal})
-    return Findings(found, {"hours by the number of cores": curve})
+    return Findings(figures, {"hours by the number of cores": curve})
 
 
 def seconds(unit: argparse.Namespace, runtime: int) -> float:
@@ -67,15 +67,15 @@ def seconds(unit: argparse.Namespace, runtime: int) -> float:
 def cost(unit: argparse.Namespace) -> dict[str, float]:
     """Return core hours and their price: of all releases, and of one more release of every runtime."""
     shards = -(-unit.cases // unit.shard)
-    each = [
+    of_releases = [
         unit.cases * (seconds(unit, n) + unit.gate_ms / 1e3) + shards * unit.install_s for n in range(unit.runtimes)
     ]
-    one = sum(each) / 3600
+    of_all = sum(of_releases) / 3600
     return {
-        "core hours": one * unit.releases,
-        "price": one * unit.releases * unit.core_hour,
-        "core hours of one more release of every runtime": one,
-        "share of the slowest runtime": max(each) / sum(each),
+        "core hours": of_all * unit.releases,
+        "price": of_all * unit.releases * unit.core_hour,
+        "core hours of one more release of every runtime": of_all,
+        "share of the slowest runtime": max(of_releases) / sum(of_releases),
     }
 
 

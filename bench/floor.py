@@ -179,7 +179,7 @@ def sums(chunks: Sequence[Sequence[Case]], sizes: Sequence[int]) -> list[float]:
     for process in processes:
         process.join()
     counted = sum(map(len, chunks[1:]))
-    return [each / counted for each in seconds]
+    return [of_chunk / counted for of_chunk in seconds]
 
 
 def take_turns(connection: Connection, chunks: Sequence[Sequence[Case]], size: int) -> None:
@@ -211,8 +211,8 @@ class Bench:
     def chunks(self, tier: Tier, patterns: tuple[str, ...], count: int) -> list[list[Case]]:
         """Return about so many cases of a tier that owe a value and get one, in chunks."""
         cases = islice(Corpus.load().cases(tier, patterns), MOST)
-        asked = [case for case in cases if case.breaks is None and 0 not in case.x.shape and self.owes_value(case)]
-        return [[case for case in chunk if self.answers(case)] for chunk in sample(asked, count)]
+        answerable = [case for case in cases if case.breaks is None and 0 not in case.x.shape and self.owes_value(case)]
+        return [[case for case in chunk if self.answers(case)] for chunk in sample(answerable, count)]
 
     def owes_value(self, case: Case) -> bool:
         """Return whether the dialect owes a value, which no other reading disputes."""

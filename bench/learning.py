@@ -30,7 +30,7 @@ from tconv.diagnosis.misreadings.misreading import AttributesOtherwise, Geometry
 from tconv.diagnosis.placement import placed
 from tconv.dialects import dialect_named
 from tconv.dialects.readings import AnswerOtherwise
-from tconv.execution import evaluation
+from tconv.execution import recording
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
@@ -94,23 +94,27 @@ def false_claims(learnt: Sequence[Lesson], records: Sequence[Record], corpus: Co
     """Return how many answers are claimed by a rule that does not give them."""
     wrong = 0
     for learner in learners(records, corpus.find, DIALECT):
-        answers = {answer.case.id: answer for answer in learner.answers}
+        geometries = {observed.case.id: observed for observed in learner.geometries}
         for lesson in learnt:
             if learner.situation in lesson.situations:
-                members = [answers[case] for case in lesson.cases if case in answers]
+                members = [geometries[case] for case in lesson.cases if case in geometries]
                 wrong += sum(
-                    not all(learner.gives(answer, rule.quantity, (rule.formula,)) for rule in lesson.rules)
-                    for answer in members
+                    not all(learner.gives(observed, rule.quantity, (rule.formula,)) for rule in lesson.rules)
+                    for observed in members
                 )
     return wrong
 
 
 def measured(arguments: argparse.Namespace) -> Findings:
     """Play misreadings, and measure what learning from one of them costs."""
-    evaluation.diagnose = placement_alone  # type: ignore[assignment] # the same arguments, without a budget
+    recording.diagnose = placement_alone  # type: ignore[assignment] # the same arguments, without a budget
     corpus = Corpus.load()
     valid = [case for case in corpus.cases("gate") if case.breaks is None]
-    of_geometry = {each.name: each for each in misreadings_of(DIALECT) if isinstance(each.change, OF_GEOMETRY)}
+    of_geometry = {
+        misreading.name: misreading
+        for misreading in misreadings_of(DIALECT)
+        if isinstance(misreading.change, OF_GEOMETRY)
+    }
     figures = {}
     for name in arguments.names or (SMALL if arguments.small else of_geometry):
         records = played(of_geometry[name], valid[:: 8 if arguments.small else 4])

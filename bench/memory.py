@@ -36,8 +36,8 @@ def peak(process: int | str | None) -> float:
         status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
     except OSError:
         return 0.0
-    found = re.search(r"VmHWM:\s*(\d+) kB", status)
-    return int(found[1]) / 1024 if found else 0.0
+    match = re.search(r"VmHWM:\s*(\d+) kB", status)
+    return int(match[1]) / 1024 if match else 0.0
 
 
 if __name__ == "__main__":

@@ -91,28 +91,28 @@ def opened(path: Path) -> dict[str, float]:
 
         def metric(name: str) -> float:
             metrics: list[dict[str, Any]] = session.send("Performance.getMetrics")["metrics"]
-            return next(float(found["value"]) for found in metrics if found["name"] == name)
+            return next(float(entry["value"]) for entry in metrics if entry["name"] == name)
 
         page.goto("about:blank")
         page.goto(path.as_uri())
         page.locator("#table tbody tr").first.wait_for()
         page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-        found = {"first rows": metric("TaskDuration")}
-        costs = []
+        figures = {"first rows": metric("TaskDuration")}
+        filter_costs = []
         for query in FILTERS:
             before = metric("TaskDuration")
             page.evaluate(
                 "query => { location.hash = `q=${query}`; return new Promise(done => setTimeout(done, 50)); }", query
             )
-            costs.append(metric("TaskDuration") - before)
-        found["a filter, the longest"] = max(costs)
+            filter_costs.append(metric("TaskDuration") - before)
+        figures["a filter, the longest"] = max(filter_costs)
         page.evaluate('location.hash = "view=records"; new Promise(done => setTimeout(done, 300))')
         before, frames = metric("TaskDuration"), 120
         page.evaluate(SCROLL, frames)
-        found["a frame of scrolling"] = (metric("TaskDuration") - before) / frames
+        figures["a frame of scrolling"] = (metric("TaskDuration") - before) / frames
         session.send("HeapProfiler.collectGarbage")
-        found["memory"] = metric("JSHeapUsedSize") / 1e6
-        return found
+        figures["memory"] = metric("JSHeapUsedSize") / 1e6
+        return figures
 
 
 def measured(arguments: argparse.Namespace) -> Findings:

@@ -62,8 +62,8 @@ def cost(command: Sequence[str], compiled: Path) -> Cost:
 
 def environment(compiled: Path) -> dict[str, str]:
     """Return the environment in which modules are compiled once, into a folder."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {"PYTHONPYCACHEPREFIX": str(compiled)}
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return variables | {"PYTHONPYCACHEPREFIX": str(compiled)}
 
 
 def _measured(command: Sequence[str]) -> Cost:

@@ -161,7 +161,7 @@ def in_floors(
     """Return what a case of a command costs beyond the command of one case, in floors by the same clock."""
     figures = {}
     for kind in ("wall", "processor"):
-        whole, one, unit = ([getattr(each, kind) for each in several] for several in (costs, of_one, floors))
+        whole, one, unit = ([getattr(cost, kind) for cost in several] for several in (costs, of_one, floors))
         values = [(w - o) / (cases - 1) / u for w, o, u in zip(whole, one, unit, strict=True)]
         # Of a short run's clock, which other work may stop at any time, no band holds.
         band = IN_FLOORS if kind == "processor" else None
@@ -172,8 +172,8 @@ def in_floors(
 
 def of_two_workers(part: Part, one: Sequence[Cost], two: Sequence[Cost]) -> dict[str, Figure]:
     """Return how much faster two workers are than one, and how much more they take of the processors."""
-    wall = ratios([each.wall for each in one], [each.wall for each in two])
-    processor = ratios([each.processor for each in two], [each.processor for each in one])
+    wall = ratios([cost.wall for cost in one], [cost.wall for cost in two])
+    processor = ratios([cost.processor for cost in two], [cost.processor for cost in one])
     return {
         f"{part.name}, -j 1 in units of -j 2, wall": Figure.of(wall, band=SPEEDUP),
         f"{part.name}, -j 2 in units of -j 1, processor": Figure.of(processor, band=SAME_WORK),
@@ -183,7 +183,7 @@ def of_two_workers(part: Part, one: Sequence[Cost], two: Sequence[Cost]) -> dict
 def seconds(command: str, costs: Sequence[Cost]) -> dict[str, Figure]:
     """Return the seconds of a command: the clock's, and the processors' of its own process and of its workers."""
     return {
-        f"{command}, {words}": Figure.of([getattr(each, kind) for each in costs], "s")
+        f"{command}, {words}": Figure.of([getattr(cost, kind) for cost in costs], "s")
         for kind, words in (("wall", "wall"), ("own", "processor of the parent"), ("others", "processor of workers"))
     }
 

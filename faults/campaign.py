@@ -114,12 +114,12 @@ class Surroundings:
 
     def processes(self) -> list[int]:
         """Return the processes that were started here and run still."""
-        found = []
+        living = []
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if self.mark.encode() in (folder / "environ").read_bytes() and int(folder.name) != os.getpid():
-                    found.append(int(folder.name))
-        return found
+                    living.append(int(folder.name))
+        return living
 
     def wrong(self, code: int | None, codes: frozenset[int] = DOCUMENTED, *, killed: bool = False) -> str | None:
         """Return what does not hold after a command; None where all holds.
@@ -141,9 +141,9 @@ class Surroundings:
         if self.outside.read_text() != "untouched":
             return "a file outside was written"
         deadline = time.monotonic() + _LINGERING
-        while left := self.processes():
+        while remaining := self.processes():
             if time.monotonic() > deadline:
-                return f"{len(left)} processes left"
+                return f"{len(remaining)} processes left"
             time.sleep(0.05)
         files = [path.name for path in self.temporary.iterdir() if not path.name.startswith("pymp-")]
         return f"temporary files left: {files}" if files and not killed else None

@@ -60,8 +60,8 @@ def frees_itself() -> None:
 
 def connects() -> None:
     """Write outside where the network can be reached."""
-    with socket.socket() as one, suppress(ConnectionRefusedError):
-        one.connect(("127.0.0.1", 9))
+    with socket.socket() as connection, suppress(ConnectionRefusedError):
+        connection.connect(("127.0.0.1", 9))
     Path(OUTSIDE).write_text("connected")
 
 

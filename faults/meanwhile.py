@@ -102,9 +102,9 @@ def _stopped(count: int, chance: random.Random) -> Tally:
             time.sleep(after)
             targets = [process.pid] if alone else [process.pid, *surroundings.processes()]
             for number in (signal.SIGTSTP if alone else signal.SIGSTOP, signal.SIGCONT):
-                for each in targets:
+                for target in targets:
                     with suppress(ProcessLookupError):
-                        os.kill(each, number)
+                        os.kill(target, number)
                 time.sleep(3)
             wrong = surroundings.wrong(surroundings.ended(process), frozenset({0}))
             if not wrong and (len(verdicts(surroundings)) != _CASES or "timed-out" in verdicts(surroundings).values()):

@@ -31,14 +31,14 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
 
 def verdicts(surroundings: Surroundings) -> dict[str, str]:
     """Return the kinds of the verdicts in the record file, by case; a case that is there twice raises."""
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for path in (surroundings.folder / "reports").glob("*.jsonl"):
         for line in path.read_text().splitlines()[1:]:
             record = json.loads(line)
-            if record["case"] in found:
+            if record["case"] in kinds:
                 raise ValueError(f"{record['case']} has two records")
-            found[record["case"]] = record["verdict"]["kind"]
-    return found
+            kinds[record["case"]] = record["verdict"]["kind"]
+    return kinds
 
 
 def workers_killed(count: int, chance: random.Random) -> Tally:
@@ -49,16 +49,16 @@ def workers_killed(count: int, chance: random.Random) -> Tally:
         with Surroundings() as surroundings:
             process = surroundings.start(*RUN, BACKENDS[0])
             time.sleep(after)
-            workers = [each for each in surroundings.processes() if _is_worker(each, process.pid)]
+            workers = [pid for pid in surroundings.processes() if _is_worker(pid, process.pid)]
             for victim in workers[:1]:
                 with suppress(ProcessLookupError):
                     os.kill(victim, how)
             code = surroundings.ended(process)
             wrong = surroundings.wrong(code, frozenset({0, 1}))
-            found = verdicts(surroundings)
+            kinds = verdicts(surroundings)
             # A case that is killed twice in a row by something outside looks as if it ended the worker; once it does not.
-            if not wrong and set(found.values()) - {"agreed", "inexpressible"}:
-                wrong = f"verdicts {sorted(set(found.values()))}"
+            if not wrong and set(kinds.values()) - {"agreed", "inexpressible"}:
+                wrong = f"verdicts {sorted(set(kinds.values()))}"
             tally.count(f"{how.name} after {after:.2f} s at {len(workers)} workers", wrong)
     return tally
 

@@ -64,7 +64,7 @@ def _edited(count: int, chance: random.Random, surroundings: Surroundings, text:
         line = chance.randrange(len(lines))
         what = chance.choice((_replace, _replace, _replace, _remove, _double, _drop))
         what(lines, line, chance)
-        (surroundings.folder / "edited.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+        (surroundings.folder / "edited.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         command = chance.choice(("gate", "gate", "report"))
         wrong = _held(surroundings, command, "edited.jsonl", *GATE, red=command == "gate")
         tally.count(f"{what.__name__} in line {line + 1} ({command})", wrong)

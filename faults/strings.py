@@ -93,10 +93,10 @@ def _looked(path: Path, look: Callable[[str], object]) -> str | None:
     if controls := {c for c in text if not (c.isprintable() or c in "\n\t\xa0")}:
         return f"control characters {controls!r} in {path.name}"
     try:
-        found = look(text)
+        result = look(text)
     except ET.ParseError as error:
         return f"no XML: {error}"
-    return found if isinstance(found, str) else None
+    return result if isinstance(result, str) else None
 
 
 def _of_html(text: str) -> str | None:
@@ -109,10 +109,10 @@ def _of_markdown(text: str) -> str | None:
 
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     raw = [
-        each
+        part
         for token in tokens
-        for each in (token, *(token.children or ()))
-        if each.type in {"html_inline", "html_block"}
+        for part in (token, *(token.children or ()))
+        if part.type in {"html_inline", "html_block"}
     ]
     own = ("<br>", "<details>", "</details>", "<b>", "</b>", "<summary>", "</summary>", "<!-- Written by")
     foreign = [token.content for token in raw if not token.content.startswith(own)]

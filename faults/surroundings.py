@@ -162,8 +162,8 @@ def two_runs(count: int) -> Tally:
             deadline = time.monotonic() + 60
             while not list(surroundings.folder.glob("out/*.jsonl")) and time.monotonic() < deadline:
                 time.sleep(0.05)
-            with (surroundings.folder / "second").open("wb") as said:
-                second = surroundings.start(*slow, stderr=said, stdout=said)
+            with (surroundings.folder / "second").open("wb") as output:
+                second = surroundings.start(*slow, stderr=output, stdout=output)
                 codes = surroundings.ended(second), surroundings.ended(first)
             wrong = surroundings.wrong(codes[1], frozenset({1}))
             message = (surroundings.folder / "second").read_text()

@@ -46,9 +46,9 @@ def run_of(
     instead: Callable[[Case], out.Outcome | None] = lambda _: None,
 ) -> Run:
     """Return the records of a runtime that follows readings case by case, and does something else `instead`."""
-    row, records = DIALECTS[name], []
+    dialect, records = DIALECTS[name], []
     for case in cases:
-        problem = Problem(case, row)
+        problem = Problem(case, dialect)
         if problem.values is not None:
             verdict = judge(problem, instead(case) or answered(problem, follows(case)), {})
             records.append(Record(case.id, "acme", name, verdict))

@@ -19,7 +19,7 @@ from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.problem import Problem
 from tconv.gate.assessment import assess
 from tconv.gate.examples import example
-from tconv.gate.status import Judged, Status
+from tconv.gate.status import RecordStatus, Status
 from tconv.records.record import Record
 from tconv.reports import junit
 from tconv.reports.phrases import inconsistency
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tconv.dialects.readings import Reading
     from tconv.vocabulary import Array
 
-READINGS = [(name, reading) for name, row in DIALECTS.items() for reading in row.disputed]
+READINGS = [(name, reading) for name, dialect in DIALECTS.items() for reading in dialect.disputed]
 
 
 @pytest.fixture(scope="module")
@@ -44,30 +44,32 @@ def telling(corpus: Corpus) -> list[Case]:
 @pytest.mark.parametrize("name", DIALECTS)
 def test_whoever_follows_the_text_is_told_to_do_so(name: str, corpus: Corpus, telling: list[Case]) -> None:
     """Every question that the cases ask has the text's own answer, also where no other reading is allowed."""
-    row = DIALECTS[name]
+    dialect = DIALECTS[name]
     run = run_of(telling, name, lambda _: ())
-    found = answers(run, corpus.find, row.every_reading())
-    told = {one.question: [told.answer for told in one.given] for one in found if one.question in QUESTIONS}
-    assert told == {question: [getattr(row.rules, question)] for question in told}
+    found = answers(run, corpus.find, dialect.every_reading())
+    told = {shown.question: [told.answer for told in shown.answers] for shown in found if shown.question in QUESTIONS}
+    assert told == {question: [getattr(dialect.rules, question)] for question in told}
     # Plain geometry leaves no question open.
     assert len(told) >= 3 or (name, told) == ("geometry/1", {})
     assert settled(run, corpus.find) == (run, ())
 
 
-@pytest.mark.parametrize(("name", "reading"), READINGS, ids=lambda one: getattr(one, "name", one))
+@pytest.mark.parametrize(("name", "reading"), READINGS, ids=lambda shown: getattr(shown, "name", shown))
 def test_whoever_follows_another_reading_is_told_which(
     name: str, reading: Reading, corpus: Corpus, telling: list[Case]
 ) -> None:
     """The question has that one answer, as often as the cases tell it, and nothing else is inconsistent."""
     # The texts of ConvolutionBackpropData pad nothing under SAME, unless that is read otherwise too.
-    needed = [one for one in DIALECTS[name].disputed if one.name == "same-as-convolution" and one is not reading]
+    needed = [
+        shown for shown in DIALECTS[name].disputed if shown.name == "same-as-convolution" and shown is not reading
+    ]
     run = run_of(telling, name, lambda _: (*needed, reading))
-    found = {one.question: one for one in answers(run, corpus.find)}
+    found = {shown.question: shown for shown in answers(run, corpus.find)}
     if (name, reading.name.rpartition("-")[0]) == ("onnx/ConvTranspose-1", "negative-same"):
         # Under SAME opset 1 has the input's size, so that the total is never negative where there are data.
         assert reading.change.question not in found
         return
-    assert [told.answer for told in found[reading.change.question].given] == [reading.change.answer]
+    assert [told.answer for told in found[reading.change.question].answers] == [reading.change.answer]
     after, mixed = settled(run, corpus.find)
     assert mixed == ()
     assert [record.verdict.kind for record in after.records] == [record.verdict.kind for record in run.records]
@@ -78,22 +80,24 @@ def test_an_answer_that_no_reading_of_the_text_allows_is_told_from_what_was_prod
 ) -> None:
     """ONNX's opset 1 has the input's size; a runtime with input * stride deviates, and its arrays say how."""
     name = "onnx/ConvTranspose-1"
-    row = DIALECTS[name]
-    other = next(one for one in row.every_reading() if one.change.answer == "input-times-stride")
+    dialect = DIALECTS[name]
+    other = next(shown for shown in dialect.every_reading() if shown.change.answer == "input-times-stride")
     run = run_of(telling, name, lambda _: (other,))
     assert {"wrong-shape"} <= {record.verdict.kind for record in run.records}
 
     def actual(record: Record) -> Array | None:
         case = corpus.find(record.case)
         assert case is not None
-        outcome = answered(Problem(case, row), (other,))
+        outcome = answered(Problem(case, dialect), (other,))
         if not isinstance(outcome, out.Produced):
             return None
-        return to_ncx(outcome.array, Problem(case, row).call.data_format)
+        return to_ncx(outcome.array, Problem(case, dialect).call.data_format)
 
-    (same,) = (one for one in answers(run, corpus.find, row.every_reading(), actual) if one.question == "same")
-    assert [told.answer for told in same.given] == ["input-times-stride"]
-    assert not any(one.question == "same" for one in answers(run, corpus.find, row.every_reading()))
+    (same,) = (
+        shown for shown in answers(run, corpus.find, dialect.every_reading(), actual) if shown.question == "same"
+    )
+    assert [told.answer for told in same.answers] == ["input-times-stride"]
+    assert not any(shown.question == "same" for shown in answers(run, corpus.find, dialect.every_reading()))
 
 
 def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Case]) -> None:
@@ -105,7 +109,7 @@ def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Cas
     assert assess(run, None, corpus.facts, find=corpus.find).mixed == (one,)
     assert assess(run, None, corpus.facts).mixed == ()
     assert one.question == "negative_same"
-    told = {told.answer: told for told in one.given}
+    told = {told.answer: told for told in one.answers}
     assert set(told) == {"floor", "shrink"}
     assert told["shrink"].example.attributes.auto_pad == "same_upper"
     assert told["floor"].example.attributes.auto_pad == "same_lower"
@@ -119,7 +123,7 @@ def test_a_failure_that_other_cases_show_is_not_the_example_of_a_cause() -> None
     inconsistent = ver.Inconsistent(("negative-same-truncated",), "negative_same", "floor")
     verdicts: dict[str, ver.Verdict] = {"a/b": inconsistent, "a/much-longer": DIFFERED}
     records = [Record(case, "acme", "onnx/ConvTranspose-22", verdict) for case, verdict in verdicts.items()]
-    members = [Judged(record, Status.FAILED) for record in records]
+    members = [RecordStatus(record, Status.FAILED) for record in records]
     assert example(members, ("learnt",)).record.case == "a/much-longer"
     assert example(members[:1], ("learnt",)).record.case == "a/b"
     told = remedy(replace(records[0], verdict=ver.Disputed(inconsistent.readings, "exact")), (), {}, None)
@@ -129,12 +133,12 @@ def test_a_failure_that_other_cases_show_is_not_the_example_of_a_cause() -> None
 def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telling: list[Case]) -> None:
     """JUnit gives the command of the gate, as the case alone is green, and both answers in words."""
     name = "onnx/ConvTranspose-22"
-    truncated = next(one for one in DIALECTS[name].disputed if one.name == "negative-same-truncated")
+    truncated = next(shown for shown in DIALECTS[name].disputed if shown.name == "negative-same-truncated")
     run = run_of(telling, name, lambda case: (truncated,) if case.attributes.auto_pad == "same_lower" else ())
     assessment = assess(run, None, corpus.facts, find=corpus.find)
     written = junit.text([assessment])
     (answers_,) = assessment.mixed
-    (other,) = (given.example.id for given in answers_.given if given.answer == "floor")
+    (other,) = (given.example.id for given in answers_.answers if given.answer == "floor")
     suite = JUnitXml.fromstring(written.encode())
     failures = [result for cases in suite for case in cases for result in case.result if case.is_failure]
     told = [failure for failure in failures if failure.type == "inconsistent"]
@@ -152,7 +156,7 @@ def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpu
     run = run_of(telling, name, lambda _: ())
     shapes = [replace(r, verdict=replace(r.verdict, rule="shape")) for r in run.records if r.verdict.kind == "agreed"]
     found = answers(replace(run, records=shapes), corpus.find, DIALECTS[name].every_reading())
-    told = {one.question: [told.answer for told in one.given] for one in found if one.question in QUESTIONS}
+    told = {shown.question: [told.answer for told in shown.answers] for shown in found if shown.question in QUESTIONS}
     assert told == {"same": ["input-times-stride"]}
 
 
@@ -160,7 +164,7 @@ def test_what_has_no_elements_tells_nothing(corpus: Corpus) -> None:
     """An empty output is the same under every reading of its size."""
     cases = list(corpus.cases("gate", ["empty/empty/batch"]))
     found = answers(run_of(cases, "onnx/ConvTranspose-22", lambda _: ()), corpus.find)
-    assert {given.answer for answers in found for given in answers.given} == {Opened.ANSWERED}
+    assert {given.answer for answers in found for given in answers.answers} == {Opened.ANSWERED}
 
 
 def test_a_case_that_is_there_no_more_tells_nothing(telling: list[Case]) -> None:

@@ -49,7 +49,9 @@ def invalid(**arguments: Any) -> Invalid:  # noqa: ANN401 - as above
 def test_the_public_names() -> None:
     """The package gives functions, what they return, every error and a version; AttributeError for any other name."""
     functions = {"assert_conforms", "conv_transpose", "disputed", "resolve", "tolerance"}
-    errors_ = {name for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, Exception)}
+    errors_ = {
+        name for name, member in vars(errors).items() if isinstance(member, type) and issubclass(member, Exception)
+    }
     assert set(tconv.__all__) == functions | errors_ | {"Geometry", "Tolerance", "Violation", "__version__"}
     assert set(api.__all__) == set(tconv.__all__) - {"__version__"} | {"DEFAULT_DIALECT"}
     assert all(hasattr(tconv, name) for name in tconv.__all__)
@@ -100,14 +102,14 @@ def test_signatures() -> None:
     ]
     parameters = inspect.signature(conv_transpose).parameters
     assert list(parameters) == ["x", "w", "bias", *names, "data_format", "filter_format", "reading"]
-    by_name = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY]
+    by_name = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
     assert by_name == list(parameters)[3:]
-    assert [name for name, one in parameters.items() if one.default is one.empty] == ["x", "w"]
+    assert [name for name, parameter in parameters.items() if parameter.default is parameter.empty] == ["x", "w"]
     assert parameters["dialect"].default == "onnx/ConvTranspose-22"
     sizes = inspect.signature(resolve).parameters
     assert list(sizes) == ["spatial", "kernel", *names, "reading"]
-    assert all(one.kind is one.KEYWORD_ONLY for one in sizes.values())
-    assert [name for name, one in sizes.items() if one.default is one.empty] == ["spatial", "kernel"]
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in sizes.values())
+    assert [name for name, parameter in sizes.items() if parameter.default is parameter.empty] == ["spatial", "kernel"]
 
 
 # Values.
@@ -325,8 +327,8 @@ def test_disputed_lists_names_and_what_they_say() -> None:
         "negative-same-shrunk": "Nothing is cropped and the output stays smaller than input * stride.",
         "negative-same-refused": "A stride larger than the kernel's reach is refused under SAME_*.",
     }
-    for name, row in DIALECTS.items():
-        assert list(disputed(name)) == [reading.name for reading in row.disputed]
+    for name, dialect in DIALECTS.items():
+        assert list(disputed(name)) == [reading.name for reading in dialect.disputed]
     assert disputed() == disputed(ONNX_22)
 
 

@@ -199,9 +199,9 @@ def _waived(porting: Corpus, runs: dict[str, Run], **keys: Any) -> atlas.Atlas: 
     given = {"cases": "porting/**", "example": record.case, "verdict": {"kind": "differed"}, **keys}
     file = WaiverFile.model_validate({"format": 1, "backend": "acme", "waivers": [waiver(**given)]})
     assessment = assess(runs[ONNX], file, porting.facts)
-    first, *others = assessment.judged
+    first, *others = assessment.statuses
     waived = replace(first, record=record, waiver=file.waivers[0])
-    return atlas.atlas([replace(assessment, judged=(waived, *others))], porting)
+    return atlas.atlas([replace(assessment, statuses=(waived, *others))], porting)
 
 
 def test_words_of_others_are_escaped(porting: Corpus, runs: dict[str, Run]) -> None:

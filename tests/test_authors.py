@@ -96,7 +96,7 @@ def test_the_words_are_listed(command: Command, corpus: Corpus) -> None:
         "onnx/ConvTranspose-22, geometry/1"
     )
     readings = [tuple(line.split("  ", 2)[:2]) for line in words(command, "readings")]
-    assert readings == [(name, reading.name) for name, row in DIALECTS.items() for reading in row.disputed]
+    assert readings == [(name, reading.name) for name, dialect in DIALECTS.items() for reading in dialect.disputed]
     misreadings = {line.partition("  ")[0] for line in words(command, "misreadings")}
     assert misreadings > {misreading.name for misreading in CATALOGUE}
     assert "odd_upper=begin" in misreadings

@@ -218,8 +218,8 @@ def test_what_is_omitted_is_not_written(name: str) -> None:
     case = built(**settings, omit=[name])
     assert getattr(case.attributes, name) is None
     assert case.omit == (name,)
-    for row in DIALECTS.values():
-        assert getattr(signature(case, row).attributes, name) is None
+    for dialect in DIALECTS.values():
+        assert getattr(signature(case, dialect).attributes, name) is None
 
 
 @pytest.mark.parametrize("name", [name for name, constraint in CONSTRAINTS.items() if constraint.needed])
@@ -394,10 +394,10 @@ def test_every_case_there_is_can_be_said_and_shown(settings: dict[str, Any]) -> 
     except ImpossibleCase:
         return
     operands = make_operands(case.x, case.w, case.b)
-    for row in DIALECTS.values():
-        assert len(list(case_details.in_dialect(case, row))) >= 2
-        if row.name.startswith("onnx/") and not isinstance(expectation(case, row), Inexpressible):
-            call = express(case, row)
+    for dialect in DIALECTS.values():
+        assert len(list(case_details.in_dialect(case, dialect))) >= 2
+        if dialect.name.startswith("onnx/") and not isinstance(expectation(case, dialect), Inexpressible):
+            call = express(case, dialect)
             assert onnx_model.build(call, in_layouts(operands, call)).ByteSize()
 
 
@@ -414,11 +414,14 @@ def test_no_value_is_larger_than_what_was_checked(settings: dict[str, Any]) -> N
             return
     # `owed` bounds such an output, for those who are asked at all.
     assume(case.breaks != "output-padding-below-stride-or-dilation")
-    for row in DIALECTS.values():
-        expected = expectation(case, row)
+    for dialect in DIALECTS.values():
+        expected = expectation(case, dialect)
         if isinstance(expected, Values):
-            for one in (expected.primary, *expected.disputed):
-                assert case.x.shape[0] * case.w.shape[1] * one.geometry.groups * prod(one.geometry.output) <= limit
+            for candidate in (expected.primary, *expected.disputed):
+                assert (
+                    case.x.shape[0] * case.w.shape[1] * candidate.geometry.groups * prod(candidate.geometry.output)
+                    <= limit
+                )
 
 
 def test_the_settings_of_operands_are_all_meant() -> None:
@@ -431,7 +434,7 @@ def test_a_case_resolves_to_what_it_says() -> None:
     """The numbers of a file reach the geometry: strides, dilations, pads and output_padding by axis."""
     case = built(spatial=[4, 5], kernel=[3, 2], strides=[2, 3], dilations=[1, 2], pads_begin=[1, 0], pads_end=[0, 2],
                  output_padding=[1, 0])  # fmt: skip
-    row = DIALECTS["onnx/ConvTranspose-22"]
+    dialect = DIALECTS["onnx/ConvTranspose-22"]
     wanted = Geometry((4, 5), (3, 2), (2, 3), (1, 2), (1, 0), (9, 13), 1)
-    assert resolve(signature(case, row), row.rules) == wanted
-    assert distinct_results(signature(case, row), row.rules, row.disputed)[0].result == wanted
+    assert resolve(signature(case, dialect), dialect.rules) == wanted
+    assert distinct_results(signature(case, dialect), dialect.rules, dialect.disputed)[0].result == wanted

@@ -15,7 +15,7 @@ from tconv.cases.case import Case, Operand
 from tconv.diagnosis import Diagnosis
 from tconv.diagnosis.misreadings import Misreading
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Spelling, Stated
-from tconv.dialects.constraints import Constraint
+from tconv.dialects.constraint import Constraint
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import AnswerOtherwise, Reading, Resolved
 from tconv.dialects.rules import Rules
@@ -240,8 +240,8 @@ def test_an_explicit_layout_wins(
 def test_names_and_order_of_inputs(dialect: str, names: list[str]) -> None:
     """Inputs come in the order and under the names of the text; what the text has no input for is not there."""
     call = said(dialect, bias=(6,))
-    assert [one.name for one in call.inputs] == names
-    assert [one.role for one in call.inputs] == ["x", "w", "b"][: len(names)]
+    assert [tensor.name for tensor in call.inputs] == names
+    assert [tensor.role for tensor in call.inputs] == ["x", "w", "b"][: len(names)]
 
 
 @pytest.mark.parametrize("dialect", BACKPROP)
@@ -257,7 +257,7 @@ def test_output_shape_is_an_input_of_backprop(dialect: str) -> None:
 def test_output_shape_is_no_input_elsewhere(dialect: str) -> None:
     """ONNX writes output_shape as an attribute; oneDNN and geometry/1 have no place for it."""
     call = said(dialect, output_shape=(9, 8))
-    assert [one.role for one in call.inputs] == ["x", "w"]
+    assert [tensor.role for tensor in call.inputs] == ["x", "w"]
     assert ("output_shape" in call.attributes) == (dialect in ONNX)
 
 
@@ -271,17 +271,17 @@ def test_constants_and_types() -> None:
     """Filter and bias are constants unless the case has the filter as an input; each input has its operand's type."""
     for source, constant in (("initializer", True), ("input", False)):
         call = said(ONNX_22, bias=(6,), filter_source=source, dtype=DType.BF16)
-        assert [one.constant for one in call.inputs] == [False, constant, constant]
-        assert {one.dtype for one in call.inputs} == {DType.BF16}
+        assert [tensor.constant for tensor in call.inputs] == [False, constant, constant]
+        assert {tensor.dtype for tensor in call.inputs} == {DType.BF16}
         assert call.dtype is DType.BF16
 
 
 def test_each_input_is_a_constant_or_fed() -> None:
     """Data is fed unless the case says otherwise, a bias is what the filter is, and output_shape is a constant."""
     call = said(ONNX_22, bias=(6,), data_source="initializer", bias_source="input")
-    assert {one.role: one.constant for one in call.inputs} == {"x": True, "w": True, "b": False}
+    assert {tensor.role: tensor.constant for tensor in call.inputs} == {"x": True, "w": True, "b": False}
     sized = said(OPENVINO, output_shape=(9, 8), output_shape_source="input")
-    assert {one.role: one.constant for one in sized.inputs} == {"x": False, "w": True, "output_shape": False}
+    assert {tensor.role: tensor.constant for tensor in sized.inputs} == {"x": False, "w": True, "output_shape": False}
     assert said(OPENVINO, output_shape=(9, 8)).inputs[-1].constant
 
 

@@ -25,7 +25,7 @@ from tconv.records.record import CallSummary, Record, record_line
 from tconv.records.record_file import Run
 from tconv.reports import html, job_summary, junit, terminal
 from tconv.reports.between_runs import FORMS, compared, paired, refuse_ambiguous, regressions, show
-from tconv.reports.between_runs.comparing import Transition
+from tconv.reports.between_runs.transitions import Transition
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ def test_one_case_that_agrees_against_many_is_as_before_in_a_part(corpus: Corpus
     """The whole run says that it is inconsistent; alone it agrees, by the same record."""
     odd = "porting/porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
     whole, part = records_of_sizes(corpus, telling, [odd], odd)
-    assert [judged.record.verdict for judged in whole.judged if judged.record.case == odd] == [
+    assert [judged.record.verdict for judged in whole.statuses if judged.record.case == odd] == [
         ver.Inconsistent((), "negative_sized", "truncate")
     ]
-    assert [judged.record.verdict.kind for judged in part.judged] == ["agreed"]
+    assert [judged.record.verdict.kind for judged in part.statuses] == ["agreed"]
     assert (compared(whole, part).groups, compared(whole, part).same) == ((), 1)
     assert compared(part, whole).count(Transition.NEW) == 0
     assert compared(part, whole).same == 1
@@ -122,7 +122,7 @@ def test_readings_that_a_part_cannot_tell_apart_are_as_before(corpus: Corpus, te
     """The whole run names the one reading that is followed, and the part several: the answer is the same."""
     asked = "porting/porting/asked[shape=reach,auto_pad=same_upper,output_shape=full+1,output_padding=none]"
     whole, part = records_of_sizes(corpus, telling, [asked])
-    (verdict,) = (judged.record.verdict for judged in part.judged)
+    (verdict,) = (judged.record.verdict for judged in part.statuses)
     assert verdict == ver.Disputed(("negative-sized-appended",), "exact", alike=("negative-sized-truncated",))
     assert (compared(whole, part).groups, compared(whole, part).same) == ((), 1)
     assert (compared(part, whole).same, compared(part, whole).count(Transition.CHANGED)) == (1, 0)
@@ -251,7 +251,7 @@ def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], 
     old, new = run({CASES[0]: AGREED}), run({CASES[0]: AGREED, CASES[1]: AGREED, CASES[2]: AGREED, CASES[3]: DIFFERED})
     comparison = compared(old, new)
     counts = "1 new, 0 changed, 0 fixed, 0 gone, 1 as before, 2 not asked before"
-    assert comparison.answer == f"1 case became worse ({counts})"
+    assert comparison.sentence == f"1 case became worse ({counts})"
     show(comparison)
     assert counts in capsys.readouterr().out
     assert counts in FORMS["markdown"]([comparison])
@@ -263,7 +263,7 @@ def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], 
     mended = compared(run({CASES[0]: DIFFERED}), old)
     assert "<title>tconv: no case became worse, 1 fixed</title>" in FORMS["html"]([mended])
     assert "1 new</a>, 2 not asked before" in page
-    assert "not asked before" not in compared(old, old).answer
+    assert "not asked before" not in compared(old, old).sentence
 
 
 def test_a_case_that_is_only_counted_has_passed() -> None:
@@ -331,10 +331,10 @@ def test_of_several_runs_of_other_cases_that_of_the_same_cases_is_compared() -> 
 
     old = [of("mine.yaml", "sha256:1"), of("yours.yaml", "sha256:2")]
     for new, expected in ((of("moved.yaml", "sha256:2"), old[1]), (of("mine.yaml", "sha256:3"), old[0])):
-        assert [one.old for one in paired(old, [new])] == [expected]
+        assert [comparison.old for comparison in paired(old, [new])] == [expected]
         refuse_ambiguous(old, ["acme"], None, {}, new.run.header.corpus, new.run.header.path)
     both = [of("yours.yaml", "sha256:2"), of("mine.yaml", "sha256:1")]
-    assert [one.old for one in paired(old, both)] == [old[1], old[0]]
+    assert [comparison.old for comparison in paired(old, both)] == [old[1], old[0]]
     for backend, path, corpus in (("acme", "third.yaml", "sha256:3"), ("acme", "mine.yaml", "sha256:9")):
         again = [*old, of("mine.yaml", "sha256:1")]
         with pytest.raises(UsageError, match=r"the old runs must have one of acme in .* \(got [23]: "):

@@ -118,7 +118,7 @@ def test_ids_are_unique_and_readable(ids: dict[Tier, list[str]]) -> None:
     assert len(set(found)) == len(found) > 40_000
     label = r"[a-z_]+=[A-Za-z0-9+.x_-]+"
     readable = re.compile(rf"[a-z0-9-]+/[a-z0-9-]+/[a-z0-9.-]+(\[{label}(,{label})*\])?")
-    assert [one for one in found if not readable.fullmatch(one)] == []
+    assert [case_id for case_id in found if not readable.fullmatch(case_id)] == []
     assert max(map(len, found)) < 220
 
 
@@ -197,10 +197,10 @@ def test_tiers_and_marks(small: Corpus) -> None:
         found = names(small.cases(tier))
         assert "topic/one/marked" in found
         assert ("topic/one/plain" in found) == (tier != "smoke")
-        assert sum(one.startswith("topic/one/always[") for one in found) == 12
+        assert sum(case_id.startswith("topic/one/always[") for case_id in found) == 12
         assert {case.smoke for case in small.cases(tier, ["topic/one/always"])} == {True}
-    pairs = sum(one.startswith("topic/one/crop[") for one in names(small.cases("smoke")))
-    assert 6 <= pairs < sum(one.startswith("topic/one/crop[") for one in names(small.cases("gate"))) == 10
+    pairs = sum(case_id.startswith("topic/one/crop[") for case_id in names(small.cases("smoke")))
+    assert 6 <= pairs < sum(case_id.startswith("topic/one/crop[") for case_id in names(small.cases("gate"))) == 10
 
 
 @pytest.mark.parametrize(
@@ -223,14 +223,14 @@ def test_any_of_the_patterns_selects(small: Corpus, patterns: tuple[str, ...], c
     """A case is there once if any pattern means it; without patterns all are."""
     found = names(small.cases("full", patterns))
     assert len(found) == len(set(found)) == count
-    assert [one for one in names(small.cases()) if one in found] == found
+    assert [case_id for case_id in names(small.cases()) if case_id in found] == found
 
 
 def test_patterns_select_within_a_tier(small: Corpus) -> None:
     """A pattern never brings in what the tier leaves out."""
     assert names(small.cases("smoke", ["**/plain"])) == []
     smoke = set(names(small.cases("smoke")))
-    assert set(names(small.cases("smoke", ["topic/one/crop"]))) == {one for one in smoke if "/crop[" in one}
+    assert set(names(small.cases("smoke", ["topic/one/crop"]))) == {case_id for case_id in smoke if "/crop[" in case_id}
 
 
 @pytest.mark.parametrize(

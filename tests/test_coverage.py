@@ -54,7 +54,7 @@ def test_counts_of_a_dialect_that_cannot_say_all(tmp_path: Path) -> None:
     """OpenVINO has neither bias nor groups: what is left is one case for each stride."""
     found = covered(tmp_path, TINY)[OPENVINO]
     assert found.cases == 3
-    assert [(one.covered, one.reachable) for one in found.counts] == [(5, 5), (7, 7), (3, 3), (0, 0)]
+    assert [(count.covered, count.reachable) for count in found.counts] == [(5, 5), (7, 7), (3, 3), (0, 0)]
     assert [words for words, _ in found.never] == ["bias=true", "groups=2"]
 
 
@@ -99,7 +99,7 @@ def test_a_sweep_that_a_dialect_cannot_say(tmp_path: Path) -> None:
         OPENVINO
     ]
     assert found.cases == 0
-    assert [(one.covered, one.reachable, one.conceivable) for one in found.counts[:2]] == [(0, 0, 4), (0, 0, 4)]
+    assert [(count.covered, count.reachable, count.conceivable) for count in found.counts[:2]] == [(0, 0, 4), (0, 0, 4)]
     assert found.never == (("every case", f"without-bias: {DIALECTS[OPENVINO].constraints['without-bias'].clause}"),)
 
 
@@ -110,7 +110,7 @@ def test_a_tier_counts_its_own_rows(tmp_path: Path) -> None:
     smoke, gate, full = (covered(tmp_path, text, tier)[ONNX] for tier in ("smoke", "gate", "full"))
     assert full.cases == 3**5
     assert 9 <= smoke.cases < gate.cases < full.cases
-    assert [(one.covered, one.reachable) for one in full.counts] == [(15, 15), (90, 90), (270, 270), (405, 405)]
+    assert [(count.covered, count.reachable) for count in full.counts] == [(15, 15), (90, 90), (270, 270), (405, 405)]
     assert smoke.counts[1] == full.counts[1]
     assert smoke.counts[2].covered < 270
     assert gate.counts == full.counts

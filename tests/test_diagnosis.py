@@ -15,7 +15,7 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.cases.patterns import topic_of
 from tconv.corpus.building import build
 from tconv.corpus.case_file import Settings
-from tconv.diagnosis import Diagnosis, described, diagnose, shared
+from tconv.diagnosis import Diagnosis, described, diagnose, single_explanations
 from tconv.diagnosis.misreadings import apply, misreadings_by_name, misreadings_of
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
@@ -95,20 +95,24 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
         problem = Problem(case, ONNX)
         if problem.values is None:
             continue
-        for one in misreadings_of(ONNX):
+        for misreading in misreadings_of(ONNX):
             # Two failures of each topic are enough of each.
-            if failed[one.name, topic_of(case.id)] >= 2 or (array := mutated(problem, one)) is None:
+            if failed[misreading.name, topic_of(case.id)] >= 2 or (array := mutated(problem, misreading)) is None:
                 continue
             verdict = judge(problem, out.Produced(array), {})
             if not isinstance(verdict, ver.Differed | ver.WrongShape):
                 continue
             # One or two elements that have lost bits are no evidence of it.
-            if isinstance(one.change, PrecisionOtherwise) and isinstance(verdict, ver.Differed) and verdict.wrong < 3:
+            if (
+                isinstance(misreading.change, PrecisionOtherwise)
+                and isinstance(verdict, ver.Differed)
+                and verdict.wrong < 3
+            ):
                 continue
             explained = asked(case, array).explained
-            failed[one.name, topic_of(case.id)] += 1
-            named[one.name] += Together((one.name,)) in explained
-            alone[one.name] += explained == (Together((one.name,)),)
+            failed[misreading.name, topic_of(case.id)] += 1
+            named[misreading.name] += Together((misreading.name,)) in explained
+            alone[misreading.name] += explained == (Together((misreading.name,)),)
     totals: Counter[str] = Counter()
     for (name, _), count in failed.items():
         totals[name] += count
@@ -177,7 +181,11 @@ def test_what_has_the_shape_of_a_disputed_reading_is_held_against_that(corpus: C
     case = corpus.case("padding/auto-pad/negative-total-by-hand")
     problem = Problem(case, ONNX)
     assert problem.values is not None
-    (other,) = (one for one in problem.values.disputed if one.geometry.output != problem.values.primary.geometry.output)
+    (other,) = (
+        candidate
+        for candidate in problem.values.disputed
+        if candidate.geometry.output != problem.values.primary.geometry.output
+    )
     array = problem.truth.values(other.geometry).astype(np.float32)
     assert isinstance(judge(problem, out.Produced(array), {}), ver.Disputed)
     array[..., -1] += 64
@@ -236,5 +244,5 @@ def test_where_and_how_an_output_is_wrong(change: object, said: str) -> None:
 
 def test_one_cause_has_one_name() -> None:
     """Of what explains several failures each, the one that explains the most names them all."""
-    found = shared({"a": ("x", "y"), "b": ("y",), "c": ("y", "z"), "d": ("w",), "e": ()})
+    found = single_explanations({"a": ("x", "y"), "b": ("y",), "c": ("y", "z"), "d": ("w",), "e": ()})
     assert found == {"a": "y", "b": "y", "c": "y", "d": "w"}

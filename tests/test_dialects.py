@@ -16,8 +16,10 @@ from tconv.nearest_word import nearest
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, FilterFormat
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
-ROWS = pytest.mark.parametrize("row", DIALECTS.values(), ids=DIALECTS)
-DISPUTED = pytest.mark.parametrize("row", [row for row in DIALECTS.values() if row.disputed], ids=lambda row: row.name)
+EVERY_DIALECT = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+DISPUTED = pytest.mark.parametrize(
+    "dialect", [dialect for dialect in DIALECTS.values() if dialect.disputed], ids=lambda dialect: dialect.name
+)
 TEXTS = DIALECTS.keys() - {"geometry/1"}
 
 
@@ -27,44 +29,44 @@ TEXTS = DIALECTS.keys() - {"geometry/1"}
 def test_the_dialects() -> None:
     """Four specifications at their versions, the grouped sibling, and plain geometry; keys are the rows' names."""
     assert set(DIALECTS) == {*ONNX, ONEDNN, *BACKPROP, "geometry/1"}
-    assert all(name == row.name for name, row in DIALECTS.items())
+    assert all(name == dialect.name for name, dialect in DIALECTS.items())
 
 
-@ROWS
-def test_every_constraint_is_answered(row: Dialect) -> None:
+@EVERY_DIALECT
+def test_every_constraint_is_answered(dialect: Dialect) -> None:
     """A row answers every constraint there is, and none that there is not."""
-    assert row.constraints.keys() == CONSTRAINTS.keys()
+    assert dialect.constraints.keys() == CONSTRAINTS.keys()
 
 
-@ROWS
-def test_every_answer_has_a_clause(row: Dialect) -> None:
+@EVERY_DIALECT
+def test_every_answer_has_a_clause(dialect: Dialect) -> None:
     """A constraint's answer says where it stands or why it is open; a question's answer cites its clause."""
-    assert all(answer.clause.strip() for answer in row.constraints.values())
-    assert set(row.cites) == set(QUESTIONS)
-    assert all(clause.strip() for clause in row.cites.values())
-    assert row.text.strip()
+    assert all(answer.clause.strip() for answer in dialect.constraints.values())
+    assert set(dialect.cites) == set(QUESTIONS)
+    assert all(clause.strip() for clause in dialect.cites.values())
+    assert dialect.text.strip()
 
 
-@ROWS
-def test_every_answer_answers_its_question(row: Dialect) -> None:
+@EVERY_DIALECT
+def test_every_answer_answers_its_question(dialect: Dialect) -> None:
     """Questions of padding, size, side and sign get answers of their own kind."""
     kinds = {"same": Same, "sized": Sized, "odd": Odd, "negative": Negative}
     for question in QUESTIONS:
-        assert isinstance(getattr(row.rules, question), kinds[question.split("_")[0]])
+        assert isinstance(getattr(dialect.rules, question), kinds[question.split("_")[0]])
 
 
-@ROWS
-def test_what_has_no_value_where_it_is_broken_is_never_allowed(row: Dialect) -> None:
+@EVERY_DIALECT
+def test_what_has_no_value_where_it_is_broken_is_never_allowed(dialect: Dialect) -> None:
     """No text can owe a value where the operator has none: such a constraint is stated or open."""
     allowed = [name for name, constraint in CONSTRAINTS.items() if constraint.needed]
-    assert [name for name in allowed if isinstance(row.constraints[name], Absent)] == []
+    assert [name for name in allowed if isinstance(dialect.constraints[name], Absent)] == []
 
 
 @DISPUTED
-def test_disputed_readings_dispute(row: Dialect) -> None:
+def test_disputed_readings_dispute(dialect: Dialect) -> None:
     """A disputed reading answers a question of the rules, with another answer than the primary one, and says why."""
-    for reading in row.disputed:
-        primary = getattr(row.rules, reading.change.question)
+    for reading in dialect.disputed:
+        primary = getattr(dialect.rules, reading.change.question)
         assert reading.change.answer != primary
         assert type(reading.change.answer) is type(primary)
         assert reading.says.endswith(".")
@@ -72,9 +74,9 @@ def test_disputed_readings_dispute(row: Dialect) -> None:
 
 
 @DISPUTED
-def test_names_of_readings_are_stable_words(row: Dialect) -> None:
+def test_names_of_readings_are_stable_words(dialect: Dialect) -> None:
     """Names are unique in a row, lower-case words with hyphens, and not those of refused constraints."""
-    names = [reading.name for reading in row.disputed]
+    names = [reading.name for reading in dialect.disputed]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)+", name) for name in names)
     assert {f"{name}-refused" for name in CONSTRAINTS}.isdisjoint(names)
@@ -83,24 +85,24 @@ def test_names_of_readings_are_stable_words(row: Dialect) -> None:
 def test_a_reading_of_one_name_is_the_same_change_everywhere() -> None:
     """Reports compare dialects by the names of readings, so a name means one change of one question."""
     changes: dict[str, set[object]] = {}
-    for row in DIALECTS.values():
-        for reading in row.disputed:
+    for dialect in DIALECTS.values():
+        for reading in dialect.disputed:
             changes.setdefault(reading.name, set()).add(reading.change)
     assert {name: len(found) for name, found in changes.items() if len(found) > 1} == {}
 
 
 @DISPUTED
-def test_no_answer_is_disputed_twice(row: Dialect) -> None:
+def test_no_answer_is_disputed_twice(dialect: Dialect) -> None:
     """Two readings that change the same question to the same answer would be one reading under two names."""
-    changes = [reading.change for reading in row.disputed]
+    changes = [reading.change for reading in dialect.disputed]
     assert len(set(changes)) == len(changes)
 
 
 # Spelling.
 
 
-@ROWS
-def test_spelling_covers_what_the_row_allows(row: Dialect) -> None:
+@EVERY_DIALECT
+def test_spelling_covers_what_the_row_allows(dialect: Dialect) -> None:
     """An attribute is spelt, or is an input, or has a stated constraint that keeps it away, or is a layout."""
     kept_away = {
         "auto_pad": "without-auto-pad",
@@ -109,44 +111,46 @@ def test_spelling_covers_what_the_row_allows(row: Dialect) -> None:
         "groups": "without-groups",
     }
     for name in ATTRIBUTES:
-        spelt = name in row.spelling.attributes or name in row.spelling.inputs
-        if name in {"data_format", "filter_format"} or (name == "groups" and row.filter_format is FilterFormat.GIOX):
+        spelt = name in dialect.spelling.attributes or name in dialect.spelling.inputs
+        if name in {"data_format", "filter_format"} or (
+            name == "groups" and dialect.filter_format is FilterFormat.GIOX
+        ):
             continue
         if name in kept_away:
-            assert spelt != isinstance(row.constraints[kept_away[name]], Stated), name
+            assert spelt != isinstance(dialect.constraints[kept_away[name]], Stated), name
         else:
             assert spelt, name
-    assert ("b" in row.spelling.inputs) != isinstance(row.constraints["without-bias"], Stated)
+    assert ("b" in dialect.spelling.inputs) != isinstance(dialect.constraints["without-bias"], Stated)
 
 
-@ROWS
-def test_modes_and_layouts_are_spelt_one_by_one(row: Dialect) -> None:
+@EVERY_DIALECT
+def test_modes_and_layouts_are_spelt_one_by_one(dialect: Dialect) -> None:
     """Two modes, or two layouts, never get the same word."""
     for words, known in (
-        (row.spelling.auto_pad, AutoPad),
-        (row.spelling.data_formats, DataFormat),
-        (row.spelling.filter_formats, FilterFormat),
+        (dialect.spelling.auto_pad, AutoPad),
+        (dialect.spelling.data_formats, DataFormat),
+        (dialect.spelling.filter_formats, FilterFormat),
     ):
         assert len(set(words.values())) == len(words)
         assert words.keys() <= {str(word) for word in known}
-    if "auto_pad" in row.spelling.attributes:
-        assert set(row.spelling.auto_pad) == set(AutoPad)
-    assert bool(row.spelling.data_formats) == ("data_format" in row.spelling.attributes)
-    assert bool(row.spelling.filter_formats) == ("filter_format" in row.spelling.attributes)
+    if "auto_pad" in dialect.spelling.attributes:
+        assert set(dialect.spelling.auto_pad) == set(AutoPad)
+    assert bool(dialect.spelling.data_formats) == ("data_format" in dialect.spelling.attributes)
+    assert bool(dialect.spelling.filter_formats) == ("filter_format" in dialect.spelling.attributes)
 
 
-@ROWS
-def test_what_is_required_is_written(row: Dialect) -> None:
+@EVERY_DIALECT
+def test_what_is_required_is_written(dialect: Dialect) -> None:
     """An attribute whose absence is invalid or unclear is written at its neutral value, and no other is."""
     given = {"strides": ["strides"], "dilations": ["dilations"], "pads": ["pads_begin", "pads_end"]}
-    clear = {name for name, answer in row.constraints.items() if isinstance(answer, Absent)}
+    clear = {name for name, answer in dialect.constraints.items() if isinstance(answer, Absent)}
     required = [name for key, names in given.items() if f"{key}-given" not in clear for name in names]
-    assert sorted(row.spelling.written) == sorted(required)
+    assert sorted(dialect.spelling.written) == sorted(required)
 
 
 def test_default_layouts() -> None:
     """ONNX, OpenVINO: one layout each, the inputs'. oneDNN: 'Default value: NXC', filter_format XOI, or XIO."""
-    assert {name: (row.data_format.value, row.filter_format.value) for name, row in DIALECTS.items()} == {
+    assert {name: (dialect.data_format.value, dialect.filter_format.value) for name, dialect in DIALECTS.items()} == {
         ONNX_1: ("NCX", "IOX"),
         ONNX_11: ("NCX", "IOX"),
         ONNX_22: ("NCX", "IOX"),
@@ -261,13 +265,13 @@ def test_stated_and_open_constraints(constraint: str, stated: set[str], left_ope
 
 def test_geometry_is_onnx_without_what_rules_decide() -> None:
     """geometry/1 has plain pads, negative ones too, no mode and no output_shape; nothing in it is disputed or open."""
-    row = DIALECTS["geometry/1"]
-    assert row.disputed == ()
-    assert not any(isinstance(answer, Open) for answer in row.constraints.values())
+    dialect = DIALECTS["geometry/1"]
+    assert dialect.disputed == ()
+    assert not any(isinstance(answer, Open) for answer in dialect.constraints.values())
     for name in ("without-auto-pad", "without-output-shape", "without-kernel-shape", "strides-positive"):
-        assert isinstance(row.constraints[name], Stated)
+        assert isinstance(dialect.constraints[name], Stated)
     for name in ("pads-non-negative", "output-padding-below-stride-or-dilation", "batch-not-empty", "without-bias"):
-        assert isinstance(row.constraints[name], Absent)
+        assert isinstance(dialect.constraints[name], Absent)
 
 
 # Citations.
@@ -289,22 +293,22 @@ def test_onnx_is_quoted_word_for_word(name: str, version: int) -> None:
     schema = onnx.defs.get_schema("ConvTranspose", version, "")
     assert schema.since_version == version
     parts = [schema.doc, *(attribute.description for attribute in schema.attributes.values())]
-    text = plain(" ".join([*parts, *(f"{one.name} {one.description}" for one in schema.inputs)]))
-    row = DIALECTS[name]
+    text = plain(" ".join([*parts, *(f"{tensor.name} {tensor.description}" for tensor in schema.inputs)]))
+    dialect = DIALECTS[name]
     clauses = [
-        *row.cites.values(),
-        *(clause for reading in row.disputed for clause in (reading.cites, reading.against)),
-        *(answer.clause for answer in row.constraints.values()),
+        *dialect.cites.values(),
+        *(clause for reading in dialect.disputed for clause in (reading.cites, reading.against)),
+        *(answer.clause for answer in dialect.constraints.values()),
     ]
     quotations = [words for clause in clauses for words in quoted(clause)]
     assert len(quotations) > 20
     assert [words for words in quotations if plain(words) not in text] == []
 
 
-@ROWS
-def test_a_disputed_reading_has_the_sentence_for_it(row: Dialect) -> None:
+@EVERY_DIALECT
+def test_a_disputed_reading_has_the_sentence_for_it(dialect: Dialect) -> None:
     """Each disputed reading rests on words in quotes; words against it stand in quotes too."""
-    for reading in row.disputed:
+    for reading in dialect.disputed:
         assert quoted(reading.cites)
         assert not reading.against or quoted(reading.against) or "equations" in reading.against
 
@@ -313,12 +317,12 @@ def test_a_disputed_reading_has_the_sentence_for_it(row: Dialect) -> None:
 def test_onnx_attributes_and_types_are_the_schemas(name: str, version: int) -> None:
     """The spelt attributes are those of the schema, and bfloat16 is allowed where the schema has it."""
     schema = onnx.defs.get_schema("ConvTranspose", version, "")
-    row = DIALECTS[name]
-    assert set(row.spelling.attributes.values()) == set(schema.attributes)
-    assert [row.spelling.inputs[role] for role in ("x", "w", "b")] == [one.name for one in schema.inputs]
+    dialect = DIALECTS[name]
+    assert set(dialect.spelling.attributes.values()) == set(schema.attributes)
+    assert [dialect.spelling.inputs[role] for role in ("x", "w", "b")] == [tensor.name for tensor in schema.inputs]
     types = schema.type_constraints[0].allowed_type_strs
-    assert isinstance(row.constraints["without-bf16"], Stated) == ("tensor(bfloat16)" not in types)
-    assert isinstance(row.constraints["without-f64"], Absent) == ("tensor(double)" in types)
+    assert isinstance(dialect.constraints["without-bf16"], Stated) == ("tensor(bfloat16)" not in types)
+    assert isinstance(dialect.constraints["without-f64"], Absent) == ("tensor(double)" in types)
     assert not any(attribute.required for attribute in schema.attributes.values())
 
 
@@ -327,7 +331,7 @@ def test_onnx_attributes_and_types_are_the_schemas(name: str, version: int) -> N
 
 def test_a_dialect_is_found_by_its_name() -> None:
     """`dialect_named` returns the dialect that the table has under this name."""
-    assert all(dialect_named(name) is row for name, row in DIALECTS.items())
+    assert all(dialect_named(name) is dialect for name, dialect in DIALECTS.items())
 
 
 def test_an_unknown_dialect_gets_the_list_and_the_nearest() -> None:

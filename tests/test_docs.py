@@ -69,7 +69,7 @@ def test_a_link_leads_somewhere(page: Path, target: str) -> None:
     assert file.exists()
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    assert heading in {"", *(re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings)}
+    assert heading in {"", *(re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in headings)}
 
 
 COMMANDS = {
@@ -222,5 +222,5 @@ def test_dialects_are_all_told() -> None:
         for name in re.findall(r"`(.*?)`", names):
             stem = name.rpartition("-")[0] if "/" in name else stem
             told[name if "/" in name else stem + name] = layouts
-    assert told == {name: f"{row.data_format}, {row.filter_format}" for name, row in DIALECTS.items()}
+    assert told == {name: f"{dialect.data_format}, {dialect.filter_format}" for name, dialect in DIALECTS.items()}
     assert set(onnx_model.ONNX_DIALECT_NAMES) <= set(told)

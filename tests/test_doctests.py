@@ -32,6 +32,10 @@ def test_every_public_function_has_an_example() -> None:
     """What is neither data nor an error has an example in its docstring."""
     data = (Geometry, Tolerance, Violation)
     public = [getattr(tconv, name) for name in tconv.__all__ if not name.startswith("__")]
-    functions = [one for one in public if not (isinstance(one, type) and (issubclass(one, Exception) or one in data))]
+    functions = [
+        function
+        for function in public
+        if not (isinstance(function, type) and (issubclass(function, Exception) or function in data))
+    ]
     assert len(functions) == 5
-    assert [one.__name__ for one in functions if ">>> " not in (one.__doc__ or "")] == []
+    assert [function.__name__ for function in functions if ">>> " not in (function.__doc__ or "")] == []

@@ -29,7 +29,7 @@ from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
-from tconv.execution.answer import changed
+from tconv.execution.call_result import changed
 from tconv.execution.earlier_cases import EarlierCases
 from tconv.execution.pool import Pool
 from tconv.execution.position import _INDEX, _MESSAGE, Position
@@ -38,7 +38,7 @@ from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.execution.waiting import CHUNK, Waiting
 from tconv.execution.worker import Assignment
-from tconv.execution.worker_files import make_files, results_file
+from tconv.execution.worker_files import make_files, records_file
 from tconv.records.headers import WaiversHeader
 from tconv.records.record import Line, Record
 from tconv.records.record_file import read
@@ -272,7 +272,9 @@ def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
         finished = read(run(Selection(Corpus.load(path)), settings, lambda *_: None))
         kinds = {record.case: record.verdict.kind for record in finished.records}
         assert set(kinds.values()) == {"agreed", kind}
-        assert {case for case, one in kinds.items() if one == kind} == {case for case in kinds if "strides=7" in case}
+        assert {case for case, case_kind in kinds.items() if case_kind == kind} == {
+            case for case in kinds if "strides=7" in case
+        }
         assert finished.header.repeat == repeat
 
 
@@ -711,11 +713,11 @@ def test_the_file_of_a_workers_records_is_emptied_when_it_is_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, size: int
 ) -> None:
     """What is left in it of an earlier chunk, perhaps by a worker that died, is no line of the next."""
-    monkeypatch.setattr("tconv.execution.process._MOST_RESULTS", most)
+    monkeypatch.setattr("tconv.execution.worker_records._MOST_BYTES", most)
     ours, theirs = Pipe()
     with ours, theirs:
         worker = WorkerProcess(cast("Any", None), ours, Position(), tmp_path / "worker.log")
-        file = results_file(str(worker.log))
+        file = records_file(str(worker.log))
         file.write_text("0 stale\n", encoding="utf-8")
         (case,) = Selection(Corpus.load(), patterns=("examples/onnx/basic",)).cases()
         worker.feed(Chunk([case]))
@@ -734,7 +736,7 @@ def test_what_a_runtime_leaves_in_its_workers_position_is_not_believed(tmp_path:
     ours, theirs = Pipe()
     with ours, theirs:
         worker = WorkerProcess(cast("Any", None), ours, position, tmp_path / "worker.log")
-        results_file(str(worker.log)).touch()
+        records_file(str(worker.log)).touch()
         chunk = Selection(Corpus.load(), "smoke", patterns=("groups/**",)).cases()[:4]
         worker.feed(Chunk(chunk))
         assert (worker.asked, worker.begun, worker.overwritten) == ([0], False, False)
@@ -756,14 +758,14 @@ def test_a_link_in_the_place_of_a_workers_records_is_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file that it leads to is not emptied, however large it is, and the worker is ended."""
-    monkeypatch.setattr("tconv.execution.process._MOST_RESULTS", 7)
+    monkeypatch.setattr("tconv.execution.worker_records._MOST_BYTES", 7)
     (tmp_path / "precious").write_text("precious text", encoding="utf-8")
     killed: list[bool] = []
     process = SimpleNamespace(kill=lambda: killed.append(True))
     ours, theirs = Pipe()
     with ours, theirs:
         worker = WorkerProcess(cast("Any", process), ours, Position(), tmp_path / "worker.log")
-        results_file(str(worker.log)).symlink_to(tmp_path / "precious")
+        records_file(str(worker.log)).symlink_to(tmp_path / "precious")
         worker.feed(Chunk([]))
     assert (tmp_path / "precious").read_text(encoding="utf-8") == "precious text"
     assert killed

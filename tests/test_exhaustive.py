@@ -140,11 +140,11 @@ def test_a_sample_is_linted(tmp_path: Path) -> None:
     text = text.replace(
         "tier: exhaustive\n", "tier: exhaustive\n    skip: [{when: {kernel: 2, spatial: 1}, because: so}]\n"
     )
-    found = [one.message for one in lint.lint(Corpus.load(written(tmp_path, text)))]
+    found = [finding.message for finding in lint.lint(Corpus.load(written(tmp_path, text)))]
     assert found
     assert all(message.startswith("must be sayable in a dialect") for message in found)
     never = text.replace("[{when", "[{when: {kernel: 2, spatial: 1}, because: first}, {when")
-    assert any("skip 2 must leave" in one.message for one in lint.lint(Corpus.load(written(tmp_path, never))))
+    assert any("skip 2 must leave" in finding.message for finding in lint.lint(Corpus.load(written(tmp_path, never))))
 
 
 def test_what_the_tier_may_not_be_beside(tmp_path: Path) -> None:
@@ -161,10 +161,10 @@ def test_what_the_tier_may_not_be_beside(tmp_path: Path) -> None:
 @given(st.data())
 def test_every_shipped_case_can_be_said_and_has_an_output(corpus: Corpus, data: st.DataObject) -> None:
     """Of any row: some dialect owes a value, and the size that explicit pads leave is at least 1 on every axis."""
-    chosen = data.draw(st.sampled_from([one for one in corpus.sweeps.values() if one.exhaustive]))
+    chosen = data.draw(st.sampled_from([candidate for candidate in corpus.sweeps.values() if candidate.exhaustive]))
     case = chosen.case(data.draw(st.sampled_from(chosen.sample(500).tolist())))
     owed = [expectation(case, dialect) for dialect in DIALECTS.values()]
-    values = [one for one in owed if not isinstance(one, Inexpressible)]
+    values = [candidate for candidate in owed if not isinstance(candidate, Inexpressible)]
     assert values
     assert all(min(value.primary.geometry.output) > 0 and not value.disputed for value in values)
 

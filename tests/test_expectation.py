@@ -193,8 +193,8 @@ def test_what_is_open_is_a_disputed_refusal(dialect: str, attributes: dict[str, 
 def test_ranks_that_are_open_in_onednn() -> None:
     """oneDNN: 'X means HW for 2D ConvTranspose, DHW for 3D': a line is open there, and plain elsewhere."""
     line = case((5,), (3,))
-    for name, row in DIALECTS.items():
-        found = expectation(line, row)
+    for name, dialect in DIALECTS.items():
+        found = expectation(line, dialect)
         assert isinstance(found, Values)
         assert texts(found) == (["two-or-three-spatial-axes-refused"] if name == ONEDNN else [])
     four = expectation(case((2, 2, 2, 2), (1, 1, 1, 2)), DIALECTS[ONEDNN])
@@ -298,8 +298,8 @@ def test_operands_are_part_of_validity() -> None:
     """Operands that do not fit are broken constraints like any other, in every text that speaks of them."""
     unfit = case((5, 7), (3, 2), channels=4, filters=6, breaks="filter-channels-match")
     other = Operand((3, 6, 3, 2), DType.F32)
-    for row in DIALECTS.values():
-        found = expectation(replace(unfit, w=other), row)
+    for dialect in DIALECTS.values():
+        found = expectation(replace(unfit, w=other), dialect)
         assert isinstance(found, Refuse)
         assert found.violation.attribute == "filter"
 
@@ -354,7 +354,9 @@ def test_disputed_outputs_are_named() -> None:
     """OpenVINO, SAME_UPPER with output_shape: the formula's side is primary, the prose's is disputed by name."""
     found = value(OPENVINO, auto_pad="same_upper", output_shape=(6, 8))
     assert found.primary.geometry.pads_begin == (1, 0)
-    assert [(one.readings, one.geometry.pads_begin) for one in found.disputed] == [(("sized-upper-odd-end",), (0, 0))]
+    assert [(candidate.readings, candidate.geometry.pads_begin) for candidate in found.disputed] == [
+        (("sized-upper-odd-end",), (0, 0))
+    ]
 
 
 def test_refusing_readings_are_told_apart_from_outputs() -> None:
@@ -362,7 +364,7 @@ def test_refusing_readings_are_told_apart_from_outputs() -> None:
     found = value(ONNX_11, auto_pad="same_upper", strides=(3, 4))
     # Reaches 15 and 26 of 15 and 28: a total of -2 on the second axis.
     assert found.primary.geometry.pads_begin == (0, -1)
-    assert {one.readings[0]: one.geometry.output for one in found.disputed} == {
+    assert {candidate.readings[0]: candidate.geometry.output for candidate in found.disputed} == {
         "negative-same-appended": (15, 28),
         "negative-same-shrunk": (15, 26),
     }
@@ -395,9 +397,9 @@ def test_expectations_are_shared_between_equal_signatures() -> None:
 def test_violations_list_what_does_not_hold() -> None:
     """Every stated or open constraint that does not hold is listed, what the text allows is not."""
     written = case((5,), (3,), batch=0, channels=4, filters=6, output_padding=(3,), auto_pad="valid", pads_begin=(1,))
-    row = DIALECTS[ONNX_11]
-    written_out = signature(written, row)
-    assert {violation.constraint for violation in violations(written_out, row)} == {
+    dialect = DIALECTS[ONNX_11]
+    written_out = signature(written, dialect)
+    assert {violation.constraint for violation in violations(written_out, dialect)} == {
         "output-padding-below-stride-or-dilation",
         "pads-without-auto-pad",
         "batch-not-empty",

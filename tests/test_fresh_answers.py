@@ -17,10 +17,10 @@ from small_corpus import HEAD, written
 from tconv.corpus import Corpus
 from tconv.dialects.readings import Together
 from tconv.errors import DialectError, FileError
-from tconv.execution.lock import alone
+from tconv.execution.lock import exclusive
 from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
-from tconv.gate.status import Judged, Status, judged, with_better_causes
+from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
 from tconv.gate.varying_answers import NOT_ASKED
 from tconv.gate.waivers_of_run import ActiveEntries
 from tconv.investigation import fresh_answers
@@ -30,7 +30,7 @@ from tconv.records.rewriting import replace_records
 from tconv.records.shards import merged
 from tconv.reports.causes import causes
 from tconv.reports.page.cause_lines import cause_lines
-from tconv.reports.phrases import fresh
+from tconv.reports.phrases import fresh_process_phrase
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def test_no_more_is_said_of_a_fresh_answer_than_was_compared(
     verdict: ver.Verdict, alone: FreshAnswer, words: str
 ) -> None:
     """Of rounded sums figures are not compared; what wavers alone may have been the first call of the run as well."""
-    assert fresh(Record("a", "b", "onnx/ConvTranspose-22", verdict, alone=alone)) == words
+    assert fresh_process_phrase(Record("a", "b", "onnx/ConvTranspose-22", verdict, alone=alone)) == words
 
 
 def test_a_failure_that_a_misreading_explains_only_after_other_calls_varies() -> None:
@@ -182,7 +182,7 @@ def test_no_other_run_writes_the_records_meanwhile(
     refused: list[str] = []
 
     def asked(run: Run, *_: object) -> fresh_answers.FreshAnswers:
-        with pytest.raises(FileError) as other, alone(run.path):
+        with pytest.raises(FileError) as other, exclusive(run.path):
             pass
         refused.append(str(other.value))
         return fresh_answers.FreshAnswers([], complete=True)
@@ -267,8 +267,8 @@ def test_shards_were_asked_again_where_each_of_them_was() -> None:
     run = run_of(dict.fromkeys(CASES, DIFFERED))
     for both, joined in (((True, True), True), ((True, False), False), ((None, True), False), ((None, None), None)):
         shards = [
-            Run(Path(f"{number}"), run.header.model_copy(update={"asked_again": one, "shard": f"{number}/2"}))
-            for number, one in enumerate(both, 1)
+            Run(Path(f"{number}"), run.header.model_copy(update={"asked_again": shard, "shard": f"{number}/2"}))
+            for number, shard in enumerate(both, 1)
         ]
         (whole,) = merged(shards)
         assert whole.header.asked_again is joined
@@ -376,8 +376,8 @@ def test_a_refusal_that_varies_shows_the_cause_of_others_as_before() -> None:
     refused = ver.Disputed(("total-refused",), "refusal", message="out of handles")
     run = run_of({CASES[0]: ver.RefusedValid("out of handles"), CASES[1]: refused})
 
-    def of(record: Record) -> Judged:
-        return judged(record, {}, ActiveEntries())
+    def of(record: Record) -> RecordStatus:
+        return status_of(record, {}, ActiveEntries())
 
     for answer in (None, AGREES):
         first, second = run.records

@@ -23,8 +23,7 @@ from made_records import (
 from small_corpus import written
 from tconv.corpus import Corpus
 from tconv.gate.assessment import Assessment, assess
-from tconv.gate.status import Judged, Status, with_better_causes
-from tconv.gate.status import judged as judged_record
+from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
 from tconv.gate.waivers_of_run import active_entries
 from tconv.records.headers import WaiversHeader, header_line
 from tconv.records.record import Record, record_line
@@ -72,7 +71,7 @@ def judged(
 
 def status(verdict: ver.Verdict, file: WaiverFile | None = None, *, strict: bool = False) -> Status:
     """Return the status of a case with this verdict."""
-    return judged({FIRST: verdict}, file, strict=strict).judged[0].status
+    return judged({FIRST: verdict}, file, strict=strict).statuses[0].status
 
 
 @pytest.mark.parametrize("verdict", EVERY_VERDICT, ids=lambda verdict: verdict.kind)
@@ -206,7 +205,7 @@ def test_failures_are_counted() -> None:
 def test_a_waived_failure_is_no_failure() -> None:
     """It has the waiver and its reason, and the gate is green."""
     assessment = judged({FIRST: DIFFERED, OTHER: AGREED}, waiver_file(waiver()))
-    (waived,) = (one for one in assessment.judged if one.status is Status.WAIVED)
+    (waived,) = (member for member in assessment.statuses if member.status is Status.WAIVED)
     assert waived.waiver is not None
     assert (waived.record.case, waived.waiver.name, waived.reason) == (FIRST, "known", "it rounds up")
     assert assessment.red == []
@@ -261,9 +260,9 @@ def test_a_refusal_with_a_better_cause_than_a_reading_is_held_against_the_waiver
     file = waiver_file(waiver(verdict={"kind": "refused-valid"}, cases=CASES[1], example=CASES[1]))
     for waivers, status in ((None, Status.FAILED), (file, Status.WAIVED)):
 
-        def of(record: Record, waivers: WaiverFile | None = waivers) -> Judged:
+        def of(record: Record, waivers: WaiverFile | None = waivers) -> RecordStatus:
             active = active_entries(waivers, DIALECT, run.header.backend)
-            return judged_record(record, facts(record.case) or {}, active)
+            return status_of(record, facts(record.case) or {}, active)
 
         first, second = with_better_causes([of(record) for record in run.records], of)
         assert (first.status, second.status) == (Status.FAILED, status)
@@ -303,7 +302,7 @@ def test_a_refusal_that_is_named_by_its_message_is_waived_also_where_a_reading_r
     value = ver.Disputed(("total-shrunk",), "exact")
     named = waiver(verdict={"kind": "refused-valid", "message": "one group is too few"}, cases="a/**")
     assessment = assess(run_of(verdicts | {CASES[2]: other}), waiver_file(named), facts)
-    statuses = {judged.record.case: judged.status for judged in assessment.judged}
+    statuses = {judged.record.case: judged.status for judged in assessment.statuses}
     assert statuses == dict(zip(CASES, [Status.WAIVED, Status.WAIVED, Status.DISPUTED, Status.PASSED], strict=True))
     assert assessment.waived == {CASES[0], CASES[1]}
     part = waiver(verdict={"kind": "refused-valid", "message": "one * is too *"}, cases="a/**")
@@ -311,7 +310,7 @@ def test_a_refusal_that_is_named_by_its_message_is_waived_also_where_a_reading_r
     unnamed = waiver(verdict={"kind": "refused-valid"}, cases="a/**")
     for verdict in (refused, value):
         assessment = assess(run_of(verdicts | {CASES[1]: verdict}), waiver_file(unnamed), facts)
-        assert {j.record.case: j.status for j in assessment.judged}[CASES[1]] is Status.DISPUTED
+        assert {j.record.case: j.status for j in assessment.statuses}[CASES[1]] is Status.DISPUTED
 
 
 def with_harm(run: Run, case: str, *earlier: str) -> Run:
@@ -371,7 +370,7 @@ def test_a_waiver_whose_example_is_a_reading_s_refusal_is_stale() -> None:
     refused = ver.Disputed(("total-refused",), "refusal", message="no")
     named = waiver(verdict={"kind": "refused-valid", "message": "no"})
     assessment = assess(run_of({CASES[0]: refused, CASES[3]: AGREED}), waiver_file(named), facts)
-    assert [one.name for one in assessment.stale] == ["known"]
+    assert [waiver_.name for waiver_ in assessment.stale] == ["known"]
     (reason,) = assessment.red
     assert reason.endswith(
         "is no failure without it, as total-refused says; take an example that no reading explains, or remove it"
@@ -398,7 +397,7 @@ def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:
         assessment = judged({FIRST: verdict, SECOND: DIFFERED, OTHER: AGREED}, waiver_file(waiver()))
         sentence = f"waiver 'known' is stale: its example {FIRST!r} ran and {now}; remove it"
         assert sentence in assessment.red
-        assert [one.name for one in assessment.stale] == ["known"]
+        assert [waiver_.name for waiver_ in assessment.stale] == ["known"]
 
 
 def test_an_intermittent_waiver_is_needed_in_some_runs_only(capsys: pytest.CaptureFixture[str]) -> None:
@@ -427,7 +426,7 @@ def test_waivers_of_a_relative_waive_and_those_that_are_not_needed_are_no_fault(
     file = waiver_file(used, unneeded).model_copy(update={"backend": "acme-original"}).of_relative("acme")
     assessment = judged({FIRST: DIFFERED, OTHER: AGREED}, file)
     assert (assessment.red, assessment.stale) == ([], [])
-    assert [one.name for one in assessment.unneeded] == ["gone"]
+    assert [waiver_.name for waiver_ in assessment.unneeded] == ["gone"]
     assert assessment.waived == {FIRST}
     terminal.show(assessment, None)
     note = "the waivers are those of 'acme-original', for whatever version: 1 cases are waived, and 1 waivers are not"
@@ -446,9 +445,9 @@ def test_a_waiver_may_be_for_one_explanation_alone() -> None:
     """Another wrong output in its scope is another cause."""
     run = run_of({FIRST: DIFFERED, SECOND: DIFFERED, OTHER: AGREED})
     names = {FIRST: named("pads-exchanged", "one-too-late"), SECOND: named("bias-doubled")}
-    explained = replace(run, records=[replace(one, diagnosis=names.get(one.case, ())) for one in run.records])
+    explained = replace(run, records=[replace(item, diagnosis=names.get(item.case, ())) for item in run.records])
     assessment = assess(explained, waiver_file(waiver(diagnosis=["pads-exchanged"])), facts)
-    statuses = {one.record.case: one.status for one in assessment.judged}
+    statuses = {item.record.case: item.status for item in assessment.statuses}
     assert (statuses[FIRST], statuses[SECOND]) == (Status.WAIVED, Status.FAILED)
 
 
@@ -472,9 +471,9 @@ def test_a_waiver_of_another_machine_is_neither_used_nor_stale_nor_void(capsys: 
     )
     verdicts = {FIRST: DIFFERED, OTHER: AGREED}
     old = assess(run_of(verdicts, machine={"simd": "avx avx2"}), file, facts)
-    assert (old.red, old.waived, [one.name for one in old.elsewhere]) == ([], {FIRST}, ["gone"])
+    assert (old.red, old.waived, [waiver_.name for waiver_ in old.elsewhere]) == ([], {FIRST}, ["gone"])
     new = assess(run_of(verdicts | {FIRST: AGREED}, machine={"simd": "avx512_fp16"}), file, facts)
-    assert (new.red, [one.name for one in new.elsewhere]) == ([], ["known", "gone"])
+    assert (new.red, [waiver_.name for waiver_ in new.elsewhere]) == ([], ["known", "gone"])
     assert assess(run_of(verdicts, machine={"simd": "avx512_fp16"}), file, facts).counts[Status.FAILED] == 1
     terminal.show(old, None)
     note = "note: waiver 'gone' is for machines with amx_bf16, which this one is not: it was not checked"
@@ -605,7 +604,7 @@ def test_unsupported_is_a_failure_unless_it_is_declared() -> None:
     declared = waiver_file(unsupported=({"where": {"s": [1, 2]}, "because": "no such kernel"},))
     verdicts: dict[str, ver.Verdict] = {FIRST: ver.Unsupported("x"), THIRD: ver.Unsupported("y"), OTHER: AGREED}
     assessment = judged(verdicts, declared)
-    reasons = {one.record.case: (one.status, one.reason) for one in assessment.judged}
+    reasons = {member.record.case: (member.status, member.reason) for member in assessment.statuses}
     assert reasons[FIRST] == (Status.UNSUPPORTED, "no such kernel")
     assert reasons[THIRD] == (Status.FAILED, "unsupported, and not declared so: y")
     assert assessment.red == [UNDECLARED]

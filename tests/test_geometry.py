@@ -360,8 +360,8 @@ def test_same_sizes(signature: Signature) -> None:
     attributes = signature.attributes
     if attributes.output_shape is not None or signature.auto_pad not in {"same_upper", "same_lower"}:
         return
-    found = {name: resolve(signature, row.rules) for name, row in DIALECTS.items()}
-    sizes = {name: one.output for name, one in found.items() if isinstance(one, Geometry)}
+    found = {name: resolve(signature, dialect.rules) for name, dialect in DIALECTS.items()}
+    sizes = {name: result.output for name, result in found.items() if isinstance(result, Geometry)}
     strides, op = signature.per_axis("strides"), signature.per_axis("output_padding")
     times = tuple(x * s for x, s in zip(signature.spatial, strides, strict=True))
     assert sizes[ONNX_11] == sizes[ONNX_22] == times

@@ -383,8 +383,8 @@ def test_the_example_of_a_cause_is_that_of_a_run() -> None:
     def of(sizes: Mapping[str, int]) -> Assessment:
         (release,) = releases(dict.fromkeys(sizes, ver.RefusedValid("no")))
         calls = {case: CallSummary({}, [("X", [size], "f32")], "NCX", "IOX") for case, size in sizes.items()}
-        judged = [replace(each, record=replace(each.record, call=calls[each.record.case])) for each in release.judged]
-        return replace(release, judged=tuple(judged))
+        judged = [replace(each, record=replace(each.record, call=calls[each.record.case])) for each in release.statuses]
+        return replace(release, statuses=tuple(judged))
 
     (strip,) = strips([of({"a/b": 50, "a/long": 5, "a/c": 1}), of({"a/b": 50, "a/long": 5, "invalid/c": 1})])
     assert strip.example.record.case == "a/long"

@@ -26,7 +26,7 @@ from tconv.backends.exec import Exec
 from tconv.backends.isolated_child import ChildStarter
 from tconv.cli import options
 from tconv.errors import BackendMissing
-from tconv.execution.isolation import confine_worker, wanted
+from tconv.execution.isolation import confine_worker, required
 from tconv.execution.worker import Assignment
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
@@ -159,7 +159,7 @@ def test_the_environment_says_whether_runtimes_are_confined(
 ) -> None:
     """The words for yes and no are those of any option, for commands with the option and for others."""
     monkeypatch.setenv("TCONV_ISOLATE", text)
-    assert wanted() is isolate
+    assert required() is isolate
     seen: list[bool | None] = []
 
     @click.command()

@@ -22,7 +22,7 @@ from tconv.diagnosis.placement import placed
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Together
-from tconv.execution import evaluation
+from tconv.execution import recording
 from tconv.expectation.truth import Truth
 from tconv.gate.waivers import load
 from tconv.learning import Lesson, denials, lessons, shared_facts, sheet, without_named
@@ -77,7 +77,7 @@ def _no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
         geometry = problem.values.primary.geometry
         return Diagnosis((), placement=placed(actual, problem.truth, geometry, accumulates))
 
-    monkeypatch.setattr(evaluation, "diagnose", diagnose)
+    monkeypatch.setattr(recording, "diagnose", diagnose)
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +211,7 @@ def test_what_is_wrong_in_another_way_too_is_no_condition_of_a_rule(valid: list[
         return np.random.default_rng(y.size).integers(-999, 999, y.shape).astype(y.dtype)
 
     records = records_of(answer, [case for case in valid if case.x.dtype is DType.F32][:: every(2)])
-    learnt = [lesson.said for lesson in lessons(records, corpus.find, ONNX, failed(records))]
+    learnt = [lesson.rules_text for lesson in lessons(records, corpus.find, ONNX, failed(records))]
     assert any("dilation is strides[i]" in said for said in learnt)
     assert not [said for said in learnt if "group" in said]
 
@@ -328,7 +328,7 @@ def test_the_text_has_a_formula_for_every_situation_that_it_allows(dialect: Dial
         allowed += len(axes) > 100
         for quantity, formula in formulas.items():
             assert (formula is None) == (not axes), situation
-            assert all(formula.value(axis.of_text) == axis.owed[quantity] for axis in axes if formula)
+            assert all(formula.value(axis.text_terms) == axis.owed[quantity] for axis in axes if formula)
     assert allowed == (1 if dialect.name == "geometry/1" else 4 if dialect.name == "onednn/ConvTranspose-1" else 8)
 
 
@@ -376,11 +376,11 @@ def test_an_attribute_that_is_not_written_is_a_fact_beside_its_values() -> None:
     """Cases that write a default, or nothing, share that, where all others write another value."""
     members = [{"filter_format": "IOX", "rank": "2"}, {"rank": "2"}, {"rank": "1"}]
     others = [{"filter_format": "XOI", "rank": "1"}, {"filter_format": "XOI", "rank": "2"}]
-    found = shared_facts(members, others)
-    assert str(found) == "filter_format=IOX|none"
-    assert found is not None
-    assert found.holds({"rank": "3"})
-    assert not found.holds({"filter_format": "XOI"})
+    shared = shared_facts(members, others)
+    assert str(shared) == "filter_format=IOX|none"
+    assert shared is not None
+    assert shared.holds({"rank": "3"})
+    assert not shared.holds({"filter_format": "XOI"})
     # The labels of another sweep are no attribute that a case could have written.
     assert shared_facts([{"shape": "line"}, {}], [{"shape": "plane"}, {"shape": "plane"}]) is None
 
@@ -500,7 +500,9 @@ def test_a_proposed_waiver_is_as_narrow_as_a_shared_fact_makes_it(command: Comma
     assert counts
     assert all(agreeing <= own for own, agreeing in counts)
     (tmp_path / "known.yaml").write_text(text.replace("TODO", "output_padding is ignored"))
-    assert "output_padding_positive" in {name for one in load(tmp_path / "known.yaml").waivers for name in one.where}
+    assert "output_padding_positive" in {
+        name for waiver in load(tmp_path / "known.yaml").waivers for name in waiver.where
+    }
     green = command("gate", "out", "--waivers", "known.yaml")
     assert "green: every deviation is known" in green.stdout
 
@@ -511,7 +513,7 @@ def test_no_fact_is_proposed_that_rules_out_few_cases(command: Command, tmp_path
     command("run", *sweeps, "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
     command("gate", "out", "--propose-waivers", "known.yaml")
     (tmp_path / "known.yaml").write_text((tmp_path / "known.yaml").read_text().replace("TODO", "exchanged"))
-    wheres = [set(one.where) for one in load(tmp_path / "known.yaml").waivers]
+    wheres = [set(waiver.where) for waiver in load(tmp_path / "known.yaml").waivers]
     assert wheres == [{"auto_pad", "output_shape_given", "pads_given"}]
 
 

@@ -34,7 +34,7 @@ def written(folder: Path, text: str, name: str = "file.yaml") -> Path:
 
 def findings(folder: Path, text: str) -> list[tuple[str, str]]:
     """Return what lint finds in a file: where, and what."""
-    return [(one.where, one.message) for one in lint(Corpus.load(written(folder, text)))]
+    return [(finding.where, finding.message) for finding in lint(Corpus.load(written(folder, text)))]
 
 
 # Skips.
@@ -91,7 +91,7 @@ def test_one_file_of_a_kept_folder(tmp_path: Path) -> None:
     tiers.write(tmp_path, Corpus.load(tmp_path).sweeps.values())
     assert list(lint(Corpus.load(path))) == []
     written(tmp_path, SWEEP.replace("[1, 2]", "[1, 3]"))
-    assert [one.where for one in lint(Corpus.load(path))] == ["file/s"]
+    assert [finding.where for finding in lint(Corpus.load(path))] == ["file/s"]
 
 
 def test_without_kept_tiers_nothing_is_stale(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_case_that_breaks_what_it_says(tmp_path: Path, settings: str) -> None:
 @pytest.mark.parametrize("name", CONSTRAINTS)
 def test_each_constraint_that_is_not_broken_is_found(tmp_path: Path, name: str) -> None:
     """The smallest ordinary case breaks nothing, whatever it says; some dialect minds each constraint there is."""
-    assert any(not isinstance(row.constraints[name], Absent) for row in DIALECTS.values())
+    assert any(not isinstance(dialect.constraints[name], Absent) for dialect in DIALECTS.values())
     plain = f"cases: [{{name: a, with: {{breaks: {name}, spatial: [4, 4], kernel: [3, 3]}}}}]"
     ((where, message),) = findings(tmp_path, plain)
     assert where == "file/a"

@@ -53,18 +53,20 @@ def test_names_and_sentences_are_unique() -> None:
     """Each row is another thing; names stand in records, sentences before readers."""
     for name in DIALECTS:
         rows = misreadings_of(DIALECTS[name])
-        assert len({one.name for one in rows}) == len(rows)
-        assert len({one.says for one in rows}) == len(rows)
-        assert all(one.says and one.name == one.name.strip() for one in rows)
+        assert len({misreading.name for misreading in rows}) == len(rows)
+        assert len({misreading.says for misreading in rows}) == len(rows)
+        assert all(misreading.says and misreading.name == misreading.name.strip() for misreading in rows)
 
 
 def test_what_a_text_allows_is_no_misreading() -> None:
     """A disputed answer is not in the catalogue of its dialect; it may be in another's."""
-    for row in DIALECTS.values():
-        allowed = {f"{one.change.question}={one.change.answer}" for one in row.disputed}
-        assert not allowed & {one.name for one in misreadings_of(row)}
-    assert "same=input-times-stride" in {one.name for one in misreadings_of(DIALECTS["onnx/ConvTranspose-1"])}
-    assert "same=input-times-stride" not in {one.name for one in misreadings_of(ONNX)}
+    for dialect in DIALECTS.values():
+        allowed = {f"{misreading.change.question}={misreading.change.answer}" for misreading in dialect.disputed}
+        assert not allowed & {misreading.name for misreading in misreadings_of(dialect)}
+    assert "same=input-times-stride" in {
+        misreading.name for misreading in misreadings_of(DIALECTS["onnx/ConvTranspose-1"])
+    }
+    assert "same=input-times-stride" not in {misreading.name for misreading in misreadings_of(ONNX)}
 
 
 @pytest.mark.parametrize(
@@ -388,16 +390,16 @@ def test_a_misreading_is_the_reference_of_something_else(smoke_cases: tuple[Case
         if not isinstance(expected, Values) or np.prod(case.x.shape) * np.prod(case.w.shape) > 2**18:
             continue
         operands = {role: array.astype(np.float64) for role, array in make_operands(case.x, case.w, case.b).items()}
-        for one in misreadings_of(ONNX):
-            if computed[one.name] == most:
+        for misreading in misreadings_of(ONNX):
+            if computed[misreading.name] == most:
                 continue
-            found = apply([one], signature(case, ONNX), ONNX, operands)
+            found = apply([misreading], signature(case, ONNX), ONNX, operands)
             if found is not None:
                 y = Truth(found.operands, case.x.dtype).values(found.geometry)
                 finished = y if found.finish is None else found.finish(y)
-                assert finished.shape[2:] == found.output, (case.id, one.name)
-                computed[one.name] += 1
-    assert set(computed) == {one.name for one in misreadings_of(ONNX)}
+                assert finished.shape[2:] == found.output, (case.id, misreading.name)
+                computed[misreading.name] += 1
+    assert set(computed) == {misreading.name for misreading in misreadings_of(ONNX)}
 
 
 @pytest.mark.thorough
@@ -411,7 +413,7 @@ def test_the_smoke_tier_notices_every_misreading(name: str, smoke_cases: tuple[C
     assert survivors == unaffected | (set() if "onnx" in name else {"upper-for-lower"})
     # OpenVINO's have no bias, and pad nothing under SAME, so that no unit is odd there and no total negative.
     never = ("bias-", "unreached-points", "odd_upper", "odd_lower", "negative_same")
-    assert unaffected == (set() if "onnx" in name else {one for one in unaffected if one.startswith(never)})
+    assert unaffected == (set() if "onnx" in name else {name_ for name_ in unaffected if name_.startswith(never)})
     assert 0 < len(measured.needed) < 20
     for power in measured.powers:
         assert set(power.killed) <= set(power.affected)

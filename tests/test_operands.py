@@ -219,7 +219,7 @@ def test_many_channels_are_thinned_and_not_the_same_ones() -> None:
             "w"
         ]
         live.append(np.flatnonzero(exact(w)[:, 0, 0, 0]))
-    assert [len(one) for one in live] == [28, 28]
+    assert [len(channels) for channels in live] == [28, 28]
     assert not np.array_equal(*live)
     assert live[0].max() > 800
 

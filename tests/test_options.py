@@ -12,7 +12,7 @@ import pytest
 from made_records import AGREED, DIFFERED, facts, header, run_of, waiver, waiver_file
 from small_corpus import record_file, written
 from tconv.backends import Option, create, names, options_of
-from tconv.backends.options import checked, differing
+from tconv.backends.options import checked, not_default
 from tconv.errors import BackendMissing, OptionError
 from tconv.execution.cluster_messages import Order, order_of
 from tconv.execution.run import record_name
@@ -75,7 +75,7 @@ def test_an_option_may_be_any_text_and_a_backend_may_have_none() -> None:
 
 def test_what_is_given_at_its_default_is_not_told() -> None:
     """Else one backend would be two."""
-    assert differing(OPTIONS, {"threads": "2", "pads": "in-place"}) == {"threads": "2"}
+    assert not_default(OPTIONS, {"threads": "2", "pads": "in-place"}) == {"threads": "2"}
 
 
 @pytest.mark.parametrize("name", names())
@@ -244,7 +244,7 @@ def test_a_waiver_is_for_default_options_unless_it_names_others(
     file = waiver_file(waiver(options=of_waiver))
     file = file.model_validate(file.model_dump(exclude_unset=True) | {"options": of_file})
     result = assess(chosen(**options), file, facts)
-    assert result.judged[0].status is status
+    assert result.statuses[0].status is status
     # A waiver for other options is neither stale nor void.
     assert [use.state for use in result.uses] == (["fitting"] if status is Status.WAIVED else [])
 

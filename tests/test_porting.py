@@ -29,7 +29,11 @@ def asked(corpus: Corpus) -> Catalogue:
 
 def change(catalogue: Catalogue, source: str, target: str, combination: str) -> Change:
     """Return the one change of a combination."""
-    (found,) = (one for one in catalogue.changes(DIALECTS[source], DIALECTS[target]) if one.combination == combination)
+    (found,) = (
+        candidate
+        for candidate in catalogue.changes(DIALECTS[source], DIALECTS[target])
+        if candidate.combination == combination
+    )
     return found
 
 
@@ -69,10 +73,10 @@ def test_a_rewriting_keeps_the_output(asked: Catalogue, source: str) -> None:
     """The reference gives the source's output, bit for bit, to what is written in the target instead."""
     targets = set()
     for target in NAMES:
-        for one in asked.changes(DIALECTS[source], DIALECTS[target]):
-            if one.rewriting is None:
+        for change_ in asked.changes(DIALECTS[source], DIALECTS[target]):
+            if change_.rewriting is None:
                 continue
-            operands = make_operands(one.example.x, one.example.w, one.example.b)
+            operands = make_operands(change_.example.x, change_.example.w, change_.example.b)
             outputs = [
                 conv_transpose(
                     operands["x"],
@@ -82,7 +86,7 @@ def test_a_rewriting_keeps_the_output(asked: Catalogue, source: str) -> None:
                     filter_format="IOX",
                     **{key: value for key, value in case.attributes.given().items() if key != "data_format"},
                 )
-                for name, case in ((source, one.example), (target, one.rewriting))
+                for name, case in ((source, change_.example), (target, change_.rewriting))
             ]
             np.testing.assert_array_equal(*outputs)
             targets.add(target)

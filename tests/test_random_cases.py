@@ -33,12 +33,12 @@ def cases(count: int, seed: int = 0, dialect: str = ONNX) -> list[Case]:
 def test_the_same_seed_draws_the_same_cases() -> None:
     """In the same order, however many are drawn; another seed draws others."""
     assert cases(50) == cases(300)[:50]
-    assert {repr(settings(one)) for one in cases(50)}.isdisjoint(repr(settings(one)) for one in cases(50, 1))
+    assert {repr(settings(case)) for case in cases(50)}.isdisjoint(repr(settings(case)) for case in cases(50, 1))
 
 
 def test_a_case_is_the_same_on_every_machine() -> None:
     """Its choices come from the raw bits of a generator, which no numpy draws otherwise."""
-    digest = blake2b("".join(repr(settings(one)) for one in cases(200)).encode(), digest_size=8).hexdigest()
+    digest = blake2b("".join(repr(settings(case)) for case in cases(200)).encode(), digest_size=8).hexdigest()
     assert digest == PINNED
 
 
@@ -49,25 +49,25 @@ PINNED = "18829b494999a500"
 @pytest.mark.parametrize("name", DIALECTS)
 def test_each_dialect_can_say_what_is_drawn_for_it(name: str) -> None:
     """No case is wasted, and what is broken on purpose is seen to be broken."""
-    for one in cases(200, dialect=name):
-        expected = expectation(one, DIALECTS[name])
+    for case in cases(200, dialect=name):
+        expected = expectation(case, DIALECTS[name])
         assert not isinstance(expected, Inexpressible)
-        assert one.breaks is None or finds_broken(expected, one.breaks)
+        assert case.breaks is None or finds_broken(expected, case.breaks)
 
 
 def test_the_whole_space_is_drawn_from() -> None:
     """Every attribute is there and is not, every mode, type, rank; sizes of 0 and an output_shape beyond the full."""
-    some = [one for one in cases(2000) if one.breaks is None]
+    some = [case for case in cases(2000) if case.breaks is None]
     for name in ATTRIBUTES:
-        assert {getattr(one.attributes, name) is None for one in some} == {True, False}, name
-    assert {one.attributes.auto_pad for one in some} == {None, *AutoPad}
-    assert {one.x.dtype for one in some} == set(DType)
-    assert {len(one.x.shape) - 2 for one in some} == {1, 2, 3, 4}
-    assert {one.attributes.groups for one in some} == {None, 1, 2, 3, 4}
-    assert {one.b is None for one in some} == {True, False}
-    assert {one.shapes for one in some} == {"static", "symbolic"}
-    assert {one.filter_source for one in some} == {"initializer", "input"}
-    zeros = Counter(0 in one.x.shape for one in some)
+        assert {getattr(case.attributes, name) is None for case in some} == {True, False}, name
+    assert {case.attributes.auto_pad for case in some} == {None, *AutoPad}
+    assert {case.x.dtype for case in some} == set(DType)
+    assert {len(case.x.shape) - 2 for case in some} == {1, 2, 3, 4}
+    assert {case.attributes.groups for case in some} == {None, 1, 2, 3, 4}
+    assert {case.b is None for case in some} == {True, False}
+    assert {case.shapes for case in some} == {"static", "symbolic"}
+    assert {case.filter_source for case in some} == {"initializer", "input"}
+    zeros = Counter(0 in case.x.shape for case in some)
     assert 0 < zeros[True] < zeros[False] / 4
 
 
@@ -76,7 +76,7 @@ def test_every_fault_that_a_dialect_minds_is_drawn(name: str, monkeypatch: pytes
     """Where nothing but faults is drawn."""
     monkeypatch.setattr(random_cases, "_BROKEN_PERCENT", 100)
     minded = faults_of(DIALECTS[name])
-    assert {one.breaks for one in cases(1000, dialect=name)} - {None} == set(minded)
+    assert {case.breaks for case in cases(1000, dialect=name)} - {None} == set(minded)
 
 
 def test_a_dialect_is_not_asked_about_what_it_has_no_words_for() -> None:
@@ -88,7 +88,7 @@ def test_a_dialect_is_not_asked_about_what_it_has_no_words_for() -> None:
 
 def test_faults_are_left_out_where_they_are_not_wanted() -> None:
     """Then no case breaks anything on purpose."""
-    assert {one.breaks for one in islice(drawn(0, DIALECTS[ONNX], broken=False), 300)} == {None}
+    assert {case.breaks for case in islice(drawn(0, DIALECTS[ONNX], broken=False), 300)} == {None}
 
 
 @configured(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)

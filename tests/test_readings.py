@@ -23,7 +23,7 @@ ONNX_1, ONNX_11, ONNX_22 = ONNX
 
 def reading(dialect: str, name: str) -> Reading:
     """Return a dialect's disputed reading by its name."""
-    return next(one for one in DIALECTS[dialect].disputed if one.name == name)
+    return next(candidate for candidate in DIALECTS[dialect].disputed if candidate.name == name)
 
 
 def read(dialect: str, name: str, kernel: int, **attributes: int | str) -> tuple[int, int] | str:
@@ -59,7 +59,7 @@ _PROSE = {"sized-upper-odd-end", "sized-lower-odd-begin"}
 def test_the_disputed_readings_of_each_dialect(dialects: tuple[str, ...], names: set[str]) -> None:
     """Each text is disputed where the table of rules says so, and nowhere else; names stand in records for good."""
     for dialect in dialects:
-        assert {one.name for one in DIALECTS[dialect].disputed} == names
+        assert {reading.name for reading in DIALECTS[dialect].disputed} == names
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,11 @@ def test_a_stride_beyond_the_kernel(
 def test_a_reading_changes_one_answer(name: str) -> None:
     """Applying a reading changes its own question's answer and leaves every other one alone."""
     rules = DIALECTS[name].rules
-    for one in DIALECTS[name].disputed:
-        changed = applied(rules, [one])
+    for reading in DIALECTS[name].disputed:
+        changed = applied(rules, [reading])
         differing = [question for question in QUESTIONS if getattr(changed, question) != getattr(rules, question)]
-        assert differing == [one.change.question]
-        assert getattr(changed, one.change.question) is one.change.answer
+        assert differing == [reading.change.question]
+        assert getattr(changed, reading.change.question) is reading.change.answer
     assert applied(rules, []) == rules
 
 
@@ -182,10 +182,12 @@ def test_a_question_is_put_only_where_its_answer_matters(attributes: dict[str, A
 def resolved(signature: Signature, dialect: str) -> dict[Geometry | Violation, int]:
     """Return each result of every combination of readings, and the fewest readings that give it."""
     row = DIALECTS[dialect]
-    choices = [(None, *(one for one in row.disputed if one.change.question == question)) for question in QUESTIONS]
+    choices = [
+        (None, *(reading for reading in row.disputed if reading.change.question == question)) for question in QUESTIONS
+    ]
     found: dict[Geometry | Violation, int] = {}
     for combination in product(*choices):
-        chosen = [one for one in combination if one]
+        chosen = [reading for reading in combination if reading]
         result = resolve(signature, applied(row.rules, chosen))
         found[result] = min(found.get(result, len(chosen)), len(chosen))
     return found
@@ -194,8 +196,8 @@ def resolved(signature: Signature, dialect: str) -> dict[Geometry | Violation, i
 def test_results_of_fewer_readings_come_first() -> None:
     """Also where a question of a later axis is put before all answers to an earlier one: here one reading refuses."""
     signature = written((3, 3), (2, 1), Attributes(strides=(3, 4), auto_pad="same_lower", output_shape=(14, 4)))
-    row = DIALECTS[ONNX_1]
-    found = [one.readings for one in distinct_results(signature, row.rules, row.disputed)]
+    dialect = DIALECTS[ONNX_1]
+    found = [result.readings for result in distinct_results(signature, dialect.rules, dialect.disputed)]
     assert [*map(len, found)] == [0, 1, 1, 1, 2]
     assert found[3] == ("negative-sized-refused",)
 
@@ -206,10 +208,10 @@ def test_branching_finds_all_that_the_whole_product_finds(signature: Signature, 
     """Branching where a question is put gives every result of the full product, each under its fewest readings."""
     row = DIALECTS[dialect]
     found = distinct_results(signature, row.rules, row.disputed)
-    assert {one.result: len(one.readings) for one in found} == resolved(signature, dialect)
-    for one in found:
-        chosen = [reading(dialect, name) for name in one.readings]
-        assert resolve(signature, applied(row.rules, chosen)) == one.result
+    assert {branch.result: len(branch.readings) for branch in found} == resolved(signature, dialect)
+    for branch in found:
+        chosen = [reading(dialect, name) for name in branch.readings]
+        assert resolve(signature, applied(row.rules, chosen)) == branch.result
 
 
 @given(signatures(0), st.sampled_from(sorted(DIALECTS)), st.booleans())
@@ -232,27 +234,32 @@ def test_results_are_distinct_and_the_primary_comes_first(signature: Signature, 
     found = distinct_results(signature, row.rules, row.disputed)
     assert found[0].readings == ()
     assert found[0].result == resolve(signature, row.rules)
-    assert len({one.result for one in found}) == len(found)
-    counts = [len(one.readings) for one in found]
+    assert len({result.result for result in found}) == len(found)
+    counts = [len(result.readings) for result in found]
     assert counts == sorted(counts)
-    assert all(one.readings for one in found[1:])
+    assert all(result.readings for result in found[1:])
 
 
 def test_a_plain_case_is_told_apart_by_nothing() -> None:
     """Explicit pads and VALID mean the same in every reading of every text."""
-    for row in DIALECTS.values():
+    for dialect in DIALECTS.values():
         for mode in (None, "explicit", "valid"):
             attributes = Attributes(strides=(2, 1), auto_pad=mode, output_padding=(1, 0))
-            assert len(distinct_results(written((3, 4), (3, 2), attributes), row.rules, row.disputed)) == 1
+            assert len(distinct_results(written((3, 4), (3, 2), attributes), dialect.rules, dialect.disputed)) == 1
 
 
 def test_readings_of_several_axes_and_questions_make_a_product() -> None:
     """An odd total on one axis and a negative one on another: both questions' readings, alone and together."""
-    row = DIALECTS["openvino/ConvolutionBackpropData-1"]
+    dialect = DIALECTS["openvino/ConvolutionBackpropData-1"]
     # Reaches 7 and 8: totals 1 and -1. A lower odd unit is the end's, so floor gives 0 and -1.
     signature = written((3, 3), (3, 2), Attributes(strides=(2, 3), auto_pad="same_lower", output_shape=(6, 9)))
-    found = {one.readings: one.result for one in distinct_results(signature, row.rules, row.disputed)}
-    places = {names: one.pads_begin if isinstance(one, Geometry) else None for names, one in found.items()}
+    found = {
+        resolved_.readings: resolved_.result
+        for resolved_ in distinct_results(signature, dialect.rules, dialect.disputed)
+    }
+    places = {
+        names: resolved_.pads_begin if isinstance(resolved_, Geometry) else None for names, resolved_ in found.items()
+    }
     assert places == {
         (): (0, -1),
         # With the unit at the beginning floor leaves it 0, which appending also does.
@@ -264,13 +271,13 @@ def test_readings_of_several_axes_and_questions_make_a_product() -> None:
 
 def test_answers_that_need_several_readings_name_them_all() -> None:
     """A result that no single reading gives carries the names of all that are needed."""
-    row = DIALECTS[ONNX_11]
+    dialect = DIALECTS[ONNX_11]
     attributes = Attributes(strides=(4,), auto_pad="same_upper", output_padding=(1,))
-    found = distinct_results(written((3,), (1,), attributes), row.rules, row.disputed)
+    found = distinct_results(written((3,), (1,), attributes), dialect.rules, dialect.disputed)
     places = {
-        one.readings: (one.result.pads_begin[0], one.result.output[0])
-        for one in found
-        if isinstance(one.result, Geometry)
+        resolved_.readings: (resolved_.result.pads_begin[0], resolved_.result.output[0])
+        for resolved_ in found
+        if isinstance(resolved_.result, Geometry)
     }
     # 9 is reached, 10 with output_padding. X*s is 12, a total of -2; with output_padding added it is 13, a total of -3.
     assert places == {
@@ -281,7 +288,9 @@ def test_answers_that_need_several_readings_name_them_all() -> None:
         ("same-output-padding-added", "negative-same-truncated"): (-1, 13),
         ("same-output-padding-added", "negative-same-appended"): (0, 13),
     }
-    refusals = {one.readings: one.result.got for one in found if isinstance(one.result, Violation)}
+    refusals = {
+        resolved_.readings: resolved_.result.got for resolved_ in found if isinstance(resolved_.result, Violation)
+    }
     assert refusals == {
         ("negative-same-refused",): "a total padding of -2",
         ("same-output-padding-added", "negative-same-refused"): "a total padding of -3",

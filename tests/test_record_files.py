@@ -62,17 +62,17 @@ def test_a_folder_with_nothing_else_is_read_as_it_is(tmp_path: Path) -> None:
 def test_the_cases_of_records_are_those_that_all_of_them_name(tmp_path: Path) -> None:
     """What --cases says is stronger; a path that has other cases now, or none, says nothing."""
     mine = written(tmp_path)
-    one = recorded(tmp_path / "a.jsonl", Corpus.load(mine).digest, str(mine))
+    of_mine = recorded(tmp_path / "a.jsonl", Corpus.load(mine).digest, str(mine))
     same_place = recorded(tmp_path / "b.jsonl", "sha256:0", str(mine))
     elsewhere = recorded(tmp_path / "c.jsonl", "sha256:1", str(tmp_path / "gone.yaml"))
     own = recorded(tmp_path / "d.jsonl", Corpus.load(None).digest)
     nothing = tmp_path / "e.jsonl"
     nothing.write_text("nothing", encoding="utf-8")
-    assert cases_of([one], None) == mine
+    assert cases_of([of_mine], None) == mine
     # The second is red then, as it is with --cases.
-    assert cases_of([one, same_place], None) == mine
-    assert cases_of([one], tmp_path / "given.yaml") == tmp_path / "given.yaml"
-    for files in ([same_place], [elsewhere], [one, elsewhere], [own], [one, own], [one, nothing], []):
+    assert cases_of([of_mine, same_place], None) == mine
+    assert cases_of([of_mine], tmp_path / "given.yaml") == tmp_path / "given.yaml"
+    for files in ([same_place], [elsewhere], [of_mine, elsewhere], [own], [of_mine, own], [of_mine, nothing], []):
         assert cases_of(files, None) is None
 
 

@@ -26,34 +26,18 @@ if TYPE_CHECKING:
 
 TEXT = st.text(max_size=20).map(printable)
 WORDS = st.lists(TEXT, min_size=1, max_size=3).map(tuple)
-SIZES = st.lists(st.integers(0, 2**40), max_size=4).map(tuple)
+COUNTS = st.integers(0, 2**40)
+SIZES = st.lists(COUNTS, max_size=4).map(tuple)
 NUMBERS = st.floats()
 RULES = st.sampled_from(["exact", "bound", "shape", "refusal"])
+WRONG_VALUES = (RULES, COUNTS, COUNTS, SIZES.filter(len), NUMBERS, NUMBERS, st.none() | NUMBERS)
 VERDICTS = {
     ver.Agreed: st.builds(ver.Agreed, RULES, WORDS | st.just(())),
     ver.Disputed: st.builds(ver.Disputed, WORDS, RULES, WORDS | st.just(())),
     ver.Inconsistent: st.builds(ver.Inconsistent, WORDS, TEXT, TEXT),
-    ver.Differed: st.builds(
-        ver.Differed,
-        RULES,
-        st.integers(0, 2**40),
-        st.integers(0, 2**40),
-        SIZES.filter(len),
-        NUMBERS,
-        NUMBERS,
-        st.none() | NUMBERS,
-    ),
-    ver.ExceedsSummationBound: st.builds(
-        ver.ExceedsSummationBound,
-        RULES,
-        st.integers(0, 2**40),
-        st.integers(0, 2**40),
-        SIZES.filter(len),
-        NUMBERS,
-        NUMBERS,
-        st.none() | NUMBERS,
-    ),
-    ver.Mistrusted: st.builds(ver.Mistrusted, st.integers(0, 2**40), st.integers(0, 2**40), WORDS | st.just(()), WORDS),
+    ver.Differed: st.builds(ver.Differed, *WRONG_VALUES),
+    ver.ExceedsSummationBound: st.builds(ver.ExceedsSummationBound, *WRONG_VALUES),
+    ver.Mistrusted: st.builds(ver.Mistrusted, COUNTS, COUNTS, WORDS | st.just(()), WORDS),
     ver.WrongShape: st.builds(ver.WrongShape, SIZES, SIZES),
     ver.WrongDtype: st.builds(ver.WrongDtype, TEXT, TEXT),
     ver.RefusedValid: st.builds(ver.RefusedValid, TEXT),
@@ -112,7 +96,7 @@ def test_a_record_is_read_as_it_was_written(kind: type[ver.Verdict], data: st.Da
 
 def test_every_kind_of_verdict_is_written_and_read_above() -> None:
     """A new kind of verdict must be added to these tests."""
-    assert set(VERDICTS) == {type(one) for one in EVERY_VERDICT} == set(KINDS.values())
+    assert set(VERDICTS) == {type(verdict) for verdict in EVERY_VERDICT} == set(KINDS.values())
 
 
 def test_a_line_knows_its_record_and_is_parsed_once() -> None:

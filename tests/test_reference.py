@@ -337,7 +337,7 @@ def test_all_examples_of_onnx_are_found() -> None:
 def test_examples_of_onnx(dialect: str, example: str) -> None:
     """Each example's output, element by element, from its attributes as they stand."""
     node, inputs, outputs = onnx_examples()[example]
-    given_attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+    given_attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
     x, w = inputs
     rank = x.ndim - 2
     kernel_shape = given_attributes.pop("kernel_shape", None)

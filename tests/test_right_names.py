@@ -15,12 +15,12 @@ import wrong_backends
 from strategies import every
 from tconv.cases.call import signature
 from tconv.cases.patterns import topic_of
-from tconv.diagnosis import diagnose, shared
+from tconv.diagnosis import diagnose, single_explanations
 from tconv.diagnosis.misreadings import CATALOGUE
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
-from tconv.execution import evaluation
+from tconv.execution import recording
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.bound import Terms
 from tconv.expectation.owed import Values, expectation
@@ -84,7 +84,7 @@ def plain(gate_cases: tuple[Case, ...]) -> list[Case]:
 @pytest.fixture(autouse=True)
 def _time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine must not leave anything undiagnosed here."""
-    monkeypatch.setattr(evaluation, "diagnose", partial(diagnose, budget=10))
+    monkeypatch.setattr(recording, "diagnose", partial(diagnose, budget=10))
 
 
 def records(backend: str, cases: Iterable[Case]) -> list[Record]:
@@ -95,7 +95,7 @@ def records(backend: str, cases: Iterable[Case]) -> list[Record]:
 
 def failures(backend: str, cases: Iterable[Case]) -> list[Record]:
     """Return the records of wrong values and shapes of a miniature backend."""
-    return [one for one in records(backend, cases) if isinstance(one.verdict, ver.Differed | ver.WrongShape)]
+    return [record for record in records(backend, cases) if isinstance(record.verdict, ver.Differed | ver.WrongShape)]
 
 
 def products(case: Case) -> int:
@@ -105,21 +105,21 @@ def products(case: Case) -> int:
 
 def finite(case: Case) -> bool:
     """Return whether the operands are numbers, and a value is owed."""
-    numbers = {"special", "nan", "infinity"}.isdisjoint(one.data for one in (case.x, case.w, case.b) if one)
+    numbers = {"special", "nan", "infinity"}.isdisjoint(operand.data for operand in (case.x, case.w, case.b) if operand)
     return numbers and isinstance(expectation(case, ROW), Values)
 
 
 def real(case: Case, dtype: DType) -> Case:
     """Return the case with real numbers of a type for operands."""
-    x, w, b = (one and replace(one, data="normal", dtype=dtype) for one in (case.x, case.w, case.b))
+    x, w, b = (operand and replace(operand, data="normal", dtype=dtype) for operand in (case.x, case.w, case.b))
     return replace(case, x=x, w=w, b=b)
 
 
 def named(found: list[Record], name: str) -> None:
     """Hold that at least 95 of 100 failures have this name; the rest have none, rather than a wrong one."""
-    right = [one for one in found if name in map(str, one.diagnosis)]
-    assert len(right) >= 0.95 * len(found), [(one.case, one.described) for one in found if one not in right]
-    assert [one.case for one in found if one.diagnosis and one not in right] == []
+    right = [record for record in found if name in map(str, record.diagnosis)]
+    assert len(right) >= 0.95 * len(found), [(record.case, record.described) for record in found if record not in right]
+    assert [record.case for record in found if record.diagnosis and record not in right] == []
 
 
 @pytest.mark.parametrize("backend", NAMES)
@@ -128,7 +128,7 @@ def test_a_mistake_has_its_name(backend: str, plain: list[Case]) -> None:
     found = failures(backend, [case for case in plain if finite(case)][:: every(3)])
     assert len(found) > 10
     named(found, NAMES[backend])
-    table = Counter(map(str, shared({one.case: one.diagnosis for one in found}).values()))
+    table = Counter(map(str, single_explanations({record.case: record.diagnosis for record in found}).values()))
     assert table.most_common(1)[0][0] == NAMES[backend]
     assert table[NAMES[backend]] >= 0.95 * len(found), table
 
@@ -146,7 +146,7 @@ def test_lost_bits_have_their_name(backend: str, plain: list[Case]) -> None:
     topic = [case for case in small if topic_of(case.id) == "real-data" and case.x.dtype in dtypes]
     found = failures(backend, [*made, *topic[:: every(1)]])
     # One or two elements that have lost bits are no evidence of it.
-    found = [one for one in found if isinstance(one.verdict, ver.WrongShape) or one.verdict.wrong >= 3]
+    found = [record for record in found if isinstance(record.verdict, ver.WrongShape) or record.verdict.wrong >= 3]
     assert len(found) >= 10
     named(found, name)
 
@@ -173,10 +173,12 @@ def test_one_product_of_many_is_accounted_for(
     monkeypatch.setattr(wrong_backends.OneProduct, "times", times)
     monkeypatch.setattr(wrong_backends.OneProduct, "last", last)
     found = failures("OneProduct", [case if at % 3 else real(case, DType.F32) for at, case in enumerate(many)])
-    unexplained = [one for one in found if not one.diagnosis]
-    right = [one for one in unexplained if (one.described or "").split(";")[0].endswith(says)]
+    unexplained = [record for record in found if not record.diagnosis]
+    right = [record for record in unexplained if (record.described or "").split(";")[0].endswith(says)]
     assert len(unexplained) > 10
-    assert len(right) >= 0.95 * len(unexplained), [(one.case, one.described) for one in unexplained if one not in right]
+    assert len(right) >= 0.95 * len(unexplained), [
+        (record.case, record.described) for record in unexplained if record not in right
+    ]
 
 
 def test_one_product_among_thousands_is_found(corpus: Corpus) -> None:
@@ -223,16 +225,18 @@ def odd_ones(change: Callable[[Array], Array], plain: list[Case], monkeypatch: p
 )
 def test_what_no_one_would_do_has_no_name(odd: str, plain: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever comes out, of empty cases and of special values too: it is described, and hardly ever has a name."""
-    wrong = [one for one in odd_ones(ODD[odd], plain, monkeypatch) if isinstance(one.verdict, ver.Differed)]
+    wrong = [record for record in odd_ones(ODD[odd], plain, monkeypatch) if isinstance(record.verdict, ver.Differed)]
     assert len(wrong) >= (2 if odd == "5 for infinity" else 60)
-    assert [one.case for one in wrong if not one.diagnosis and "elements differ" not in (one.described or "")] == []
+    assert [
+        record.case for record in wrong if not record.diagnosis and "elements differ" not in (record.described or "")
+    ] == []
     # An output of one element, or of zeros, may be what some misreading gives.
-    with_name = [one for one in wrong if one.diagnosis]
+    with_name = [record for record in wrong if record.diagnosis]
     assert len(with_name) <= (0.15 if odd == "zeros" else 0.05) * len(wrong), [
-        (one.case, one.diagnosis) for one in with_name
+        (record.case, record.diagnosis) for record in with_name
     ]
     if odd == "zeros":
-        assert {str(misreadings) for one in with_name for misreadings in one.diagnosis} <= ZERO
+        assert {str(misreadings) for record in with_name for misreadings in record.diagnosis} <= ZERO
 
 
 @pytest.mark.parametrize(
@@ -246,7 +250,7 @@ def test_what_is_no_output_of_the_call_is_not_searched(
     """Of another type or rank: the verdict says all there is to say."""
     found = odd_ones(change, plain, monkeypatch)
     assert len(found) > 60
-    assert {(one.verdict.kind, one.diagnosis, one.described) for one in found} == {(kind, (), None)}
+    assert {(record.verdict.kind, record.diagnosis, record.described) for record in found} == {(kind, (), None)}
 
 
 def test_the_search_may_fail(plain: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,10 +259,10 @@ def test_the_search_may_fail(plain: list[Case], monkeypatch: pytest.MonkeyPatch)
     def fails(*_: object) -> None:
         raise ZeroDivisionError("by us")
 
-    monkeypatch.setattr(evaluation, "diagnose", fails)
+    monkeypatch.setattr(recording, "diagnose", fails)
     found = failures("BiasDoubled", plain[::100])
     assert found
-    assert {one.described for one in found} == {"undiagnosed, the search failed: ZeroDivisionError: by us"}
+    assert {record.described for record in found} == {"undiagnosed, the search failed: ZeroDivisionError: by us"}
 
 
 @pytest.mark.parametrize(("count", "named"), [(2, False), (3, True)])
@@ -271,7 +275,7 @@ def test_two_elements_are_no_evidence_of_rounded_steps(count: int, *, named: boo
     actual = truth.values(geometry).astype(np.float16)
     unit = np.spacing(np.abs(actual[0, 0, 3 : 3 + count]))
     actual[0, 0, 3 : 3 + count] += 2 * unit
-    (change,) = (one.change for one in CATALOGUE if one.name == "steps-rounded-to-16-bits")
+    (change,) = (misreading.change for misreading in CATALOGUE if misreading.name == "steps-rounded-to-16-bits")
     assert isinstance(change, PrecisionOtherwise)
     assert change.accounts(actual, truth.terms(geometry), DType.F16) == named
 
@@ -287,7 +291,7 @@ def test_errors_that_no_steps_have_are_no_rounded_steps(data: str, off: float) -
     terms = truth.terms(geometry)
     unit = np.spacing(np.abs(terms.y.astype(np.float16))).astype(float)
     actual = (terms.y + np.where(unit > 0, off * unit, 0)).astype(np.float16)
-    (change,) = (one.change for one in CATALOGUE if one.name == "steps-rounded-to-16-bits")
+    (change,) = (misreading.change for misreading in CATALOGUE if misreading.name == "steps-rounded-to-16-bits")
     assert isinstance(change, PrecisionOtherwise)
     assert not change.accounts(actual, terms, DType.F16)
 
@@ -302,7 +306,7 @@ def test_results_beyond_the_largest_half_are_sums_kept_in_half_precision() -> No
     with np.errstate(over="ignore"):
         actual = terms.y.astype(np.float16).astype(np.float32)
     assert {np.isinf(actual).any(), (np.abs(actual) < 2.0**-14).any()} == {True}
-    known = {one.name: one.change for one in CATALOGUE}
+    known = {misreading.name: misreading.change for misreading in CATALOGUE}
     for name in ("sums-kept-in-f16", "sums-kept-in-bf16"):
         change = known[name]
         assert isinstance(change, PrecisionOtherwise)
@@ -325,7 +329,7 @@ def test_one_element_is_enough_for_lost_bits_that_other_failures_show(actual: li
     """Every element has the fewer bits, is near, and at least half of the wrong ones are owed more bits."""
     y = np.array([[[2117.0, 2.0, 4.0]]])
     terms = Terms(y, np.full_like(y, 2117.0), np.array([30.0, 30.0, 30.0]), None)
-    (change,) = (one.change for one in CATALOGUE if one.name == "sums-kept-in-f16")
+    (change,) = (misreading.change for misreading in CATALOGUE if misreading.name == "sums-kept-in-f16")
     assert isinstance(change, PrecisionOtherwise)
     assert change.joins is not None
     got = np.array([[actual]], dtype=np.float32)

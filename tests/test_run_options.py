@@ -222,7 +222,7 @@ def test_what_is_worse_than_the_baseline_alone_is_red() -> None:
     worse = [compared(old, new)]
     assert not new.red
     assert plain.badge([new], worse)["color"] == "red"
-    assert plain.result(new, worse)["red"] == [f"since out/acme.jsonl, {worse[0].answer}"]
+    assert plain.result(new, worse)["red"] == [f"since out/acme.jsonl, {worse[0].sentence}"]
     assert plain.result(other, worse)["green"]
 
 

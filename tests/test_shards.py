@@ -18,7 +18,7 @@ from tconv.corpus import Corpus
 from tconv.corpus.sweep import Sweep
 from tconv.errors import FileError, UsageError
 from tconv.execution.selection import Selection
-from tconv.gate.assessment import assess, assessed
+from tconv.gate.assessment import assess, assess_with_corpus
 from tconv.records.headers import WaiversHeader
 from tconv.records.record import Record
 from tconv.records.record_file import Run, read
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from small_corpus import Command
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
 
 GRID = f"""{HEAD}
 sweeps:
@@ -257,15 +257,15 @@ def test_the_gate_of_all_shards_is_the_gate_of_the_whole(tmp_path: Path, backend
     """The same statuses and the same reasons to be red, in however many parts the records lie."""
     run = read(records(backend, tmp_path, GRID))
     corpus = Corpus.load(tmp_path / "small.yaml")
-    whole = assessed(run, None, corpus, strict=False, own=False)
+    whole = assess_with_corpus(run, None, corpus, strict=False, own=False)
     for count in (2, 5):
         (joined,) = merged(shards_of(run, count))
-        parts = assessed(joined, None, corpus, strict=False, own=False)
+        parts = assess_with_corpus(joined, None, corpus, strict=False, own=False)
         assert parts.red == whole.red
-        assert statuses(parts.judged) == statuses(whole.judged)
+        assert statuses(parts.statuses) == statuses(whole.statuses)
 
 
-def statuses(members: Sequence[Judged]) -> list[tuple[str, str]]:
+def statuses(members: Sequence[RecordStatus]) -> list[tuple[str, str]]:
     """Return the status of each case."""
     return [(member.record.case, member.status) for member in members]
 

@@ -52,8 +52,8 @@ class Gate:
 def gate(gate_cases: tuple[Case, ...]) -> Gate:
     """Return the gate tier."""
     found = Gate(gate_cases)
-    for name, row in DIALECTS.items():
-        pairs = ((case, expectation(case, row)) for case in found.cases)
+    for name, dialect in DIALECTS.items():
+        pairs = ((case, expectation(case, dialect)) for case in found.cases)
         found.owed[name] = [(case, expected) for case, expected in pairs if not isinstance(expected, Inexpressible)]
     return found
 
@@ -313,7 +313,7 @@ def test_integer_data_is_exact(gate: Gate) -> None:
     inexact, asked, truths = [], 0, {}
     for name in DIALECTS:
         for case, expected in gate.values(name):
-            if {"integers"} != {one.data for one in (case.x, case.w, case.b) if one is not None}:
+            if {"integers"} != {operand.data for operand in (case.x, case.w, case.b) if operand is not None}:
                 continue
             key = case.x, case.w, case.b
             if key not in truths:
@@ -355,7 +355,7 @@ UNREACHED = {
 def test_every_disputed_reading_is_told_apart(gate: Gate) -> None:
     """For each disputed reading of each dialect there is a gate case whose output, or refusal, is another one by it."""
     missing = set()
-    for name, row in DIALECTS.items():
+    for name, dialect in DIALECTS.items():
         told: dict[str, Candidate | None] = {}
         for case, expected in gate.values(name):
             for refusal in expected.refusals:
@@ -364,7 +364,7 @@ def test_every_disputed_reading_is_told_apart(gate: Gate) -> None:
                 new = [reading for reading in candidate.readings if reading not in told]
                 if new and _differ(case, expected.primary, candidate):
                     told |= dict.fromkeys(new, candidate)
-        missing |= {(name, reading.name) for reading in row.disputed if reading.name not in told}
+        missing |= {(name, reading.name) for reading in dialect.disputed if reading.name not in told}
     assert missing == UNREACHED
 
 
@@ -440,8 +440,8 @@ def test_every_constraint_is_broken_on_purpose(gate: Gate) -> None:
 @pytest.mark.parametrize("constraint", ELSEWHERE)
 def test_what_is_open_is_asked_elsewhere(gate: Gate, constraint: str) -> None:
     """Some ordinary gate case breaks it, and a refusal of that case is a disputed reading."""
-    for row in DIALECTS.values():
-        assert not _states(row.constraints[constraint])
+    for dialect in DIALECTS.values():
+        assert not _states(dialect.constraints[constraint])
     assert any(constraint in _seen(expected) for name in DIALECTS for _, expected in gate.values(name))
 
 
@@ -452,12 +452,12 @@ def _states(answer: object) -> bool:
 def test_every_dialect_is_asked_about_its_constraints(gate: Gate) -> None:
     """What a dialect minds and can say broken is broken in a case that it can say."""
     missing = set()
-    for name, row in DIALECTS.items():
+    for name, dialect in DIALECTS.items():
         seen = set().union(*(_seen(expected) for _, expected in gate.owed[name]))
-        sayable = {None} | row.spelling.attributes.keys() | row.spelling.inputs.keys()
+        sayable = {None} | dialect.spelling.attributes.keys() | dialect.spelling.inputs.keys()
         minded = {
             constraint
-            for constraint, answer in row.constraints.items()
+            for constraint, answer in dialect.constraints.items()
             if not isinstance(answer, Absent) and constraint not in WORDLESS and WORDS.get(constraint) in sayable
         }
         assert len(minded) > 10
@@ -487,7 +487,10 @@ def test_the_examples_of_onnx_are_those_of_onnx(gate: Gate) -> None:
     for name, (node, inputs, (y,)) in examples.items():
         case = cases[name]
         written = {
-            one.name: one.s.decode() if one.type == one.STRING else tuple(one.ints) or one.i for one in node.attribute
+            attribute.name: attribute.s.decode()
+            if attribute.type == attribute.STRING
+            else tuple(attribute.ints) or attribute.i
+            for attribute in node.attribute
         }
         assert dict(express(case, DIALECTS[ONNX_22]).attributes) == written
         for mine, theirs in zip(make_operands(case.x, case.w, case.b).values(), inputs, strict=True):
@@ -499,13 +502,13 @@ def test_the_examples_of_onnx_are_those_of_onnx(gate: Gate) -> None:
 
 def test_the_example_of_openvino(gate: Gate) -> None:
     """The page's layer: 1x20x224x224 with filters 20x10x3x3, strides 2, pads 1 on all sides gives 1x10x447x447."""
-    (case,) = (one for one in gate.topic("examples") if one.id.endswith("/upsampling-node"))
-    row = DIALECTS["openvino/ConvolutionBackpropData-1"]
-    expected = expectation(case, row)
+    (case,) = (candidate for candidate in gate.topic("examples") if candidate.id.endswith("/upsampling-node"))
+    dialect = DIALECTS["openvino/ConvolutionBackpropData-1"]
+    expected = expectation(case, dialect)
     assert isinstance(expected, Values)
     assert (case.x.shape, case.w.shape) == ((1, 20, 224, 224), (20, 10, 3, 3))
     assert expected.primary.geometry.output == (447, 447)
-    assert dict(express(case, row).attributes) == {
+    assert dict(express(case, dialect).attributes) == {
         "strides": (2, 2), "dilations": (1, 1), "pads_begin": (1, 1), "pads_end": (1, 1),
     }  # fmt: skip
 
@@ -520,7 +523,7 @@ def test_every_stated_constraint_is_broken_more_than_once(gate: Gate) -> None:
             stated -= {"pads-without-auto-pad"}
         for constraint in stated:
             broken = [case.signature for case in gate.cases if case.breaks == constraint]
-            found = [fault for one in broken if (fault := CONSTRAINTS[constraint].violation(one))]
+            found = [fault for signature in broken if (fault := CONSTRAINTS[constraint].violation(signature))]
             if not found or any(writable(fault.attribute, dialect) for fault in found):
                 assert counts[constraint] >= 2 or not broken, (name, constraint)
 
@@ -551,10 +554,10 @@ def test_neutral_values_change_nothing(gate: Gate, corpus: Corpus) -> None:
     for case in gate.cases:
         if case.id.startswith("presentation/presentation/neutral-written["):
             assert (case.x, case.w) == (plain.x, plain.w)
-            for row in DIALECTS.values():
-                expected, ordinary = expectation(case, row), expectation(plain, row)
+            for dialect in DIALECTS.values():
+                expected, ordinary = expectation(case, dialect), expectation(plain, dialect)
                 if isinstance(expected, Values) and isinstance(ordinary, Values):
                     assert expected.primary.geometry == ordinary.primary.geometry
-                    assert signature(case, row).groups == 1
-                    compared[row.name] += 1
+                    assert signature(case, dialect).groups == 1
+                    compared[dialect.name] += 1
     assert min(compared[name] for name in DIALECTS) > 10

@@ -132,9 +132,9 @@ def test_a_file_that_cannot_be_written_is_told(shrink: Command) -> None:
 # The search by itself: a function stands for the backend.
 
 
-def smallest(one: Case, fails: Callable[[Case], bool]) -> dict[str, Any]:
+def smallest(original: Case, fails: Callable[[Case], bool]) -> dict[str, Any]:
     """Return the settings of what a case is shrunk to."""
-    found = shrunk(one, None, ROW, lambda candidate: True if fails(candidate) else None)
+    found = shrunk(original, None, ROW, lambda candidate: True if fails(candidate) else None)
     assert fails(found.case)
     return settings(found.case)
 
@@ -148,12 +148,12 @@ def grouped(groups: int) -> Case:
 
 def test_channels_are_as_many_as_the_groups() -> None:
     """Groups that are needed stay, with one channel in each; the bias follows."""
-    assert smallest(grouped(4), lambda one: (one.attributes.groups or 1) >= 2) == BARE | {
+    assert smallest(grouped(4), lambda original: (original.attributes.groups or 1) >= 2) == BARE | {
         "channels": 2,
         "out_channels": 2,
         "groups": 2,
     }
-    assert smallest(grouped(4), lambda one: one.b is not None and one.w.shape[1] >= 2) == BARE | {
+    assert smallest(grouped(4), lambda original: original.b is not None and original.w.shape[1] >= 2) == BARE | {
         "out_channels": 2,
         "bias": True,
     }
@@ -161,7 +161,7 @@ def test_channels_are_as_many_as_the_groups() -> None:
 
 def test_sizes_are_as_small_as_they_can_be() -> None:
     """Large ones too, in few steps."""
-    one = case((3000,), (1000,), dilations=(2,))
+    original = case((3000,), (1000,), dilations=(2,))
     count = 0
 
     def fails(tried: Case) -> bool:
@@ -169,23 +169,23 @@ def test_sizes_are_as_small_as_they_can_be() -> None:
         count += 1
         return tried.x.shape[2] >= 117 and tried.w.shape[2] >= 3
 
-    assert smallest(one, fails) == {"spatial": [117], "kernel": [3]}
+    assert smallest(original, fails) == {"spatial": [117], "kernel": [3]}
     assert count < 1500
 
 
 def test_an_axis_that_is_needed_stays() -> None:
     """With its entries, whichever it is."""
-    one = case((4, 5, 6), (2, 3, 4), strides=(1, 2, 3), pads_end=(1, 2, 3))
-    assert smallest(one, lambda tried: 2 in (tried.attributes.strides or ())) == BARE | {"strides": 2}
-    two = smallest(one, lambda tried: len(tried.x.shape) == 4)
+    original = case((4, 5, 6), (2, 3, 4), strides=(1, 2, 3), pads_end=(1, 2, 3))
+    assert smallest(original, lambda tried: 2 in (tried.attributes.strides or ())) == BARE | {"strides": 2}
+    two = smallest(original, lambda tried: len(tried.x.shape) == 4)
     assert two == {"spatial": [1, 1], "kernel": [1, 1]}
 
 
 def test_an_output_shape_is_kept_as_far_from_the_full_size() -> None:
     """Where the crop is what fails, and not the size."""
-    one = case((5,), (3,), strides=(2,), output_shape=(9,))
+    original = case((5,), (3,), strides=(2,), output_shape=(9,))
     found = smallest(
-        one,
+        original,
         lambda tried: (
             tried.attributes.output_shape is not None
             and tried.attributes.output_shape[0]
@@ -198,8 +198,8 @@ def test_an_output_shape_is_kept_as_far_from_the_full_size() -> None:
 def test_literal_values_are_cut_with_their_operand() -> None:
     """What is left of them is left; another size has other elements."""
     values = tuple(float(number) for number in range(12))
-    one = replace(case((3, 4), (1, 1)), x=Operand((1, 1, 3, 4), DType.F32, "values", 0, values))
-    assert smallest(one, lambda tried: 5.0 in tried.x.values) == {
+    original = replace(case((3, 4), (1, 1)), x=Operand((1, 1, 3, 4), DType.F32, "values", 0, values))
+    assert smallest(original, lambda tried: 5.0 in tried.x.values) == {
         "spatial": [2, 2],
         "kernel": [1, 1],
         "x": {"values": [0.0, 1.0, 4.0, 5.0]},
@@ -208,9 +208,9 @@ def test_literal_values_are_cut_with_their_operand() -> None:
 
 def test_a_constraint_that_is_broken_for_nothing_is_not_broken() -> None:
     """And one that is needed stays broken."""
-    one = case((4,), (3,), auto_pad="same_upper", pads_begin=(1,), breaks="pads-without-auto-pad")
-    assert smallest(one, lambda tried: tried.attributes.auto_pad is not None) == BARE | {"auto_pad": "same_upper"}
-    kept = smallest(one, lambda tried: tried.breaks is not None and tried.attributes.pads_begin is not None)
+    original = case((4,), (3,), auto_pad="same_upper", pads_begin=(1,), breaks="pads-without-auto-pad")
+    assert smallest(original, lambda tried: tried.attributes.auto_pad is not None) == BARE | {"auto_pad": "same_upper"}
+    kept = smallest(original, lambda tried: tried.breaks is not None and tried.attributes.pads_begin is not None)
     assert kept["breaks"] == "pads-without-auto-pad"
 
 
@@ -218,12 +218,12 @@ def test_a_constraint_that_is_broken_for_nothing_is_not_broken() -> None:
 @examples(6)
 def test_what_is_simpler_is_never_the_same_nor_comes_back(signature: Signature) -> None:
     """So the search ends: each step can be built, and none leads to where another began."""
-    one = case(signature.spatial, signature.kernel, batch=2, channels=1, filters=2, bias=(2,))
-    one = replace(one, attributes=replace(signature.attributes, groups=None))
-    steps = list(simpler(one))
+    original = case(signature.spatial, signature.kernel, batch=2, channels=1, filters=2, bias=(2,))
+    original = replace(original, attributes=replace(signature.attributes, groups=None))
+    steps = list(simpler(original))
     assert steps
     for step in steps:
-        assert all(back.content != one.content for back in simpler(step))
+        assert all(back.content != original.content for back in simpler(step))
 
 
 # When two failures are one.

@@ -138,7 +138,7 @@ def test_a_refusal_with_the_words_of_unexplained_refusals_has_their_cause(corpus
     run = run_of(telling, ONNX, always(*refused), lambda case: out.Refused("no") if case.id == plain else None)
     assessment = assess(run, None, corpus.facts, find=corpus.find)
     assert assessment.counts[Status.DISPUTED] == 0
-    assert {member.record.verdict.kind for member in assessment.judged if member.status is Status.FAILED} == {
+    assert {member.record.verdict.kind for member in assessment.statuses if member.status is Status.FAILED} == {
         "refused-valid"
     }
 
@@ -150,7 +150,7 @@ def test_a_value_that_siblings_contradict_is_inconsistent(corpus: Corpus, tellin
     assert mixed.question == "negative_same"
     assert verdicts(after)[NEGATIVE] == ver.Inconsistent(("negative-same-shrunk",), "negative_same", "floor")
     assessment = assess(run, None, corpus.facts, find=corpus.find)
-    failed = [member.record.verdict for member in assessment.judged if member.status is Status.FAILED]
+    failed = [member.record.verdict for member in assessment.statuses if member.status is Status.FAILED]
     assert {verdict.kind for verdict in failed} == {"inconsistent"}
 
 
@@ -196,7 +196,7 @@ def test_answers_that_vary_make_no_others_failures(corpus: Corpus, telling: list
 
     def failed(file: WaiverFile | None) -> list[str]:
         found = assess(run, file, corpus.facts, find=corpus.find)
-        return [member.record.verdict.kind for member in found.judged if member.status is Status.FAILED]
+        return [member.record.verdict.kind for member in found.statuses if member.status is Status.FAILED]
 
     assert failed(None) == ["differed"]
     # A waiver of the answer that varies does not excuse the others with it.
@@ -214,7 +214,7 @@ def test_one_case_makes_many_others_no_failures(corpus: Corpus, telling: list[Ca
     run = run_of(telling, ONNX, lambda case: [] if case.id == odd else truncated(case))
     assessment = assess(run, None, corpus.facts, find=corpus.find)
     assert [answers.question for answers in assessment.mixed] == ["negative_sized"]
-    (failed,) = [member.record for member in assessment.judged if member.status is Status.FAILED]
+    (failed,) = [member.record for member in assessment.statuses if member.status is Status.FAILED]
     assert (failed.case, failed.verdict) == (odd, ver.Inconsistent((), "negative_sized", "truncate"))
     words = "follows the text's first answer; other cases answer negative_sized by truncate"
     assert phrase(failed.verdict) == words

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from tconv.cases.call import Call
-    from tconv.execution.answer import Answer
+    from tconv.execution.call_result import CallResult
     from tconv.vocabulary import Array
 
 ONNX = dialect_named("onnx/ConvTranspose-22")
@@ -49,12 +49,12 @@ class Noted:
         """Prepare."""
         self._note("prepare")
 
-    def answer(self, _problem: Problem) -> Answer | None:
+    def ask_if_expressible(self, _problem: Problem) -> CallResult | None:
         """Ask."""
         self._note("ask")
         return None
 
-    def judged(self, problem: Problem, _answer: Answer | None) -> str:
+    def judge_and_record(self, problem: Problem, _result: CallResult | None) -> str:
         """Judge."""
         self._note("judge")
         return problem.case.id

@@ -292,10 +292,10 @@ def test_lines_fit_a_narrow_terminal_and_ids_stay_whole(
     """What goes on is indented; a pipe has every line as it is."""
     case = "padding/output-shape/grow[auto_pad=same_upper,output_shape=full+2,strides=3]"
     text = f"  cites onnx: {'a word, ' * 12}\n    of {case} too\nshort"
-    output.say(text)
+    output.print_text(text)
     assert capsys.readouterr().out == f"{text}\n"
     monkeypatch.setattr(output, "console", lambda: Console(width=60, force_terminal=True))
-    output.say(text)
+    output.print_text(text)
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if len(line) > 60] == [f"        {case}"]
     assert [line[:10] for line in lines[:2]] == ["  cites on", "      word"]

@@ -9,7 +9,7 @@ import pytest
 from made_records import DIALECT, header, waiver, waiver_file
 from tconv.datafiles import data_folder
 from tconv.errors import FileError, FileErrors
-from tconv.gate.waivers import chosen, load
+from tconv.gate.waivers import chosen_waivers, load
 from tconv.verdict.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "acme.yaml"
     path.write_text(GOOD, encoding="utf-8")
     file = load(path)
-    (one,) = file.waivers
-    assert (file.backend, one.name, one.date, one.link) == ("acme", "rounds-up", "2026-11-20", None)
-    assert one.where == {"auto_pad": "same_upper", "groups": 1, "bias": True}
-    assert one.covers("padding/x/y", {"auto_pad": "same_upper", "groups": "1", "bias": "true"})
-    assert not one.covers("padding/x/y", {"auto_pad": "same_upper", "groups": "1", "bias": "false"})
+    (waiver,) = file.waivers
+    assert (file.backend, waiver.name, waiver.date, waiver.link) == ("acme", "rounds-up", "2026-11-20", None)
+    assert waiver.where == {"auto_pad": "same_upper", "groups": 1, "bias": True}
+    assert waiver.covers("padding/x/y", {"auto_pad": "same_upper", "groups": "1", "bias": "true"})
+    assert not waiver.covers("padding/x/y", {"auto_pad": "same_upper", "groups": "1", "bias": "false"})
     assert file.unsupported[0].covers("any/thing", {"dtype": "bf16"})
     assert not file.unsupported[0].covers("any/thing", {"dtype": "f16"})
 
@@ -233,21 +233,21 @@ def test_which_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     path = tmp_path / "acme.yaml"
     path.write_text(GOOD, encoding="utf-8")
     monkeypatch.setattr("tconv.gate.waivers.data_folder", lambda _: tmp_path)
-    assert chosen("none", "acme") is None
-    assert chosen(None, "other") is None
+    assert chosen_waivers("none", "acme") is None
+    assert chosen_waivers(None, "other") is None
     for option, backend in [(str(path), "acme"), (str(path), "module:Not_known_yet"), (None, "acme")]:
-        file = chosen(option, backend)
+        file = chosen_waivers(option, backend)
         assert file is not None
         assert file.waivers[0].name == "rounds-up"
     with pytest.raises(FileError, match=r"nowhere\.yaml: must be a file that can be read"):
-        chosen(str(tmp_path / "nowhere.yaml"), "acme")
+        chosen_waivers(str(tmp_path / "nowhere.yaml"), "acme")
 
 
 def test_a_file_that_is_named_is_for_a_relative_too(tmp_path: Path) -> None:
     """Whatever backend is judged; versions of another are none of its own, so that they do not count."""
     path = tmp_path / "acme.yaml"
     path.write_text(GOOD, encoding="utf-8")
-    own, relative = chosen(str(path), "acme"), chosen(str(path), "acme-web")
+    own, relative = chosen_waivers(str(path), "acme"), chosen_waivers(str(path), "acme-web")
     assert own is not None
     assert relative is not None
     assert own.backend == relative.backend == "acme"
@@ -264,7 +264,7 @@ def test_a_shipped_waiver_has_an_example_of_its_own(path: Path, corpus: Corpus) 
     """Every file that ships is named as its backend is, and every example is a case that its waiver covers."""
     file = load(path)
     assert file.backend == path.stem
-    for one in file.waivers:
-        facts = corpus.facts(one.example)
-        assert facts is not None, one.name
-        assert one.covers(one.example, facts), one.name
+    for entry in file.waivers:
+        facts = corpus.facts(entry.example)
+        assert facts is not None, entry.name
+        assert entry.covers(entry.example, facts), entry.name

@@ -31,17 +31,17 @@ CONTENT = (
 FILLS = ("integers", "normal", "wide", "wide-full", "ones", "impulse", "special", "nan", "negative-zero", "subnormal")
 
 
-def loaded(one: Case, folder: Path) -> Case:
+def loaded(case: Case, folder: Path) -> Case:
     """Return the case that is read from what is written."""
     path = folder / "written.yaml"
-    path.write_text(case_file([replace(one, cites=CITES)], "Written."), encoding="utf-8")
+    path.write_text(case_file([replace(case, cites=CITES)], "Written."), encoding="utf-8")
     (found,) = Corpus.load(path).cases("full")
     return found
 
 
-def content(one: Case) -> dict[str, str]:
+def content(case: Case) -> dict[str, str]:
     """Return a case without its id; as text, so that NaN is NaN and -0.0 is not 0.0."""
-    return {name: repr(getattr(one, name)) for name in CONTENT}
+    return {name: repr(getattr(case, name)) for name in CONTENT}
 
 
 @st.composite
@@ -109,11 +109,11 @@ def test_what_is_written_to_a_file_is_read(one: Case, tmp_path_factory: pytest.T
 def test_every_single_case_of_the_corpus_is_written(corpus: Corpus, tmp_path: Path) -> None:
     """Also those that break something, whose shapes do not fit: all in one file."""
     singles = list(corpus.singles.values())
-    assert {one.breaks for one in singles} & set(CONSTRAINTS)
-    named = [replace(one, id=f"all/case-{number}") for number, one in enumerate(singles)]
+    assert {case.breaks for case in singles} & set(CONSTRAINTS)
+    named = [replace(case, id=f"all/case-{number}") for number, case in enumerate(singles)]
     path = tmp_path / "all.yaml"
     path.write_text(case_file(named, "All of them."), encoding="utf-8")
-    assert [content(one) for one in Corpus.load(path).cases("full")] == [content(one) for one in named]
+    assert [content(case) for case in Corpus.load(path).cases("full")] == [content(case) for case in named]
     texts = ("values: ", "clause: ", "about: ")
     assert [s for s in path.read_text().splitlines() if len(s) > 120 and not any(text in s for text in texts)] == []
 
@@ -122,10 +122,10 @@ def test_invalid_cases_of_the_corpus_are_written(corpus: Corpus) -> None:
     """Of sweeps too: lists of another length, operands of another rank, words that nobody knows."""
     invalid = list(corpus.cases("gate", ["invalid"]))
     assert len(invalid) > 50
-    for one in invalid:
-        assert content(build(one.id, settings(one), {}, about=one.about, expected=one.expected)) == content(
-            replace(one, smoke=False)
-        )
+    for invalid_case in invalid:
+        assert content(
+            build(invalid_case.id, settings(invalid_case), {}, about=invalid_case.about, expected=invalid_case.expected)
+        ) == content(replace(invalid_case, smoke=False))
 
 
 def test_only_what_is_not_as_ever_is_written() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from small_corpus import environment, record_file, tconv, written
-from tconv.cli.output import tried
+from tconv.cli.output import refuse_unwritable
 from tconv.errors import FileError
 from tconv.reports import atomic_write
 
@@ -27,7 +27,7 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
         if before:
             file.write_text(before)
         link.symlink_to(name)
-        tried([link])
+        refuse_unwritable([link])
         assert file.exists() == (before is not None)
         atomic_write.write(link, "new")
         assert (link.is_symlink(), file.read_text()) == (True, "new")
@@ -91,10 +91,10 @@ def test_standard_output_that_is_a_file_gets_the_report_and_what_is_printed(tmp_
 
 def test_a_trial_leaves_no_folder_behind(tmp_path: Path) -> None:
     """Not where the file can be written, and not where it cannot."""
-    tried([tmp_path / "a/b/c.xml"])
+    refuse_unwritable([tmp_path / "a/b/c.xml"])
     (tmp_path / "file").touch()
     with pytest.raises(FileError):
-        tried([tmp_path / "file/d/e.xml"])
+        refuse_unwritable([tmp_path / "file/d/e.xml"])
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

@@ -11,7 +11,7 @@ from small_corpus import CASES, NAMES, VALID, assessed, records, written
 from tconv.backends import Broke, Refused
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
-from tconv.execution.answer import checked
+from tconv.execution.call_result import checked
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.records.record_file import read
@@ -75,14 +75,14 @@ DEATHS = {
 
 def verdicts(assessment: Assessment) -> dict[str, ver.Verdict]:
     """Return the verdict of each case by its name."""
-    return {judged.record.case.removeprefix("small/"): judged.record.verdict for judged in assessment.judged}
+    return {judged.record.case.removeprefix("small/"): judged.record.verdict for judged in assessment.statuses}
 
 
 @pytest.mark.parametrize("backend", VERDICTS)
 def test_every_case_gets_one_record_with_the_verdict_that_says_what_is_wrong(backend: str, tmp_path: Path) -> None:
     """Each wrong backend is told by its verdicts, and a death by its cause; red is whatever is not agreed."""
     assessment = assessed(backend, tmp_path)
-    cases = [judged.record.case for judged in assessment.judged]
+    cases = [judged.record.case for judged in assessment.statuses]
     assert sorted(cases) == sorted(f"small/{name}" for name in NAMES)
     kinds = {name: verdict.kind for name, verdict in verdicts(assessment).items()}
     assert kinds == dict.fromkeys(NAMES, "agreed") | VERDICTS[backend]
@@ -107,7 +107,7 @@ def test_an_array_where_an_outcome_must_be_is_one_cause_that_names_what_to_retur
     assert broken == {
         ver.Broke("must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got numpy.ndarray)")
     }
-    record = next(judged.record for judged in assessment.judged if judged.record.verdict.kind == "broke")
+    record = next(judged.record for judged in assessment.statuses if judged.record.verdict.kind == "broke")
     assert "return Produced(array), or Refused(message)" in remedy(record, (), {}, None)
     assert len(causes(assessment, Status.FAILED)) == 1
 
@@ -130,7 +130,7 @@ def test_accepting_an_invalid_model_is_told_and_red_only_when_strict(tmp_path: P
     finished, facts = read(records("AcceptsEverything", tmp_path)), Corpus.load(tmp_path / "small.yaml").facts
     statuses = {}
     for strict in (False, True):
-        judged = assess(finished, None, facts, strict=strict).judged
+        judged = assess(finished, None, facts, strict=strict).statuses
         statuses[strict] = next(one.status for one in judged if one.record.case == "small/invalid")
     assert statuses == {False: Status.REPORTED, True: Status.FAILED}
 

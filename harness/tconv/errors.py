@@ -71,15 +71,15 @@ class FileErrors(FileError):  # noqa: N818 - it is several
         return "\n".join(map(str, self.errors))
 
 
-def together(errors: Iterable[FileError]) -> FileError:
+def joined(errors: Iterable[FileError]) -> FileError:
     """Return one error, or several as one, in the order of their places in each file."""
-    several = [one for error in errors for one in (error.errors if isinstance(error, FileErrors) else (error,))]
+    several = [single for error in errors for single in (error.errors if isinstance(error, FileErrors) else (error,))]
     paths = list(dict.fromkeys(error.path for error in several))
     several.sort(key=lambda error: (paths.index(error.path), error.line or 0, error.column or 0))
     return several[0] if len(several) == 1 else FileErrors(several)
 
 
-def made(makers: Iterable[Callable[[], T]]) -> list[T]:
+def make_all(makers: Iterable[Callable[[], T]]) -> list[T]:
     """Return what all of them make.
 
     Raises:
@@ -92,7 +92,7 @@ def made(makers: Iterable[Callable[[], T]]) -> list[T]:
         except FileError as error:
             errors.append(error)
     if errors:
-        raise together(errors)
+        raise joined(errors)
     return results
 
 

@@ -62,12 +62,12 @@ def _versions(word: str, words: Mapping[str, str]) -> list[str]:
     A number that is the beginning of a known one may be cut off. Another means the last version before it, which holds
     until the next. Without a number all versions may be meant.
     """
-    given = _VERSIONED.fullmatch(word)
-    name, number = (given[1], given[2]) if given else (word, "")
+    versioned = _VERSIONED.fullmatch(word)
+    name, number = (versioned[1], versioned[2]) if versioned else (word, "")
     split = ((_VERSIONED.fullmatch(text), names) for text, names in words.items())
-    found = sorted((int(form[2]), text) for form, text in split if form and f"/{form[1]}".endswith(f"/{name}"))
-    begun = [text for version, text in found if str(version).startswith(number)]
-    return begun or [text for version, text in found if version <= int(number)][-1:]
+    known_versions = sorted((int(form[2]), text) for form, text in split if form and f"/{form[1]}".endswith(f"/{name}"))
+    begun = [text for version, text in known_versions if str(version).startswith(number)]
+    return begun or [text for version, text in known_versions if version <= int(number)][-1:]
 
 
 _VERSIONED = re.compile(r"(.+)-([0-9]{1,9})")

@@ -13,7 +13,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from drawn import boxes
 from tconv.cases.patterns import facts_of
-from tconv.comparison.answers import Answers, Given
+from tconv.comparison.answers import QuestionAnswers, ShownAnswer
 from tconv.corpus import Corpus
 from tconv.gate.assessment import assess
 from tconv.gate.waivers import WaiverFile
@@ -418,7 +418,9 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
     case = Corpus.load().case("padding/auto-pad/same-upper-by-hand")
     verdict = ver.Inconsistent(("negative-same-shrunk",), "negative_same", "floor")
     run = _assessment([Record(case.id, "acme", "onnx/ConvTranspose-22", verdict)], tmp_path)
-    mixed = Answers("negative_same", (Given("shrink", ("a/b", "a/c"), case), Given("floor", ("a/d",), case)))
+    mixed = QuestionAnswers(
+        "negative_same", (ShownAnswer("shrink", ("a/b", "a/c"), case), ShownAnswer("floor", ("a/d",), case))
+    )
     html.write([replace(run, mixed=(mixed,))], tmp_path / "index.html")
     page = browser.new_page()
     page.set_viewport_size({"width": width, "height": 800})

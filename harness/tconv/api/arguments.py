@@ -116,10 +116,10 @@ def _numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may giv
         advice = "; give its real part and its imaginary part apart" if array.dtype.kind == "c" else ""
         raise UsageError(f"{name} must be an array of real numbers (got {array.dtype}){advice}")
     with np.errstate(over="ignore", invalid="ignore"):
-        held = array.astype(np.float64)
+        numbers = array.astype(np.float64)
         # Integers of 2^63 and above do not come back from float64 as they were, or do so by accident.
-        same = np.array_equal(held.astype(array.dtype), array, equal_nan=array.dtype.kind == "f")
-    if not same or (array.dtype.kind in "iu" and (np.abs(held) >= _LARGEST_INTEGER).any()):
+        same = np.array_equal(numbers.astype(array.dtype), array, equal_nan=array.dtype.kind == "f")
+    if not same or (array.dtype.kind in "iu" and (np.abs(numbers) >= _LARGEST_INTEGER).any()):
         raise UsageError(f"{name} must have numbers that float64 holds (got {array.dtype} with more digits); round it")
     return array
 
@@ -130,8 +130,8 @@ def _format(formats: type[_Format], word: str | None, default: _Format, name: st
     try:
         return formats(word)
     except ValueError:
-        known = ", ".join(formats)
-        raise UsageError(f"{name} must be one of {known} (got {word!r}){nearest(str(word), formats)}") from None
+        words = ", ".join(formats)
+        raise UsageError(f"{name} must be one of {words} (got {word!r}){nearest(str(word), formats)}") from None
 
 
 def _refuse_without_layout(dialect: Dialect, x: Array, w: Array, data: DataFormat, filters: FilterFormat) -> None:
@@ -161,13 +161,13 @@ def attributes_of(written: Mapping[str, Any], dialect: Dialect, rank: int) -> At
     if auto_pad is not None and auto_pad not in set(AutoPad):
         hint = nearest(str(auto_pad), AutoPad)
         raise UsageError(f"auto_pad must be one of {', '.join(AutoPad)} (got {auto_pad!r}){hint}")
-    given: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name in LISTS:
         value = written.get(name)
         entry = NEUTRAL[name] if value is None and name in dialect.spelling.written else value
         if entry is not None:
-            given[name] = _integers(name, entry, rank)
-    return Attributes(auto_pad=auto_pad, groups=None if groups is None else _integer("groups", groups), **given)
+            attributes[name] = _integers(name, entry, rank)
+    return Attributes(auto_pad=auto_pad, groups=None if groups is None else _integer("groups", groups), **attributes)
 
 
 def sizes_of(name: str, values: Any) -> tuple[int, ...]:  # noqa: ANN401 - a caller may give anything
@@ -229,16 +229,16 @@ _RESOLVER_CONSTRAINTS = ("output-size-non-negative",)
 
 
 def _readings(dialect: Dialect, names: Iterable[str]) -> Iterable[Reading]:
-    known = {reading.name: reading for reading in dialect.disputed}
+    by_name = {reading.name: reading for reading in dialect.disputed}
     answered: dict[str, str] = {}
     for name in names:
-        if name not in known:
-            names_of_all = ", ".join(known) or "none"
+        if name not in by_name:
+            known = ", ".join(by_name) or "none"
             raise UsageError(
-                f"reading must be a disputed one of {dialect.name}: {names_of_all} (got {name!r}){nearest(name, known)}"
+                f"reading must be a disputed one of {dialect.name}: {known} (got {name!r}){nearest(name, by_name)}"
             )
-        question = known[name].change.question
+        question = by_name[name].change.question
         if question in answered:
             raise UsageError(f"readings must answer each question once (got {answered[question]!r} and {name!r})")
         answered[question] = name
-        yield known[name]
+        yield by_name[name]

@@ -14,13 +14,13 @@ from tconv.backends.outcome import Produced
 from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import diagnose
-from tconv.diagnosis.misreadings import misreadings_of
+from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid, UsageError
 from tconv.expectation.bound import SYMBOLS, bound, derivation
 from tconv.expectation.owed import Candidate, Values
 from tconv.nearest_word import nearest
-from tconv.reports.phrases import headline, written
+from tconv.reports.phrases import attribute_words, headline
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import against_values
 from tconv.vocabulary import DType
@@ -109,7 +109,7 @@ def assert_conforms(
     layout = problem.arrays_given.data_format
     actual = _output(y)
     verdict = against_values(values, Produced(actual), problem.truth, layout, sums)
-    if isinstance(verdict, ver.Agreed | ver.Disputed):
+    if isinstance(verdict, ver.Allowed):
         return verdict
     lines = [f"y must conform to {problem.dialect} (got {headline(verdict)})"]
     lines += [f"  {name:<11}{text}" for name, text in _account(problem, values, verdict, actual, sums)]
@@ -188,9 +188,9 @@ def _values(problem: Problem, reading: str | Iterable[str] | None) -> Values:
 
 def _accumulates(dtype: DType, accumulates: str | None) -> dict[str, str]:
     if accumulates not in (None, dtype, DType.F32):
-        known = list(dict.fromkeys((str(dtype), str(DType.F32))))
-        hint = nearest(str(accumulates), known)
-        raise UsageError(f"accumulates must be {' or '.join(known)} for {dtype} (got {accumulates!r}){hint}")
+        choices = list(dict.fromkeys((str(dtype), str(DType.F32))))
+        hint = nearest(str(accumulates), choices)
+        raise UsageError(f"accumulates must be {' or '.join(choices)} for {dtype} (got {accumulates!r}){hint}")
     return {} if accumulates is None else {str(dtype): str(accumulates)}
 
 
@@ -200,7 +200,10 @@ def _account(
     """Yield the lines about an output that does not conform: what was asked, what is owed, and why it is wrong."""
     case, truth, layout = problem.case, problem.truth, problem.arrays_given.data_format
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in problem.operands.items())
-    yield "call", f"{written(case.attributes.given()) or 'no attribute'}; {case.x.dtype}, {shapes} in NCX and IOX"
+    yield (
+        "call",
+        f"{attribute_words(case.attributes.given()) or 'no attribute'}; {case.x.dtype}, {shapes} in NCX and IOX",
+    )
     for candidate in values.candidates:
         geometry = candidate.geometry
         yield "owed", _owed(geometry, candidate.readings, truth)
@@ -208,12 +211,12 @@ def _account(
         yield "advice", "give the operands in the type that the runtime got, and y in the type that it gave"
     if isinstance(verdict, ver.Mistrusted):
         yield "advice", "zeros would be within the tolerance too: ask with integers, or with sums of fewer products"
-    if isinstance(verdict, ver.Differed | ver.ExceedsSummationBound):
+    if isinstance(verdict, ver.WrongValues):
         rule = derivation(truth.dtype, sums) if verdict.rule == "bound" else _EXACT
         yield "tolerance", f"{verdict.rule}: {rule}"
         if verdict.rule == "bound":
             yield "where", SYMBOLS
-    wrong = isinstance(verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
+    wrong = isinstance(verdict, ver.WrongOutput)
     if wrong and actual.ndim == len(case.x.shape):
         yield from _diagnosis(problem, to_ncx(actual, layout), sums)
 
@@ -225,14 +228,12 @@ def _owed(geometry: Geometry, readings: tuple[str, ...], truth: Truth) -> str:
 
 
 def _diagnosis(problem: Problem, actual: Array, sums: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    says = {misreading.name: misreading.says for misreading in misreadings_of(problem.dialect)}
-    # A misreading may give the output together with a disputed reading.
-    says |= {reading.name: reading.says for reading in problem.dialect.disputed}
-    found = diagnose(problem, actual, sums)
-    for together in found.explained:
+    says = meanings(problem.dialect)
+    diagnosis = diagnose(problem, actual, sums)
+    for together in diagnosis.explained:
         yield "explained", f"as if {together}: {'; '.join(_said(name, says[name]) for name in together.names)}"
-    if not found.explained and found.described:
-        yield "described", found.described
+    if not diagnosis.explained and diagnosis.described:
+        yield "described", diagnosis.described
 
 
 def _said(name: str, says: str) -> str:

@@ -25,7 +25,7 @@ def checked(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """
     binds = signature(function)
     parameters = binds.parameters.values()
-    known = [each.name for each in parameters if each.kind is not Parameter.VAR_KEYWORD]
+    known = [parameter.name for parameter in parameters if parameter.kind is not Parameter.VAR_KEYWORD]
     if len(known) < len(parameters):
         known += Written.__annotations__
 

@@ -35,8 +35,8 @@ class ProblemOfArrays(Problem):
     @property
     def operands(self) -> Mapping[str, Array]:
         """The operands by role, in NCX and IOX and in their own types."""
-        given = self.arrays_given
-        return {"x": given.x, "w": given.w} | ({} if given.b is None else {"b": given.b})
+        arrays = self.arrays_given
+        return {"x": arrays.x, "w": arrays.w} | ({} if arrays.b is None else {"b": arrays.b})
 
     @cached_property
     def _truth(self) -> Truth:
@@ -48,7 +48,7 @@ class ProblemOfArrays(Problem):
         return self._truth
 
 
-def problem_of(x: Any, w: Any, bias: Any, dialect: Dialect, given: Mapping[str, Any]) -> ProblemOfArrays:  # noqa: ANN401 - a caller may give anything
+def problem_of(x: Any, w: Any, bias: Any, dialect: Dialect, keywords: Mapping[str, Any]) -> ProblemOfArrays:  # noqa: ANN401 - a caller may give anything
     """Return the problem of a caller's arrays and attributes.
 
     Args:
@@ -56,18 +56,18 @@ def problem_of(x: Any, w: Any, bias: Any, dialect: Dialect, given: Mapping[str, 
         w: filter, likewise.
         bias: (O,), or None.
         dialect: the dialect.
-        given: attributes and layouts by name.
+        keywords: attributes and layouts by name.
 
     Raises:
         Invalid: an array has too few dimensions for its layout.
         UsageError: an array or an attribute is not as it must be.
     """
-    arrays = arrays_of(x, w, bias, dialect, given)
+    arrays = arrays_of(x, w, bias, dialect, keywords)
     operands = [
         None if array is None else Operand(tuple(array.shape), _dtype(name, array))
         for name, array in (("x", arrays.x), ("w", arrays.w), ("bias", arrays.b))
     ]
-    attributes = attributes_of({**given, "groups": arrays.groups}, dialect, max(arrays.x.ndim - 2, 0))
+    attributes = attributes_of({**keywords, "groups": arrays.groups}, dialect, max(arrays.x.ndim - 2, 0))
     data, filters, b = operands
     assert data is not None  # noqa: S101 - only the bias may be missing
     assert filters is not None  # noqa: S101 - likewise
@@ -76,9 +76,9 @@ def problem_of(x: Any, w: Any, bias: Any, dialect: Dialect, given: Mapping[str, 
 
 def _dtype(name: str, array: Array) -> DType:
     if array.dtype not in _TYPES:
-        known = ", ".join(map(str, _TYPES))
+        names = ", ".join(map(str, _TYPES))
         raise UsageError(
-            f"{name} must be of the type that the runtime got, one of {known} (got {array.dtype}); "
+            f"{name} must be of the type that the runtime got, one of {names} (got {array.dtype}); "
             f"convert it: {name}.astype(np.float32)"
         )
     return _TYPES[array.dtype]

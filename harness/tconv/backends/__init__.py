@@ -131,7 +131,7 @@ class KeepsCompany(Protocol):
 def preparing(backend: Backend) -> Prepares | None:
     """Return a backend that prepares calls; None for others, and where a derived class has a `run` of its own."""
     classes = type(backend).__mro__
-    owners = {name: next((each for each in classes if name in vars(each)), None) for name in ("run", "prepared")}
+    owners = {name: next((owner for owner in classes if name in vars(owner)), None) for name in ("run", "prepared")}
     return backend if isinstance(backend, Prepares) and owners["run"] is owners["prepared"] else None
 
 

@@ -112,9 +112,9 @@ def main(descriptor: int, folder: str, command: list[str]) -> int:
         os.close(reading)
         _first_process(status, descriptor, command)
     _let_go(status, descriptor)
-    said = os.read(reading, 4)
+    status_bytes = os.read(reading, 4)
     # A first process that says nothing was killed itself, and all of its namespace with it.
-    code = int.from_bytes(said, "little", signed=True) if said else -_SIGKILL
+    code = int.from_bytes(status_bytes, "little", signed=True) if status_bytes else -_SIGKILL
     if code < 0:
         # By the same signal, without a file of this process's memory.
         _LIBC.prctl(_SET_DUMPABLE, 0, 0, 0, 0)

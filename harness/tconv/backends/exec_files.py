@@ -70,8 +70,8 @@ class ExecFiles:
     def _saved(self, name: str, array: Array) -> str:
         path = self._folder / f"{name}.npy"
         bits = array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
-        # It is opened only where nothing is there, be it a link. In Fortran's order every child would need a second way
-        # to read it.
+        # It is opened only where there is nothing yet, not even a link. In C's order, so that a child needs one way to
+        # read it.
         with path.open("xb") as file:
             np.save(file, np.asarray(bits, order="C"), allow_pickle=False)
         return str(path)

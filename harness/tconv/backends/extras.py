@@ -27,10 +27,10 @@ def installing(extras: Sequence[str], distribution: str = OWN) -> str:
     except PackageNotFoundError:
         requirements = []
     brought = [
-        f"{each.name}{each.specifier}"
-        for each in requirements
-        if each.marker and not each.marker.evaluate({"extra": ""})
-        if any(each.marker.evaluate({"extra": extra}) for extra in extras)
+        f"{requirement.name}{requirement.specifier}"
+        for requirement in requirements
+        if requirement.marker and not requirement.marker.evaluate({"extra": ""})
+        if any(requirement.marker.evaluate({"extra": extra}) for extra in extras)
     ]
     # Nothing is known of the extras where tconv is imported from a folder of sources.
     return shlex.join(["pip", "install", *brought]) if brought else f"pip install '.[{','.join(extras)}]' in the clone"

@@ -90,12 +90,12 @@ class ChildStarter:
             os.close(writing)
             # It ends as the command begins.
             with os.fdopen(reading, "rb") as file:
-                said = file.read(_LONGEST_REASON)
-        if not said:
+                message = file.read(_LONGEST_REASON)
+        if not message:
             return child
         child.communicate()
-        reason = one_line(said[1:].decode("utf-8", "replace"))
-        if said[:1] == confinement.NOT_STARTED:
+        reason = one_line(message[1:].decode("utf-8", "replace"))
+        if message[:1] == confinement.NOT_STARTED:
             raise OSError(0, reason)
         self._not_confined(reason)
         return None

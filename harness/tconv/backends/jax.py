@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 
 from tconv.backends import BackendInfo, Option
-from tconv.backends.options import settled
+from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Produced, Refused
 from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of
 from tconv.cases.layouts import to_iox, to_ncx
@@ -31,13 +31,13 @@ class Jax:
     """jax, by default on the CPU, in the precision of the operands.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
     """
 
     OPTIONS: ClassVar = (Option("platform", "where it computes", "cpu", ("cpu", "cuda", "rocm", "tpu", "METAL")),)
 
-    def __init__(self, **given: str) -> None:
-        self._platform = settled(self.OPTIONS, given)["platform"]
+    def __init__(self, **options: str) -> None:
+        self._platform = with_defaults(self.OPTIONS, options)["platform"]
         jax.config.update("jax_platforms", self._platform)
         jax.config.update("jax_enable_x64", val=True)
 

@@ -53,7 +53,7 @@ def facts(simd: Iterable[str] | None = None) -> dict[str, str]:
     """
     cpu = _cpuinfo()
     flags = set((cpu.get("flags") or cpu.get("Features") or "").split())
-    found = {
+    values = {
         "system": platform.system(),
         "architecture": platform.machine(),
         "processor": cpu.get("model name", platform.processor()),
@@ -61,7 +61,7 @@ def facts(simd: Iterable[str] | None = None) -> dict[str, str]:
         "cores": str(cores()),
         "memory": _memory(),
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:

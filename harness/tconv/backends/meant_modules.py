@@ -36,9 +36,9 @@ def with_class(spec: str) -> str:
     Args:
         spec: how the user names the backend.
     """
-    found = PathFinder.find_spec(spec, [str(Path.cwd())]) if spec.isidentifier() else None
+    module = PathFinder.find_spec(spec, [str(Path.cwd())]) if spec.isidentifier() else None
     # A folder without Python's files in it could be imported too, and has no origin.
-    return f"; did you mean {spec}:{_ANY}, a class of {found.origin}?" if found is not None and found.origin else ""
+    return f"; did you mean {spec}:{_ANY}, a class of {module.origin}?" if module is not None and module.origin else ""
 
 
 def can_be_imported(spec: str) -> bool:

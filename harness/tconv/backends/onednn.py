@@ -66,14 +66,16 @@ class OneDnn:
         outcomes: dict[int, Outcome | None] = {
             place: operation for place, operation in enumerate(operations) if isinstance(operation, Unsupported)
         }
-        asked = [(place, operation) for place, operation in enumerate(operations) if isinstance(operation, Operation)]
+        expressible = [
+            (place, operation) for place, operation in enumerate(operations) if isinstance(operation, Operation)
+        ]
         try:
-            answers = self._graph.run(self.kind, [operation for _, operation in asked])
+            answers = self._graph.run(self.kind, [operation for _, operation in expressible])
         except LibraryError as refusal:
-            answers = [refusal] * len(asked)
+            answers = [refusal] * len(expressible)
         outcomes.update(
             (place, None if answer is None else _outcome(answer))
-            for (place, _), answer in zip(asked, answers, strict=True)
+            for (place, _), answer in zip(expressible, answers, strict=True)
         )
         return [outcomes[place] for place in range(len(calls))]
 

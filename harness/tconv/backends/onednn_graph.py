@@ -108,13 +108,13 @@ class Graph:
         with _Handles(self._library) as handles:
             graph = handles.new("graph_graph")
             self._invoke("graph_graph_create", ct.byref(graph), _CPU)
-            for number, each in enumerate(placed):
+            for number, operation in enumerate(placed):
                 try:
-                    self._add(graph, kind, number, each, handles)
+                    self._add(graph, kind, number, operation, handles)
                 except LibraryError as refusal:
                     return [refusal if other == number else None for other in range(len(placed))]
             partitions = self._partitions(graph, handles)
-            return [self._run(partitions.get(number), each, handles) for number, each in enumerate(placed)]
+            return [self._run(partitions.get(number), operation, handles) for number, operation in enumerate(placed)]
 
     def _add(self, graph: ct.c_void_p, kind: int, number: int, placed: _Placed, handles: _Handles) -> None:
         """Add an operation to a graph."""
@@ -134,10 +134,10 @@ class Graph:
         self._invoke("graph_graph_filter", graph, _FUSION)
         count = ct.c_size_t()
         self._invoke("graph_graph_get_partition_num", graph, ct.byref(count))
-        found = (ct.c_void_p * count.value)()
-        self._invoke("graph_graph_get_partitions", graph, count, found)
+        addresses = (ct.c_void_p * count.value)()
+        self._invoke("graph_graph_get_partitions", graph, count, addresses)
         partitions, number = {}, (ct.c_size_t * 1)()
-        for address in found:
+        for address in addresses:
             partition = handles.new("graph_partition")
             partition.value = address
             self._invoke("graph_partition_get_ops", partition, ct.c_size_t(1), number)

@@ -128,7 +128,7 @@ def _model(graphs: Sequence[_Graph], opset: int) -> bytes:
         *(node for graph in graphs for node in graph.nodes),
         field(_NAME, b"tconv"),
         *(constant for graph in graphs for constant in graph.constants),
-        *(given for graph in graphs for given in graph.inputs),
+        *(value_info for graph in graphs for value_info in graph.inputs),
         *(graph.output for graph in graphs),
     )
     beginning, end = _around(opset)

@@ -10,7 +10,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from tconv.backends import BackendInfo, Option
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, fed_together, prefix, serialized, serialized_together
-from tconv.backends.options import settled
+from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class OnnxRuntime:
     """One session for each call, with the default optimisations, on one thread.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
     """
 
     OPTIONS: ClassVar = (
@@ -47,8 +47,8 @@ class OnnxRuntime:
         Option("intra_op_num_threads", "threads of an operator", "1", range(1, 1025)),
     )
 
-    def __init__(self, **given: str) -> None:
-        chosen = settled(self.OPTIONS, given)
+    def __init__(self, **options: str) -> None:
+        chosen = with_defaults(self.OPTIONS, options)
         self._provider = chosen["provider"]
         self._options = ort.SessionOptions()
         self._options.graph_optimization_level = _LEVELS[chosen["graph_optimization_level"]]

@@ -10,7 +10,7 @@ import numpy as np
 
 from tconv.backends import BackendInfo, Option
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, serialized
-from tconv.backends.options import settled
+from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 from tconv.shown_texts import one_line
 
@@ -30,7 +30,7 @@ class OpenCv:
     """One network for each call, on the CPU.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
     """
 
     OPTIONS: ClassVar = (
@@ -43,8 +43,8 @@ class OpenCv:
         Option("threads", "threads of OpenCV", "1", range(1, 1025)),
     )
 
-    def __init__(self, **given: str) -> None:
-        self._chosen = settled(self.OPTIONS, given)
+    def __init__(self, **options: str) -> None:
+        self._chosen = with_defaults(self.OPTIONS, options)
         cv2.setNumThreads(int(self._chosen["threads"]))
 
     def info(self) -> BackendInfo:

@@ -35,13 +35,13 @@ class OpenVino:
     """A model of one operation, with Transpose and Reshape for layouts that the operation does not have.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
     """
 
     OPTIONS = Device.OPTIONS
 
-    def __init__(self, **given: str) -> None:
-        self._device = Device(**given)
+    def __init__(self, **options: str) -> None:
+        self._device = Device(**options)
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""

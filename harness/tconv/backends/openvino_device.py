@@ -8,14 +8,14 @@ from typing import ClassVar
 import openvino as ov
 
 from tconv.backends import Option, onednn_isa
-from tconv.backends.options import settled
+from tconv.backends.options import with_defaults
 
 
 class Device:
     """A device of OpenVINO with the settings that models are compiled with.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
 
     Attributes:
         core: OpenVINO's core.
@@ -33,8 +33,8 @@ class Device:
         Option("threads", "INFERENCE_NUM_THREADS", "1", range(1, 1025)),
     )
 
-    def __init__(self, **given: str) -> None:
-        chosen = settled(self.OPTIONS, given)
+    def __init__(self, **options: str) -> None:
+        chosen = with_defaults(self.OPTIONS, options)
         self.core = ov.Core()
         self._device, hint = chosen["device"], chosen["inference_precision"]
         self._settings: dict[str, str | int] = {"NUM_STREAMS": 1}

@@ -24,13 +24,13 @@ class OpenVinoOnnx:
     """The ONNX frontend, then a plugin, by default the CPU's in the precision of the model.
 
     Args:
-        given: values of `OPTIONS`.
+        options: values of `OPTIONS`, by name.
     """
 
     OPTIONS = Device.OPTIONS
 
-    def __init__(self, **given: str) -> None:
-        self._device = Device(**given)
+    def __init__(self, **options: str) -> None:
+        self._device = Device(**options)
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""

@@ -50,44 +50,44 @@ class Option:
         return self.values is None or value in self.values
 
 
-def checked(options: Sequence[Option], given: Mapping[str, str], backend: str) -> dict[str, str]:
+def checked(options: Sequence[Option], chosen: Mapping[str, str], backend: str) -> dict[str, str]:
     """Return what was given, checked.
 
     Args:
         options: the options that the backend has.
-        given: values by the options' names.
+        chosen: values by the options' names.
         backend: how messages name the backend.
 
     Raises:
         OptionError: the backend has no such option, or the option may not have that value.
     """
-    known = {option.name: option for option in options}
-    for name, value in given.items():
-        if name not in known:
-            if not known:
+    by_name = {option.name: option for option in options}
+    for name, value in chosen.items():
+        if name not in by_name:
+            if not by_name:
                 raise OptionError(f"{backend} must be given no option, as it has none (got {name!r})")
-            names = ", ".join(known)
-            raise OptionError(f"an option of {backend} must be one of {names} (got {name!r}){nearest(name, known)}")
-        if not (option := known[name]).allows(value):
+            names = ", ".join(by_name)
+            raise OptionError(f"an option of {backend} must be one of {names} (got {name!r}){nearest(name, by_name)}")
+        if not (option := by_name[name]).allows(value):
             words = option.values if isinstance(option.values, tuple) else ()
             one_of = "one of " if words else ""
             raise OptionError(
                 f"option {name} of {backend} must be {one_of}{option.allowed} (got {value!r}){nearest(value, words)}"
             )
-    return dict(given)
+    return dict(chosen)
 
 
-def settled(options: Sequence[Option], given: Mapping[str, str]) -> dict[str, str]:
+def with_defaults(options: Sequence[Option], chosen: Mapping[str, str]) -> dict[str, str]:
     """Return the value of each option: the given one, or its default."""
-    return {option.name: given.get(option.name, option.default) for option in options}
+    return {option.name: chosen.get(option.name, option.default) for option in options}
 
 
-def written(chosen: Mapping[str, str]) -> tuple[str, ...]:
+def assignments(chosen: Mapping[str, str]) -> tuple[str, ...]:
     """Return options as on the command line, `name=value`."""
     return tuple(f"{name}={value}" for name, value in chosen.items())
 
 
-def differing(options: Sequence[Option], given: Mapping[str, str]) -> dict[str, str]:
+def not_default(options: Sequence[Option], chosen: Mapping[str, str]) -> dict[str, str]:
     """Return what was given and is no default, in the order of names: it tells one run of a backend from another."""
     defaults = {option.name: option.default for option in options}
-    return {name: value for name, value in sorted(given.items()) if defaults.get(name) != value}
+    return {name: value for name, value in sorted(chosen.items()) if defaults.get(name) != value}

@@ -65,10 +65,10 @@ def children() -> list[int]:
     Raises:
         OSError: the system does not tell.
     """
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         # It has ended since, or the system hides it (`hidepid`): then it is another user's, and no child.
         with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
             if path.read_text(errors="replace").rpartition(")")[2].split()[_PARENT] == str(os.getpid()):
-                found.append(int(path.parent.name))
-    return found
+                pids.append(int(path.parent.name))
+    return pids

@@ -23,7 +23,7 @@ def control(what: int, value: int) -> bool:
 
 
 def end_with_parent() -> None:
-    """Let the kernel kill this process when the thread that started it ends, be it that its process is killed."""
+    """Let the kernel kill this process when the thread that started it ends, also where its process is killed."""
     control(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

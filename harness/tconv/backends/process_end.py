@@ -115,15 +115,15 @@ def reasons(text: str) -> list[str]:
     What follows such a line and belongs to it is in the same line of the result.
     """
     lines = text.splitlines()
-    found: list[str] = []
+    lines_found: list[str] = []
     for number, line in enumerate(lines):
         if not _REASON.search(line):
             continue
-        if line.lstrip().startswith("what():") and found:
-            found[-1] += f" {line.strip()}"
+        if line.lstrip().startswith("what():") and lines_found:
+            lines_found[-1] += f" {line.strip()}"
         elif line.rstrip().endswith(":") and number + 1 < len(lines):
             # Rust prints the message below the place.
-            found.append(f"{line.strip()} {lines[number + 1].strip()}")
+            lines_found.append(f"{line.strip()} {lines[number + 1].strip()}")
         else:
-            found.append(line.strip())
-    return found
+            lines_found.append(line.strip())
+    return lines_found

@@ -41,5 +41,5 @@ def own_padding(geometry: Geometry) -> tuple[int, ...] | None:
     pads = geometry.pads_begin
     added = tuple(size - (most - 2 * pad) for size, most, pad in zip(geometry.output, full, pads, strict=True))
     larger = map(max, geometry.strides, geometry.dilations)
-    sayable = min(pads) >= 0 and all(0 <= op < top for op, top in zip(added, larger, strict=True))
-    return added if sayable else None
+    is_possible = min(pads) >= 0 and all(0 <= op < top for op, top in zip(added, larger, strict=True))
+    return added if is_possible else None

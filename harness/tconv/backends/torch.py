@@ -15,7 +15,7 @@ import torch
 from torch.nn import functional
 
 from tconv.backends import BackendInfo, Option
-from tconv.backends.options import settled
+from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of, own_padding
 from tconv.cases.layouts import permutation
@@ -53,7 +53,7 @@ class Torch:
     """torch, by default on the CPU, on one thread.
 
     Args:
-        given: values of `OPTIONS`; those of cuDNN are there where torch has a CUDA device.
+        options: values of `OPTIONS`, by name; those of cuDNN are there where torch has a CUDA device.
     """
 
     OPTIONS: ClassVar = (
@@ -66,8 +66,8 @@ class Torch:
         *(_OF_CUDA if torch.cuda.is_available() else ()),
     )
 
-    def __init__(self, **given: str) -> None:
-        chosen = settled(self.OPTIONS, given)
+    def __init__(self, **options: str) -> None:
+        chosen = with_defaults(self.OPTIONS, options)
         self._device = torch.device(chosen["device"])
         self._chosen = chosen
         torch.set_num_threads(int(chosen["threads"]))

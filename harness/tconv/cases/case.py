@@ -61,7 +61,7 @@ class Operand:
     values: tuple[float, ...] = ()
 
     def __reduce__(self) -> tuple[type[Operand], tuple[object, ...]]:
-        # By position, as each case that is sent has two or three.
+        # By position: a case that is sent has two or three, and values by position are read faster.
         return Operand, (self.shape, self.dtype, self.data, self.seed, self.values)
 
     @property
@@ -92,7 +92,7 @@ FactsPart = Mapping[str, str | None]
 
 
 class Facts(Mapping[str, str]):
-    """Facts that are worked out when one is first asked for: of most cases none ever is.
+    """Facts that are worked out when the first one is asked for; for most cases that never happens.
 
     Args:
         work_out: returns them in parts, which cases share; a later part replaces what an earlier one says, and None
@@ -183,7 +183,7 @@ class Case:
     spelling: Speller = "library"
 
     def __hash__(self) -> int:
-        # Equal cases have equal ids, of which the hash is at hand.
+        # Equal cases have equal ids, and Python keeps the hash of a text.
         return hash(self.id)
 
     def __reduce__(self) -> tuple[type[Case], tuple[object, ...]]:

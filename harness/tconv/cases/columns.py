@@ -44,8 +44,8 @@ def columns(rows: Sequence[Parts], names: Collection[str] | None = None) -> dict
         ids = list(map(id, parts))
         by_id = dict(zip(ids, parts, strict=True))
         of_part, distinct = dict(zip(by_id, count(), strict=False)), list(by_id.values())
-        found = dict.fromkeys(chain.from_iterable(distinct))
-        if not (wanted := found if names is None else found.keys() & names):
+        present = dict.fromkeys(chain.from_iterable(distinct))
+        if not (wanted := present if names is None else present.keys() & names):
             continue
         of_row = np.fromiter(map(of_part.__getitem__, ids), np.intp, len(rows))
         for name in wanted:

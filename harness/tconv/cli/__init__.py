@@ -130,7 +130,7 @@ def _code(*, whole_process: bool) -> int:
         if isinstance(error.__cause__, Stopped):
             raise error.__cause__ from None
         message, code = _message(error)
-        # Where nobody can be told, the code still says it.
+        # Where standard error has no reader, the exit code still says it.
         with suppress(OSError):
             click.echo(message, err=True)
         return code
@@ -144,8 +144,8 @@ def _message(error: BaseException) -> tuple[str, int]:
         case click.ClickException():
             context = getattr(error, "ctx", None)
             command = context.command_path if context else "tconv"
-            said = one_line(_said(error)).rstrip(".") + _meant(error)
-            return f"tconv: {said}; see '{command} --help'", error.exit_code
+            sentence = one_line(_said(error)).rstrip(".") + _meant(error)
+            return f"tconv: {sentence}; see '{command} --help'", error.exit_code
         case FileError():
             return str(error), error.exit_code
         case TconvError():
@@ -153,14 +153,17 @@ def _message(error: BaseException) -> tuple[str, int]:
         case Invalid():
             return f"tconv: {error}", _WRONG_USAGE
         case MemoryError():
-            said = one_line(str(error)) or "none"
-            return f"tconv: there must be more memory (got: {said}); take fewer --jobs, or raise a limit", _WRONG_USAGE
+            sentence = one_line(str(error)) or "none"
+            return (
+                f"tconv: there must be more memory (got: {sentence}); take fewer --jobs, or raise a limit",
+                _WRONG_USAGE,
+            )
         case OSError():
             return f"tconv: {_refusal(error)}", _WRONG_USAGE
         case _:
-            # A fault of tconv: the terminal shows a sentence, a file the trace.
-            said = one_line(f"{type(error).__name__}: {error}")
-            return f"tconv: failed by itself: {said}; {_trace()}", _INTERNAL_FAILURE
+            # A fault of tconv: the terminal shows a sentence, and a file has the traceback.
+            sentence = one_line(f"{type(error).__name__}: {error}")
+            return f"tconv: failed by itself: {sentence}; {_trace()}", _INTERNAL_FAILURE
 
 
 def _said(error: click.ClickException) -> str:
@@ -178,8 +181,8 @@ def _no_number(found: re.Match[str]) -> str:
 def _meant(error: click.ClickException) -> str:
     """Return the nearest right word where an option has a choice of words, and another one was given."""
     choice = error.param.type if isinstance(error, click.BadParameter) and error.param else None
-    given = re.match("'(.*?)' is not one of", error.message)
-    return nearest(given[1], choice.choices) if isinstance(choice, click.Choice) and given else ""
+    match = re.match("'(.*?)' is not one of", error.message)
+    return nearest(match[1], choice.choices) if isinstance(choice, click.Choice) and match else ""
 
 
 def _refusal(error: OSError) -> str:

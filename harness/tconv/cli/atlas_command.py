@@ -9,7 +9,7 @@ import click
 from tconv.cli import options
 from tconv.cli.record_files import argument, cases_of, record_files
 from tconv.errors import writing
-from tconv.gate.record_files import assessed_files
+from tconv.gate.record_files import assess_files
 from tconv.reports import atlas, atomic_write
 
 
@@ -35,7 +35,7 @@ from tconv.reports import atlas, atomic_write
 def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, markdown: Path, page: Path) -> None:
     """Write the atlas of RECORDS: which answer each backend gives where the texts differ, and how to port a call."""
     files = record_files(records, cases)
-    assessments, corpus = assessed_files(files, cases_of(files, cases), waivers)
+    assessments, corpus = assess_files(files, cases_of(files, cases), waivers)
     contents = atlas.atlas(assessments, corpus)
     for source in contents.red:
         click.echo(f"note: {source.name}, {source.dialect} is red: {'; '.join(source.assessment.red)}", err=True)

@@ -8,7 +8,7 @@ import click
 
 from tconv.backends import names
 from tconv.cli import options
-from tconv.cli.output import json_text, published, say
+from tconv.cli.output import json_text, print_text, write_output
 from tconv.errors import BackendMissing
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
@@ -20,14 +20,14 @@ _OPTION = ("name", "meaning", "default", "allowed")
 @options.as_json
 def command(*, as_json: bool) -> None:
     """Print the installed backends, their versions, the dialects that they speak, and the options that they have."""
-    found = []
+    backends = []
     for name in names():
         backend = _found(name)
-        found.append(backend)
+        backends.append(backend)
         if not as_json:
             _print(backend)
     if as_json:
-        published(json_text(found), None)
+        write_output(json_text(backends), None)
 
 
 def _found(name: str) -> dict[str, Any]:
@@ -46,10 +46,10 @@ def _found(name: str) -> dict[str, Any]:
 
 def _print(backend: dict[str, Any]) -> None:
     if "missing" in backend:
-        say(f"{backend['name']}  not there: {backend['missing']}")
+        print_text(f"{backend['name']}  not there: {backend['missing']}")
         return
     sums = ", ".join(f"{dtype} in {accumulator}" for dtype, accumulator in backend["accumulates"].items())
     words = [backend["name"], backend["version"], backend["dialect"], *([f"accumulates {sums}"] if sums else [])]
-    say("  ".join(words))
+    print_text("  ".join(words))
     for option in backend["options"]:
-        say(f"  --option {option['name']}={option['default']}  {option['meaning']}: {option['allowed']}")
+        print_text(f"  --option {option['name']}={option['default']}  {option['meaning']}: {option['allowed']}")

@@ -45,11 +45,11 @@ class OfSizes(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Return what is left of the arguments."""
         # click takes the arguments out of the list.
-        given = tuple(args)
+        written_args = tuple(args)
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            if not (form := _as_one_word(given)):
+            if not (form := _as_one_word(written_args)):
                 raise
             raise click.UsageError(error.format_message().rstrip(".") + form, ctx) from None
 

@@ -70,8 +70,8 @@ def _of_waivers(path: Path, corpus: Corpus) -> int:
     for finding in findings:
         click.echo(finding, err=True)
     with printing():
-        waivers, found = _counted(len(file.waivers), "waiver"), _counted(len(findings), "finding")
-        click.echo(f"{waivers}, {len(file.unsupported)} unsupported, {found}")
+        waivers, summary = _counted(len(file.waivers), "waiver"), _counted(len(findings), "finding")
+        click.echo(f"{waivers}, {len(file.unsupported)} unsupported, {summary}")
     return 2 if findings else 0
 
 

@@ -8,10 +8,10 @@ from typing import Literal
 import click
 
 from tconv.cli import options
-from tconv.cli.output import printing, published
+from tconv.cli.output import printing, write_output
 from tconv.cli.record_files import cases_of, record_files
 from tconv.errors import UsageError
-from tconv.gate.record_files import assessed_files
+from tconv.gate.record_files import assess_files
 from tconv.reports import between_runs
 
 Form = Literal["text", "markdown", "html", "json"]
@@ -60,12 +60,12 @@ def command(
         raise UsageError("--output must be beside --format markdown, html or json (got it with text)")
     sides = [record_files([path], cases) for path in (old, new)]
     cases = cases_of([file for files in sides for file in files], cases)
-    before, after = (assessed_files(files, cases, waivers, strict=strict)[0] for files in sides)
+    before, after = (assess_files(files, cases, waivers, strict=strict)[0] for files in sides)
     comparisons = between_runs.paired(before, after)
     if form == "text":
         with printing():
             for comparison in comparisons:
                 between_runs.show(comparison, options.detail_of(quiet=quiet, verbose=verbose))
     else:
-        published(between_runs.FORMS[form](comparisons), output)
+        write_output(between_runs.FORMS[form](comparisons), output)
     return int(any(comparison.worse for comparison in comparisons))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli import options
-from tconv.cli.output import json_text, published
+from tconv.cli.output import json_text, write_output
 from tconv.corpus import Corpus
 from tconv.corpus.coverage import Coverage, coverage
 from tconv.dialects import dialect_named
@@ -37,7 +37,7 @@ def command(tier: Tier, cases: Path | None, dialect_name: str | None, *, as_json
         dialect_named(dialect_name)
     coverages = [entry for entry in coverage(Corpus.load(cases), tier) if dialect_name in (None, entry.dialect_name)]
     if as_json:
-        published(json_text({"tier": tier, "coverage": [asdict(entry) for entry in coverages]}), None)
+        write_output(json_text({"tier": tier, "coverage": [asdict(entry) for entry in coverages]}), None)
         return
     rows = [
         (

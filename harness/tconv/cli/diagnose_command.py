@@ -9,10 +9,10 @@ import click
 
 from tconv.cli import call_options, options
 from tconv.cli.given_arrays import given_arrays, judge
-from tconv.cli.output import say
+from tconv.cli.output import print_text
 from tconv.cli.recorded_cause import recorded_cause
 from tconv.corpus import Corpus
-from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.diagnosis.misreadings import meanings
 from tconv.errors import UsageError
 from tconv.execution.worker import Assignment
 from tconv.investigation.own_rule import own_rule
@@ -22,6 +22,8 @@ from tconv.reports.phrases import headline
 from tconv.reports.remedies import remedy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tconv.investigation.separating import Reasoning
     from tconv.learning import Lesson
 
@@ -62,13 +64,13 @@ def command(
     With --x, --w and --y in the place of CASE: judge the output of a call that was made elsewhere, with its attributes,
     and tell which misreadings explain it. Exits with 1 where it does not conform. Nothing is run.
     """
-    given = {name: value for name, value in arrays.items() if value is not None}
-    asked = {"CASE": case_id, "--backend": backend, "--option": option, "--cases": cases, "--records": records}
-    if given and (both := [f"{name} {value}" for name, value in asked.items() if value]):
-        first = f"--{next(iter(given)).replace('_', '-')}"
-        raise UsageError(f"{first} must be without {', '.join(asked)}: nothing is run of arrays (got {both[0]})")
-    if given:
-        return judge(given, dialect)
+    arrays_given = {name: value for name, value in arrays.items() if value is not None}
+    case_options = {"CASE": case_id, "--backend": backend, "--option": option, "--cases": cases, "--records": records}
+    if arrays_given and (both := [f"{name} {value}" for name, value in case_options.items() if value]):
+        first = f"--{next(iter(arrays_given)).replace('_', '-')}"
+        raise UsageError(f"{first} must be without {', '.join(case_options)}: nothing is run of arrays (got {both[0]})")
+    if arrays_given:
+        return judge(arrays_given, dialect)
     if case_id is None:
         raise UsageError("CASE must be given, or the arrays of a call: --x, --w and --y")
     return _of_case(case_id, backend or "onnxruntime", option, dialect, cases, timeout, records)
@@ -89,41 +91,41 @@ def _of_case(
     reasoning = separate(case, own, options.dialect(dialect), backend, timeout, options=option)
     assignment = Assignment(backend, reasoning.dialect, None, "", options=option)
     lesson = own_rule(case, reasoning.record, own, assignment, timeout)
-    says = {name: misreading.says for name, misreading in misreadings_by_name(reasoning.dialect).items()}
+    says = meanings(reasoning.dialect)
     _print(reasoning, says)
     if lesson is not None:
         _print_rule(lesson)
     _conclude(reasoning, says)
     _print_recorded(reasoning, records, corpus)
-    known = remedy(reasoning.record, reasoning.left, says, lesson, reasoning.backend.arguments, str(cases or ""))
-    say(f"to conform: {known}")
+    change = remedy(reasoning.record, reasoning.left, says, lesson, reasoning.backend.arguments, str(cases or ""))
+    print_text(f"to conform: {change}")
     kind = reasoning.record.verdict.kind
     return int(kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
 
 
-def _print(reasoning: Reasoning, says: dict[str, str]) -> None:
+def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:
     record = reasoning.record
-    say(f"{record.case}\n  {headline(record.verdict)}")
+    print_text(f"{record.case}\n  {headline(record.verdict)}")
     if record.verdict.kind in {"differed", "wrong-shape"}:
-        say(f"  asked {REPEAT} times, the output is the same")
+        print_text(f"  asked {REPEAT} times, the output is the same")
     if record.described:
-        say(f"  no misreading gives this output: {record.described}")
+        print_text(f"  no misreading gives this output: {record.described}")
     if record.diagnosis:
-        say("  explained by")
+        print_text("  explained by")
     for misreadings in record.diagnosis:
-        say(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
+        print_text(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
     for further in reasoning.further:
-        left = f"which leaves {', '.join(further.left) or 'none'}"
-        what = left if further.tells else "which has another reason, and says nothing of these"
-        say(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
+        remaining = f"which leaves {', '.join(further.left) or 'none'}"
+        what = remaining if further.tells else "which has another reason, and says nothing of these"
+        print_text(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
 
 
 def _print_rule(lesson: Lesson) -> None:
-    say(f"its own rule, learnt from cases of this kind: {lesson}")
-    say(f"  the smallest case that shows it: {lesson.example.id}")
+    print_text(f"its own rule, learnt from cases of this kind: {lesson}")
+    print_text(f"  the smallest case that shows it: {lesson.example.id}")
     if lesson.clause:
-        say(f"  the text: {lesson.clause}")
-    say(f"  {LEGEND}")
+        print_text(f"  the text: {lesson.clause}")
+    print_text(f"  {LEGEND}")
 
 
 def _print_recorded(reasoning: Reasoning, records: Path | None, corpus: Corpus) -> None:
@@ -132,21 +134,23 @@ def _print_recorded(reasoning: Reasoning, records: Path | None, corpus: Corpus) 
     if record.verdict.kind in {"agreed", "disputed", "inexpressible"}:
         return
     folder = records or _REPORTS
-    found = recorded_cause(record.case, folder, reasoning.backend, record.dialect, corpus)
-    if found is not None:
-        say(f"by all cases of a run, which are not asked again here: {found}")
+    cause = recorded_cause(record.case, folder, reasoning.backend, record.dialect, corpus)
+    if cause is not None:
+        print_text(f"by all cases of a run, which are not asked again here: {cause}")
     elif records is not None:
         title = reasoning.backend.title
-        say(f"{records} has no run of {title}, {record.dialect}, with these cases, in which {record.case} failed")
+        print_text(
+            f"{records} has no run of {title}, {record.dialect}, with these cases, in which {record.case} failed"
+        )
 
 
 _REPORTS = Path("reports")
 """Where `tconv run` puts its records where nothing else is said."""
 
 
-def _conclude(reasoning: Reasoning, says: dict[str, str]) -> None:
+def _conclude(reasoning: Reasoning, says: Mapping[str, str]) -> None:
     """Print which misreadings are left, where there were some."""
     if len(reasoning.left) == 1:
-        say(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
+        print_text(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     elif reasoning.record.diagnosis:
-        say(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")
+        print_text(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")

@@ -86,7 +86,7 @@ def _report(case: Case, assignment: Assignment, timeout: float, cases: str) -> i
     record, header, dialect, actual = _run(case, assignment, timeout)
     # A case that the dialect cannot express raises an error here.
     problem = expressed(case, dialect)
-    if isinstance(record.verdict, ver.Agreed | ver.Disputed):
+    if isinstance(record.verdict, ver.Allowed):
         verdict = headline(record.verdict)
         click.echo(f"nothing to report: {header.title} in {case.id}: {verdict}", err=True)
         return 1
@@ -101,8 +101,8 @@ def _narrowed(record: Record, case: Case, assignment: Assignment, timeout: float
         return record
     own = tuple(Corpus.load().cases("gate"))
     reasoning = separate(case, own, assignment.dialect, assignment.backend, timeout, options=assignment.options)
-    left = tuple(together for together in record.diagnosis if str(together) in reasoning.left)
-    return replace(record, diagnosis=left or record.diagnosis)
+    remaining = tuple(together for together in record.diagnosis if str(together) in reasoning.left)
+    return replace(record, diagnosis=remaining or record.diagnosis)
 
 
 def _run(case: Case, assignment: Assignment, timeout: float) -> tuple[Record, BackendHeader, Dialect, Array | None]:

@@ -7,13 +7,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from tconv.cli import options
-from tconv.cli.option_fields import by, taking
-from tconv.cli.output import tried
+from tconv.cli.option_fields import option_field, with_options
+from tconv.cli.output import refuse_unwritable
 from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
@@ -21,15 +21,15 @@ from tconv.errors import BackendLost, UsageError, writing
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
-from tconv.gate.status import Status, judged
-from tconv.gate.waivers import chosen
+from tconv.gate.status import Status, status_of
+from tconv.gate.waivers import chosen_waivers
 from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
 from tconv.investigation.two_backends import side_by_side
 from tconv.records.failure import failure
-from tconv.reports.listing import console, say, show
+from tconv.reports.listing import console, print_line, show
 from tconv.reports.phrases import summary
 
 if TYPE_CHECKING:
@@ -49,80 +49,103 @@ FILE = "findings.yaml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class FuzzArguments:
     """Whom cases are drawn for, and how many."""
 
-    backend: str = by("--backend", default="onnxruntime", show_default=True, help="Whom to ask.")
-    option: dict[str, str] = by(options.backend_options())
-    dialect: str | None = by(options.spoken)
-    against: str | None = by("--against", metavar="BACKEND", help="Ask this one too, and tell where the two differ.")
-    against_option: dict[str, str] = by(options.backend_options("--against-option", "--against"))
-    against_dialect: str | None = by("--against-dialect", help="The dialect that --against speaks; default: its first.")
-    seconds: float | None = by(
+    backend: str = option_field("--backend", default="onnxruntime", show_default=True, help="Whom to ask.")
+    option: dict[str, str] = option_field(options.backend_options())
+    dialect: str | None = option_field(options.spoken)
+    against: str | None = option_field(
+        "--against", metavar="BACKEND", help="Ask this one too, and tell where the two differ."
+    )
+    against_option: dict[str, str] = option_field(options.backend_options("--against-option", "--against"))
+    against_dialect: str | None = option_field(
+        "--against-dialect", help="The dialect that --against speaks; default: its first."
+    )
+    seconds: float | None = option_field(
         "--seconds",
         type=click.FloatRange(min=0.1),
         help=f"How long cases are drawn; default: {_SECONDS:g}, without --examples.",
     )
-    examples: int | None = by("--examples", type=click.IntRange(1), help="How many cases are drawn.")
-    seed: int = by(
+    examples: int | None = option_field("--examples", type=click.IntRange(1), help="How many cases are drawn.")
+    seed: int = option_field(
         "--seed",
         type=click.IntRange(0, LARGEST_SEED),
         default=0,
         show_default=True,
         help="Another seed draws other cases.",
     )
-    faults: bool = by(
+    faults: bool = option_field(
         "--faults/--no-faults",
         default=True,
         show_default=True,
         help="Whether some cases break one constraint on purpose.",
     )
-    waivers: str | None = by(options.waivers)
-    jobs: int | None = by(options.jobs)
-    timeout: float = by(options.timeout(10.0))
-    isolate: bool | None = by(options.isolate)
-    output: Path = by(options.folder(f"The folder of {FILE}."))
+    waivers: str | None = option_field(options.waivers)
+    jobs: int | None = option_field(options.jobs)
+    timeout: float = option_field(options.timeout(10.0))
+    isolate: bool | None = option_field(options.isolate)
+    output: Path = option_field(options.folder(f"The folder of {FILE}."))
 
 
 @click.command(name="fuzz")
-@taking(Asked)
-def command(asked: Asked) -> int:
+@with_options(FuzzArguments)
+def command(arguments: FuzzArguments) -> int:
     """Ask a backend what no case file asks: cases drawn at random over all attributes.
 
     Failures that no waiver knows of are reported once each, shrunk to the smallest case that fails alike, and written
     to findings.yaml, which `tconv run --cases` takes. With --against, cases are reported that two backends answer
     differently. The same seed draws the same cases. Exits with 1 where something is found.
     """
-    seconds = _SECONDS if asked.seconds is None and asked.examples is None else asked.seconds
-    named = [(asked.backend, asked.dialect, asked.option)]
-    if asked.against is not None:
-        named.append((asked.against, asked.against_dialect, asked.against_option))
-        if asked.waivers not in {None, "none"}:
-            must = "--waivers must be 'none' beside --against, or left out"
-            raise UsageError(f"{must}: each backend has a file of its own")
-    elif asked.against_dialect is not None or asked.against_option:
-        raise UsageError("--against-dialect and --against-option must be beside --against")
+    seconds = _SECONDS if arguments.seconds is None and arguments.examples is None else arguments.seconds
+    backends = _backends(arguments)
     # An unusable folder is reported before the run, which may take an hour.
-    with writing(asked.output, "folder"):
-        asked.output.mkdir(parents=True, exist_ok=True)
-    tried([asked.output / FILE])
+    with writing(arguments.output, "folder"):
+        arguments.output.mkdir(parents=True, exist_ok=True)
+    refuse_unwritable([arguments.output / FILE])
     with ExitStack() as stack:
-        targets = [stack.enter_context(_target(asked, *words)) for words in named]
+        targets = [stack.enter_context(_target(arguments, backend)) for backend in backends]
         dialect, look = targets[0].dialect, _look(targets)
         clock = _Clock(" and ".join(target.pool.backend.name for target in targets), seconds)
-        cases, found = islice(drawn(asked.seed, dialect, broken=asked.faults), asked.examples), Fuzzing(dialect)
+        cases = islice(drawn(arguments.seed, dialect, broken=arguments.faults), arguments.examples)
+        fuzzing = Fuzzing(dialect)
         try:
-            found.draw(cases, _look(targets, found.right.keep), clock)
-            if found.deviations and asked.against is None:
-                found.familiar = _familiar(targets[0])
-            found.shrink(look, _shrinking)
+            fuzzing.draw(cases, _look(targets, fuzzing.right.keep), clock)
+            if fuzzing.deviations and arguments.against is None:
+                fuzzing.familiar = _familiar(targets[0])
+            fuzzing.shrink(look, _shrinking)
         except Stopped as stopped:
-            stopped.outcome = _saved(found, _title(targets, asked.seed, clock.ran), asked.output)
+            stopped.outcome = _saved(fuzzing, _title(targets, arguments.seed, clock.ran), arguments.output)
             raise
         except BackendLost as lost:
-            saved = _saved(found, _title(targets, asked.seed, clock.ran), asked.output)
+            saved = _saved(fuzzing, _title(targets, arguments.seed, clock.ran), arguments.output)
             raise BackendLost(f"{lost}; {saved}") from None
-    return _report(targets, found, _title(targets, asked.seed, clock.ran), asked.output)
+    return _report(targets, fuzzing, _title(targets, arguments.seed, clock.ran), arguments.output)
+
+
+class _Backend(NamedTuple):
+    """A backend as the command line names it."""
+
+    spec: str
+    dialect_name: str | None
+    options: dict[str, str]
+
+
+def _backends(arguments: FuzzArguments) -> list[_Backend]:
+    """Return the backend, and the one that it is compared with, if any.
+
+    Raises:
+        UsageError: options must not go together.
+    """
+    backends = [_Backend(arguments.backend, arguments.dialect, arguments.option)]
+    if arguments.against is None:
+        if arguments.against_dialect is not None or arguments.against_option:
+            raise UsageError("--against-dialect and --against-option must be beside --against")
+        return backends
+    if arguments.waivers not in {None, "none"}:
+        must = "--waivers must be 'none' beside --against, or left out"
+        raise UsageError(f"{must}: each backend has a file of its own")
+    return [*backends, _Backend(arguments.against, arguments.against_dialect, arguments.against_option)]
 
 
 def _title(targets: list[_Target], seed: int, ran: int) -> str:
@@ -130,31 +153,31 @@ def _title(targets: list[_Target], seed: int, ran: int) -> str:
     return f"{whom}  seed {seed}  {ran:,} cases"
 
 
-def _saved(found: Fuzzing, title: str, output: Path) -> str:
+def _saved(fuzzing: Fuzzing, title: str, output: Path) -> str:
     """Write what was found until the command ended early, and return what there is, in words."""
-    findings = found.findings()
+    findings = fuzzing.findings()
     if not findings:
         return "nothing was found until then"
     path = _write(findings, output, f"{title}, interrupted")
-    shrunk, count = sum(finding.is_shrunk for finding in findings), len(found.deviations)
+    shrunk, count = sum(finding.is_shrunk for finding in findings), len(fuzzing.deviations)
     these = f"{len(findings)} {'finding' if len(findings) == 1 else 'findings'}, {shrunk} of them shrunk"
     return f"{count:,} {'deviation' if count == 1 else 'deviations'} found until then ({these}) written to {path}"
 
 
-def _report(targets: list[_Target], found: Fuzzing, title: str, output: Path) -> int:
+def _report(targets: list[_Target], fuzzing: Fuzzing, title: str, output: Path) -> int:
     """Print the findings, and write them to a file; return the exit code."""
-    out, findings, count = console(), found.findings(), len(found.deviations)
-    say(out, title)
+    out, findings, count = console(), fuzzing.findings(), len(fuzzing.deviations)
+    print_line(out, title)
     if not findings:
-        say(out, _NOTHING[len(targets)], "green")
+        print_line(out, _NOTHING[len(targets)], "green")
         return 0
     show(out, ("finding", "cases", "smallest case"), [*map(_row, findings)], numbers={"cases"})
     path = _write(findings, output, title)
     cases = "1 case" if count == 1 else f"{count:,} cases"
-    say(out, f"{cases} {'failed' if len(targets) == 1 else 'differ'}; written to {path}:")
+    print_line(out, f"{cases} {'failed' if len(targets) == 1 else 'differ'}; written to {path}:")
     for target in targets:
         words = ["tconv", "run", "--cases", str(path), *target.pool.backend.arguments, "--dialect", target.dialect.name]
-        say(out, shlex.join(words))
+        print_line(out, shlex.join(words))
     return 1
 
 
@@ -182,16 +205,18 @@ class _Target:
 
     def _status(self, case: Case, record: Record) -> Status:
         active = active_entries(self.waivers, self.dialect.name, self.pool.backend)
-        return judged(record, case.facts, active).status
+        return status_of(record, case.facts, active).status
 
 
 @contextmanager
-def _target(asked: Asked, spec: str, dialect_name: str | None, given: dict[str, str]) -> Iterator[_Target]:
-    waivers, dialect = chosen(asked.waivers, spec), options.dialect(dialect_name)
-    assignment = Assignment(spec, dialect, None, "", together=WORTHWHILE, options=given, isolate=asked.isolate)
-    with Pool(assignment, options.jobs_of(asked.jobs), asked.timeout) as pool:
-        if ":" in spec:
-            waivers = chosen(asked.waivers, pool.backend.name)
+def _target(arguments: FuzzArguments, backend: _Backend) -> Iterator[_Target]:
+    waivers, dialect = chosen_waivers(arguments.waivers, backend.spec), options.dialect(backend.dialect_name)
+    assignment = Assignment(
+        backend.spec, dialect, None, "", together=WORTHWHILE, options=backend.options, isolate=arguments.isolate
+    )
+    with Pool(assignment, options.jobs_of(arguments.jobs), arguments.timeout) as pool:
+        if ":" in backend.spec:
+            waivers = chosen_waivers(arguments.waivers, pool.backend.name)
         yield _Target(pool, pool.dialect, waivers)
 
 
@@ -214,7 +239,7 @@ def _familiar(target: _Target) -> dict[str, Failure]:
     }
     records = target.pool.records(list({case.id: case for case in examples.values()}.values()))
     failures = {name: failure(records[case.id]) for name, case in examples.items()}
-    return {name: known for name, known in failures.items() if known is not None}
+    return {name: example_failure for name, example_failure in failures.items() if example_failure is not None}
 
 
 class _Clock:

@@ -17,9 +17,9 @@ from tconv.cli.reporting import Reporting, reporting
 from tconv.corpus import Corpus
 from tconv.errors import BackendLost, BackendMissing, FileError, OptionError, UsageError, writing
 from tconv.gate.proof import Prover, Standing
-from tconv.gate.record_files import assessed_files
+from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status
-from tconv.gate.waivers import OPEN, chosen, load
+from tconv.gate.waivers import OPEN, chosen_waivers, load
 from tconv.reports import phrases
 from tconv.reports.phrases import run_again
 from tconv.reports.proposed_waivers import is_open, proposed
@@ -96,7 +96,7 @@ def command(
     report = Reporting.of(**reports)
     files = record_files(records, cases)
     cases = cases_of(files, cases)
-    assessments, _ = assessed_files(files, cases, waivers, strict=strict)
+    assessments, _ = assess_files(files, cases, waivers, strict=strict)
     if proposal is not None and len(assessments) != 1:
         paths = ", ".join(str(assessment.run.path) for assessment in assessments)
         raise UsageError(f"--propose-waivers must have the records of one run (got {paths}); name its file")
@@ -121,7 +121,7 @@ def _propose(assessment: Assessment, path: Path, waivers: str | None) -> None:
 def _then(assessment: Assessment, path: Path, waivers: str | None) -> str:
     """Return what to do with a proposal once it is complete: a run takes one file of waivers."""
     again = run_again(assessment.run.header)
-    file = chosen(waivers, assessment.run.header.backend.name)
+    file = chosen_waivers(waivers, assessment.run.header.backend.name)
     if file is None or not (file.waivers or file.unsupported):
         return f"; then {shlex.join([*again, '--waivers', str(path)])}"
     own = f"a copy of tconv's own {file.backend}.yaml"
@@ -148,7 +148,7 @@ def _prove(
                 raise
             click.echo(f"tconv: {spec} is left out: {error}", err=True)
             continue
-        file = chosen(waivers, spec if ":" not in spec else prover.backend.name)
+        file = chosen_waivers(waivers, spec if ":" not in spec else prover.backend.name)
         for proof in prover.proofs(file) if file else ():
             standings[proof.standing] += 1
             with printing():

@@ -11,7 +11,7 @@ import numpy as np
 
 from tconv.api import DEFAULT_DIALECT, assert_conforms
 from tconv.cli import call_options
-from tconv.cli.output import say
+from tconv.cli.output import print_text
 from tconv.corpus.budget import MOST_ELEMENTS
 from tconv.errors import FileError, UsageError
 from tconv.reports.phrases import headline
@@ -47,39 +47,39 @@ def given_arrays(command: _Command) -> _Command:
     return command
 
 
-def judge(given: Mapping[str, Any], dialect: str | None) -> int:
+def judge(values: Mapping[str, Any], dialect: str | None) -> int:
     """Print whether an output conforms and, where it does not, why; return the exit code.
 
     Args:
-        given: the values of the options of `given_arrays` that were given.
+        values: those of the options of `given_arrays` that were given, by name.
         dialect: the name of the dialect whose text is asked; None for the default of the Python interface.
 
     Raises:
         FileError: a file is no array, or they are too large.
         UsageError: a file is missing, or a value is not as it must be.
     """
-    if lacking := [f"--{name}" for name in _NEEDED if name not in given]:
+    if lacking := [f"--{name}" for name in _NEEDED if name not in values]:
         raise UsageError(f"arrays must be --x, --w and --y, and perhaps --bias (got no {' and no '.join(lacking)})")
-    arrays = _loaded({name: given[name] for name in _FILES if name in given})
+    arrays = _loaded({name: values[name] for name in _FILES if name in values})
     attributes: dict[str, Any] = {
-        name: call_options.single(value) for name, value in given.items() if name not in _FILES
+        name: call_options.single(value) for name, value in values.items() if name not in _FILES
     }
     try:
         verdict = assert_conforms(**arrays, dialect=dialect or DEFAULT_DIALECT, **attributes)
     except AssertionError as error:
         for line in str(error).splitlines():
-            say(line)
+            print_text(line)
         return 1
-    say(f"y conforms to {dialect or DEFAULT_DIALECT}: {headline(verdict)}")
+    print_text(f"y conforms to {dialect or DEFAULT_DIALECT}: {headline(verdict)}")
     return 0
 
 
 def _loaded(paths: Mapping[str, Path]) -> dict[str, Any]:
     arrays: dict[str, Any] = {}
-    left = MOST_ELEMENTS
+    remaining = MOST_ELEMENTS
     for name, path in paths.items():
         mapped = _mapped(path)
-        if (left := left - mapped.size) < 0:
+        if (remaining := remaining - mapped.size) < 0:
             raise FileError(path, f"all arrays together must have at most {MOST_ELEMENTS} elements (got more)")
         array: Array = np.array(mapped)
         arrays[name] = array.view(ml_dtypes.bfloat16) if array.dtype in _BITS else array

@@ -11,7 +11,7 @@ from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from tconv.cli import options
-from tconv.cli.option_fields import by, taking
+from tconv.cli.option_fields import option_field, with_options
 from tconv.cli.progress import showing
 from tconv.cli.record_files import cases_of, record_files
 from tconv.cli.stopping import Resumable
@@ -20,7 +20,7 @@ from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, UsageError
 from tconv.execution.selection import Selection
 from tconv.execution.starting import prepare
-from tconv.gate.waivers import chosen
+from tconv.gate.waivers import chosen_waivers
 from tconv.investigation.history.asking import Fleet
 from tconv.investigation.history.bisecting import bisected
 from tconv.investigation.history.environments import Environments, default_cache, with_uv_or_venv
@@ -43,19 +43,27 @@ Format = Literal["text", "markdown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class HistoryArguments:
     """Which releases of which runtime are asked what."""
 
-    backend: str | None = by(click.argument("backend", required=False))
-    arguments: tuple[str, ...] = by(click.argument("arguments", nargs=-1, metavar="[VERSION]... [PATTERN]..."))
-    first: str | None = by("--from", "first", metavar="VERSION", help="One release of each minor version, from here.")
-    last: str | None = by("--to", "last", metavar="VERSION|latest", help="One of each minor version, up to here.")
-    bisect: str | None = by("--bisect", metavar="CASE", help="Find the release that changed this case.")
-    records: Path | None = by(
+    backend: str | None = option_field(click.argument("backend", required=False))
+    releases_and_patterns: tuple[str, ...] = option_field(
+        click.argument("releases_and_patterns", nargs=-1, metavar="[VERSION]... [PATTERN]...")
+    )
+    first: str | None = option_field(
+        "--from", "first", metavar="VERSION", help="One release of each minor version, from here."
+    )
+    last: str | None = option_field(
+        "--to", "last", metavar="VERSION|latest", help="One of each minor version, up to here."
+    )
+    bisect: str | None = option_field("--bisect", metavar="CASE", help="Find the release that changed this case.")
+    records: Path | None = option_field(
         "--records", type=click.Path(path_type=Path, exists=True), help="Run nothing: read these."
     )
-    propose: bool = by("--propose", is_flag=True, help="Print which releases each waiver is for, as its example shows.")
-    form: Format = by(
+    propose: bool = option_field(
+        "--propose", is_flag=True, help="Print which releases each waiver is for, as its example shows."
+    )
+    form: Format = option_field(
         "--format",
         "form",
         type=click.Choice(["text", "markdown"]),
@@ -63,33 +71,33 @@ class Asked:
         show_default=True,
         help="markdown: a page for docs.",
     )
-    package: str | None = by("--package", help="The distribution that brings a runtime of your own.")
-    runner: Path | None = by(
+    package: str | None = option_field("--package", help="The distribution that brings a runtime of your own.")
+    runner: Path | None = option_field(
         "--runner",
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
         help="The script that speaks for a runtime of your own; its argument is the dialect.",
     )
-    dialect: str | None = by("--dialect", help="The dialect; default: one that most releases speak.")
-    tier: Tier = by(options.tier)
-    cases: Path | None = by(options.cases)
-    waivers: str | None = by(options.waivers)
-    jobs: int | None = by(options.jobs)
-    timeout: float = by(options.timeout(10.0))
-    output: Path = by(options.folder("The folder of the record files."))
-    resume: bool = by("--resume", is_flag=True, help="Go on with the records of the same releases.")
-    cache: Path = by(
+    dialect: str | None = option_field("--dialect", help="The dialect; default: one that most releases speak.")
+    tier: Tier = option_field(options.tier)
+    cases: Path | None = option_field(options.cases)
+    waivers: str | None = option_field(options.waivers)
+    jobs: int | None = option_field(options.jobs)
+    timeout: float = option_field(options.timeout(10.0))
+    output: Path = option_field(options.folder("The folder of the record files."))
+    resume: bool = option_field("--resume", is_flag=True, help="Go on with the records of the same releases.")
+    cache: Path = option_field(
         "--cache",
         type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
         default=default_cache,
         show_default="below XDG_CACHE_HOME or ~/.cache",
         help="The folder of the releases' environments.",
     )
-    rebuild: bool = by("--rebuild", is_flag=True, help="Make the environments anew.")
+    rebuild: bool = option_field("--rebuild", is_flag=True, help="Make the environments anew.")
 
 
 @click.command(name="history", cls=Resumable)
-@taking(Asked)
-def command(asked: Asked) -> int:
+@with_options(HistoryArguments)
+def command(arguments: HistoryArguments) -> int:
     """Ask several releases of a runtime, each in an environment of its own, and print since which release it does what.
 
     BACKEND is one of onnxruntime, openvino, openvino-onnx, or any name with --package and --runner. Releases are named
@@ -97,39 +105,55 @@ def command(asked: Asked) -> int:
 
     --bisect asks one case alone, of as few releases as can be; exit with 1 where it does not change.
     """
-    if asked.records is not None:
-        files = record_files([asked.records], asked.cases)
-        return _print(asked, files, Corpus.load(cases_of(files, asked.cases)))
-    corpus = Corpus.load(asked.cases)
-    if asked.backend is None:
+    if arguments.records is not None:
+        files = record_files([arguments.records], arguments.cases)
+        return _print(arguments, files, Corpus.load(cases_of(files, arguments.cases)))
+    corpus = Corpus.load(arguments.cases)
+    if arguments.backend is None:
         raise UsageError("BACKEND must be given, or --records with records to read")
-    versions, patterns = _parsed(asked.arguments)
-    runtime = _runtime(asked.backend, asked.package, asked.runner)
-    selection = Selection(corpus, asked.tier, patterns, str(asked.cases or ""))
+    versions, patterns = _parsed(arguments.releases_and_patterns)
+    runtime = _runtime(arguments.backend, arguments.package, arguments.runner)
+    selection = Selection(corpus, arguments.tier, patterns, str(arguments.cases or ""))
     # What is wrong with the command line is reported before anything is installed.
-    dialect = dialect_named(asked.dialect or runtime.dialect)
-    bounds = _bound(asked.first), _bound(asked.last)
-    case = None if asked.bisect is None else corpus.case(asked.bisect)
-    if not versions and asked.first is None and asked.last is None and case is None:
+    dialect = dialect_named(arguments.dialect or runtime.dialect)
+    bounds = _bound(arguments.first), _bound(arguments.last)
+    case = None if arguments.bisect is None else corpus.case(arguments.bisect)
+    if not versions and arguments.first is None and arguments.last is None and case is None:
         raise UsageError("releases must be named, by VERSIONs or by --from and --to (got neither)")
     if case is None:
         _ = selection.count
-        _ = chosen(asked.waivers, asked.backend)
+        _ = chosen_waivers(arguments.waivers, arguments.backend)
     prepare()
-    pre, lost = any(version.is_prerelease for version in versions), list[str]()
-    pythons = wheels(runtime.package, interpreters(), lost.append, prereleases=pre)
-    if lost and pythons.keys().isdisjoint(versions):
-        raise BackendMissing(lost[0])
-    named = _named(versions, pythons, runtime, *lost) if versions else between(pythons, *bounds)
-    environments = Environments(asked.cache, _make, asked.rebuild)
-    fleet = Fleet(runtime, dialect, environments, pythons, options.jobs_of(asked.jobs), asked.timeout)
+    pythons, named = _available(runtime, versions, bounds)
+    environments = Environments(arguments.cache, _make, arguments.rebuild)
+    fleet = Fleet(runtime, dialect, environments, pythons, options.jobs_of(arguments.jobs), arguments.timeout)
     if case is not None:
         return _bisect(fleet, named, case.id, corpus)
     releases = named if versions else last_of_each_minor(named)
-    paths = list(_recorded(fleet, asked.backend, releases, selection, asked.output, resume=asked.resume))
+    paths = list(_recorded(fleet, arguments.backend, releases, selection, arguments.output, resume=arguments.resume))
     if not paths:
-        raise BackendMissing(f"a release of {asked.backend} must be there (got none)")
-    return _print(asked, paths, corpus)
+        raise BackendMissing(f"a release of {arguments.backend} must be there (got none)")
+    return _print(arguments, paths, corpus)
+
+
+def _available(
+    runtime: Runtime, versions: Sequence[Version], bounds: tuple[Version | None, Version | None]
+) -> tuple[Mapping[Version, Interpreter], list[Version]]:
+    """Return a Python for each release that can be installed, and those releases that the command line names.
+
+    Args:
+        runtime: the runtime.
+        versions: the releases that are named one by one; none for those between the bounds.
+        bounds: the first and the last release; None for no bound.
+
+    Raises:
+        BackendMissing: none of the named releases can be installed.
+    """
+    prereleases, reasons = any(version.is_prerelease for version in versions), list[str]()
+    pythons = wheels(runtime.package, interpreters(), reasons.append, prereleases=prereleases)
+    if reasons and pythons.keys().isdisjoint(versions):
+        raise BackendMissing(reasons[0])
+    return pythons, _named(versions, pythons, runtime, *reasons) if versions else between(pythons, *bounds)
 
 
 def _make(folder: Path, interpreter: Interpreter, requirements: Sequence[str]) -> None:
@@ -161,17 +185,17 @@ def _bound(text: str | None) -> Version | None:
 
 
 def _runtime(backend: str, package: str | None, runner: Path | None) -> Runtime:
-    known = RUNTIMES.get(backend)
+    runtime = RUNTIMES.get(backend)
     if package is not None and runner is not None:
         try:
             name = canonicalize_name(package, validate=True)
         except InvalidName:
             raise UsageError(f"--package must be the name of a distribution (got {package!r})") from None
-        return Runtime(name, runner.resolve(), known.dialect if known else _DIALECT)
-    if known is None or package is not None or runner is not None:
+        return Runtime(name, runner.resolve(), runtime.dialect if runtime else _DIALECT)
+    if runtime is None or package is not None or runner is not None:
         must = f"be one of {', '.join(RUNTIMES)}, or have both --package and --runner"
         raise UsageError(f"BACKEND must {must} (got {backend!r}){nearest(backend, RUNTIMES)}")
-    return known
+    return runtime
 
 
 def _named(
@@ -202,13 +226,13 @@ def _recorded(
             _left_out(backend, version, error)
 
 
-def _print(asked: Asked, files: Sequence[Path], corpus: Corpus) -> int:
-    found = list(history.histories(files, corpus, asked.waivers))
-    if asked.form == "markdown":
-        click.echo(history.markdown(found), nl=False)
+def _print(arguments: HistoryArguments, files: Sequence[Path], corpus: Corpus) -> int:
+    histories = list(history.histories(files, corpus, arguments.waivers))
+    if arguments.form == "markdown":
+        click.echo(history.markdown(histories), nl=False)
         return 0
-    for each in found:
-        history.show(each, propose=asked.propose)
+    for of_runtime in histories:
+        history.show(of_runtime, propose=arguments.propose)
     return 0
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.errors import FileError
-from tconv.gate.assessment import assessed
+from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.status import Status
-from tconv.gate.waivers import chosen
+from tconv.gate.waivers import chosen_waivers
 from tconv.records.record_file import read
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def failed_last(
     runs = sorted(_runs(folder, backend, dialect_name, options), key=lambda run: run.header.started)
 
     def assessment(run: Run, *, without: bool = False) -> Assessment:
-        file = None if without else chosen(waivers, run.header.backend.name)
-        return assessed(run, file, corpus, strict=strict, own=own)
+        file = None if without else chosen_waivers(waivers, run.header.backend.name)
+        return assess_with_corpus(run, file, corpus, strict=strict, own=own)
 
     now = [assessment(run) for run in runs]
     failed = _failed(now, corpus)
@@ -78,7 +78,7 @@ def _runs(folder: Path, backend: str, dialect_name: str | None, options: Mapping
 
 def _failed(assessments: Sequence[Assessment], corpus: Corpus) -> frozenset[str]:
     """Return the ids of the cases whose last record fails."""
-    latest = {member.record.case: member.status for each in assessments for member in each.judged}
+    latest = {member.record.case: member.status for assessment in assessments for member in assessment.statuses}
     return frozenset(case for case, status in latest.items() if status is Status.FAILED and corpus.find(case))
 
 
@@ -97,4 +97,5 @@ def _why_none(before: frozenset[str], now: Sequence[Assessment]) -> str:
         cases, them = ("case", "it") if len(before) == 1 else ("cases", "all of them")
         return f"{len(before):,} {cases} failed last, and today's waivers know {them}"
     # Other waivers than today's may not have known what these know.
-    return f"no case failed last{' by the waivers of today' if any(each.waived_before_by for each in now) else ''}"
+    by_others = any(assessment.waived_before_by for assessment in now)
+    return f"no case failed last{' by the waivers of today' if by_others else ''}"

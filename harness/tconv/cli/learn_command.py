@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli import options
-from tconv.cli.output import say
+from tconv.cli.output import print_text
 from tconv.cli.progress import showing
 from tconv.cli.record_files import cases_of, record_files
 from tconv.corpus import Corpus
@@ -92,7 +92,7 @@ def _print(learnt: Run, corpus: Corpus) -> None:
             "records must have every answer (got those of the exhaustive tier, which only count agreement)"
         )
     lines = sheet(learnt.records, corpus.find, learnt.dialect)
-    say(f"{header.backend.title}  {header.dialect}  {len(learnt.records):,} records")
+    print_text(f"{header.backend.title}  {header.dialect}  {len(learnt.records):,} records")
     for line in lines:
-        say(f"{'*' if line.deviates else ' '} {line}")
-    say(f"  {LEGEND}" if lines else "  no answer tells a size")
+        print_text(f"{'*' if line.deviates else ' '} {line}")
+    print_text(f"  {LEGEND}" if lines else "  no answer tells a size")

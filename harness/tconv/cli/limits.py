@@ -39,5 +39,7 @@ def refuse_too_little() -> None:
 def _threads() -> int:
     """Return how many threads numpy's library starts: as many as it is told, at most one for each usable processor."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    asked = [int(text) for name in _THREADS if (text := os.environ.get(name, "").strip()).isdecimal() and int(text) > 0]
-    return min(processors, _MOST_THREADS, *asked[:1])
+    threads = [
+        int(text) for name in _THREADS if (text := os.environ.get(name, "").strip()).isdecimal() and int(text) > 0
+    ]
+    return min(processors, _MOST_THREADS, *threads[:1])

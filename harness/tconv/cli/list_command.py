@@ -27,10 +27,10 @@ def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, what: str
     if what is not None:
         # What these import takes long, and the ids need none of it.
         from tconv.cli import words  # noqa: PLC0415
-        from tconv.cli.output import say  # noqa: PLC0415
+        from tconv.cli.output import print_text  # noqa: PLC0415
 
         for line in words.lines(what, Corpus.load(cases)):
-            say(line)
+            print_text(line)
         return
     selection = Selection(Corpus.load(cases), tier, patterns)
     if as_json:

@@ -13,7 +13,7 @@ from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
 from tconv.investigation.mutants import measure
 from tconv.investigation.mutants_in_company import killed
-from tconv.reports.listing import console, folded, say, show
+from tconv.reports.listing import console, folded, print_line, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def command(tier: Tier, cases: Path | None, dialect_name: str, in_company: bool,
     if survivors:
         lines.append(f"survivors: {', '.join(survivors)}")
     for line in lines:
-        say(out, "\n".join(folded(line, out.width, indent="  ")))
+        print_line(out, "\n".join(folded(line, out.width, indent="  ")))
     return int(bool(survivors))
 
 

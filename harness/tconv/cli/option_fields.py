@@ -16,34 +16,34 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-def by(option: str | Callable[..., Any], *names: str, **settings: Any) -> Any:  # noqa: ANN401 - of its field's type
-    """Return a field that is set by an option of click, whose name it has.
+def option_field(option: str | Callable[..., Any], *names: str, **settings: Any) -> Any:  # noqa: ANN401 - of its field's type
+    """Return a field of a dataclass that an option of click sets; both have the same name.
 
     Args:
-        option: how it is written, or what `click.option` or `click.argument` returned.
+        option: how it is written, such as `--jobs`, or what `click.option` or `click.argument` returned.
         names: what else `click.option` takes by position.
-        settings: what it takes by name.
+        settings: what `click.option` takes by name.
     """
     return field(metadata={"option": click.option(option, *names, **settings) if isinstance(option, str) else option})
 
 
-def taking(options: type[DataclassInstance]) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    """Return what adds the options of a dataclass to a command, which is called with an instance of it.
+def with_options(options: type[DataclassInstance]) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """Return a decorator that adds the options of a dataclass to a command, which gets an instance of it.
 
-    What other decorators add is handed on by name.
+    Values of options that other decorators add are passed to the command by name.
 
     Args:
-        options: a dataclass; every field is made with `by`, and --help has the options in their order.
+        options: a dataclass; every field is made with `option_field`, and --help has the options in their order.
     """
-    names = [each.name for each in fields(options)]
+    names = [option.name for option in fields(options)]
 
     def decorated(command: Callable[..., _Result]) -> Callable[..., _Result]:
         @wraps(command)
         def called(**chosen: Any) -> _Result:  # noqa: ANN401 - of each option's type
             return command(options(**{name: chosen.pop(name) for name in names}), **chosen)
 
-        for each in reversed(fields(options)):
-            called = each.metadata["option"](called)
+        for option in reversed(fields(options)):
+            called = option.metadata["option"](called)
         return called
 
     return decorated

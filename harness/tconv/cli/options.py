@@ -12,7 +12,7 @@ from tconv.backends.machine import cores
 from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
-from tconv.execution.isolation import wanted
+from tconv.execution.isolation import required
 from tconv.records.headers import USUAL_TIMEOUT
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def timeout(seconds: float = USUAL_TIMEOUT, text: str = "Seconds for one case.")
 
 isolate = click.option(
     "--isolate/--no-isolate",
-    default=wanted,
+    default=required,
     help="Confine runtimes: no network, nothing to write to but folders of their own (Linux); default: those of exec:,"
     " where the system lets it.",
 )

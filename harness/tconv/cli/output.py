@@ -39,7 +39,7 @@ def printing() -> Iterator[None]:
         stream.goes_on = before
 
 
-def published(text: str, output: Path | None) -> None:
+def write_output(text: str, output: Path | None) -> None:
     """Write text to a file, or to standard output.
 
     Args:
@@ -57,7 +57,7 @@ def published(text: str, output: Path | None) -> None:
         atomic_write.write(output, text)
 
 
-def say(text: str) -> None:
+def print_text(text: str) -> None:
     """Print lines; on a terminal those that are wider are folded between words, and what goes on is indented.
 
     In a pipe every line is as it is, for the programs that read it.
@@ -78,7 +78,7 @@ def json_text(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def tried(paths: Sequence[Path | None]) -> None:
+def refuse_unwritable(paths: Sequence[Path | None]) -> None:
     """Report a file that cannot be written, before a run that may take an hour and not after it.
 
     Args:

@@ -11,7 +11,7 @@ import click
 from tconv.api.arguments import attributes_of, sizes_of
 from tconv.cases.case import Case, Operand
 from tconv.cli import call_options
-from tconv.cli.output import json_text, published, say
+from tconv.cli.output import json_text, print_text, write_output
 from tconv.comparison.model_calls import ModelCall, calls_of
 from tconv.comparison.port import Port, ported
 from tconv.dialects import DIALECTS, Dialect, dialect_named
@@ -75,26 +75,26 @@ def command(
     reading: str | None,
     *,
     as_json: bool,
-    **given: Any,  # noqa: ANN401 - the values of the attributes' options
+    **values: Any,  # noqa: ANN401 - the values of the attributes' options
 ) -> int:
     """Print what to write in another dialect so that the output of a call stays.
 
     The call is given by sizes and attributes, or by an ONNX model whose every ConvTranspose is one. What is proposed is
     proven: both texts are resolved, and their geometries are equal. Exits with 1 where a call cannot be ported.
     """
-    calls = list(_calls(source, model, symbols, given))
+    calls = list(_calls(source, model, symbols, values))
     results = [(call, _result(call, dialect_named(target), reading)) for call in calls]
     if as_json:
-        published(json_text([_entry(call, result) for call, result in results]), None)
+        write_output(json_text([_entry(call, result) for call, result in results]), None)
     else:
-        say("\n\n".join("\n".join(_block(call, result, target)) for call, result in results))
+        print_text("\n\n".join("\n".join(_block(call, result, target)) for call, result in results))
     return int(any(isinstance(result, str) or result.written is None for _, result in results))
 
 
 def _calls(
-    source: str | None, model: Path | None, symbols: dict[str, int], given: dict[str, Any]
+    source: str | None, model: Path | None, symbols: dict[str, int], values: dict[str, Any]
 ) -> Iterator[ModelCall]:
-    written = {name: value for name, value in given.items() if value not in (None, False) and name != "dtype"}
+    written = {name: value for name, value in values.items() if value not in (None, False) and name != "dtype"}
     if model is not None:
         if source or written:
             first = "--from" if source else f"--{next(iter(written)).replace('_', '-')}"
@@ -108,19 +108,19 @@ def _calls(
     if symbols:
         raise UsageError("--size must stand beside --model (got it without); write the sizes with --spatial")
     dialect = dialect_named(source)
-    yield ModelCall("", dialect, _case(given, dialect))
+    yield ModelCall("", dialect, _case(values, dialect))
 
 
-def _case(given: dict[str, Any], dialect: Dialect) -> Case:
+def _case(values: dict[str, Any], dialect: Dialect) -> Case:
     """Return a call with one channel a group; the other sizes change nothing."""
-    spatial = sizes_of("spatial", given["spatial"])
-    kernel = sizes_of("kernel", call_options.for_each_axis("kernel", given["kernel"], len(spatial)))
-    lists = {name: call_options.single(value) for name, value in given.items()}
+    spatial = sizes_of("spatial", values["spatial"])
+    kernel = sizes_of("kernel", call_options.for_each_axis("kernel", values["kernel"], len(spatial)))
+    lists = {name: call_options.single(value) for name, value in values.items()}
     attributes = attributes_of(lists, dialect, len(spatial))
-    layouts = {name: given[name] for name in ("data_format", "filter_format")}
-    groups, dtype = max(attributes.groups or 1, 1), DType(given["dtype"])
+    layouts = {name: values[name] for name in ("data_format", "filter_format")}
+    groups, dtype = max(attributes.groups or 1, 1), DType(values["dtype"])
     x, w = Operand((1, groups, *spatial), dtype), Operand((groups, 1, *kernel), dtype)
-    return Case("call", replace(attributes, **layouts), x, w, Operand((groups,), dtype) if given["bias"] else None)
+    return Case("call", replace(attributes, **layouts), x, w, Operand((groups,), dtype) if values["bias"] else None)
 
 
 def _result(call: ModelCall, target: Dialect, reading: str | None) -> Port | str:

@@ -41,8 +41,8 @@ def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
     Raises:
         FileError: a folder or the standard input has none.
     """
-    found = [file for path in paths for file in _files(path, cases)]
-    return list({os.path.realpath(file): file for file in found}.values())
+    files = [file for path in paths for file in _files(path, cases)]
+    return list({os.path.realpath(file): file for file in files}.values())
 
 
 def cases_of(files: Sequence[Path], cases: Path | None) -> Path | None:

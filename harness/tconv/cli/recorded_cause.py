@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.errors import FileError
-from tconv.gate.assessment import assessed
+from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.selected_records import read_selected
 from tconv.gate.status import Status
 from tconv.records.record_file import header_in
@@ -60,9 +60,9 @@ def recorded_cause(
             # A run that goes on, or was cut off, is no evidence.
             continue
         if any(record.case == case_id for record in run.records):
-            judged = assessed(run, None, corpus, strict=False, own=False)
-            found = (each for each in causes(judged, Status.FAILED) if _has(each, case_id))
-            return next((RecordedCause(path, header.started, cause) for cause in found), None)
+            assessment = assess_with_corpus(run, None, corpus, strict=False, own=False)
+            of_case = (cause for cause in causes(assessment, Status.FAILED) if _has(cause, case_id))
+            return next((RecordedCause(path, header.started, cause) for cause in of_case), None)
     return None
 
 

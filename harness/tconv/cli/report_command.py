@@ -8,11 +8,11 @@ from typing import Any, Literal
 import click
 
 from tconv.cli import options
-from tconv.cli.output import json_text, published
+from tconv.cli.output import json_text, write_output
 from tconv.cli.record_files import STANDARD_INPUT, argument, cases_of, record_files
 from tconv.cli.reporting import Reporting, reporting, result
 from tconv.errors import UsageError
-from tconv.gate.record_files import assessed_files
+from tconv.gate.record_files import assess_files
 from tconv.reports import between_runs, html, job_summary, junit
 
 Form = Literal["html", "markdown", "junit", "json"]
@@ -63,8 +63,8 @@ def command(
     report = Reporting.of(**reports)
     files = record_files(records, cases)
     cases = cases_of(files, cases)
-    assessments, corpus = assessed_files(files, cases, waivers, strict=strict)
-    before = assessed_files(record_files(baseline, cases), cases, waivers, strict=strict)[0] if baseline else []
+    assessments, corpus = assess_files(files, cases, waivers, strict=strict)
+    before = assess_files(record_files(baseline, cases), cases, waivers, strict=strict)[0] if baseline else []
     comparisons = between_runs.paired(before, assessments) if before else []
     match form:
         case "html":
@@ -73,9 +73,9 @@ def command(
             html.write(assessments, destination, corpus.find, comparisons)
             report.report(assessments, cases, waivers, destination, comparisons)
         case "markdown":
-            published(job_summary.markdown(assessments, comparisons), output)
+            write_output(job_summary.markdown(assessments, comparisons), output)
         case "junit":
-            published(junit.text(assessments, comparisons), output)
+            write_output(junit.text(assessments, comparisons), output)
         case "json":
-            published(json_text(result(assessments, comparisons)), output)
+            write_output(json_text(result(assessments, comparisons)), output)
     return int(any(assessment.run.header.shard for assessment in assessments))

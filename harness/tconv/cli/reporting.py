@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tconv.cli import options
-from tconv.cli.output import json_text, printing, published, tried
+from tconv.cli.output import json_text, printing, refuse_unwritable, write_output
 from tconv.datafiles import data_folder
 from tconv.errors import writing
 from tconv.reports import between_runs, job_summary, junit, plain, terminal
@@ -57,7 +57,7 @@ class Reporting:
         Raises:
             FileError: one cannot.
         """
-        tried([chosen["junit_file"], chosen["summary"], chosen["badge"]])
+        refuse_unwritable([chosen["junit_file"], chosen["summary"], chosen["badge"]])
         return cls(**chosen, detail=options.detail_of(quiet=quiet, verbose=verbose))
 
     def report(
@@ -80,7 +80,7 @@ class Reporting:
         if self.junit_file is not None:
             junit.write(assessments, self.junit_file, comparisons)
         if self.badge is not None:
-            published(json_text(plain.badge(assessments, comparisons)), self.badge)
+            write_output(json_text(plain.badge(assessments, comparisons)), self.badge)
         if self.summary is not None:
             # GitHub gives all steps of a job one file.
             with writing(self.summary), self.summary.open("a", encoding="utf-8", errors="backslashreplace") as file:

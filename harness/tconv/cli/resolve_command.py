@@ -8,7 +8,7 @@ import click
 
 from tconv import api
 from tconv.cli import call_options, options
-from tconv.cli.output import json_text, published
+from tconv.cli.output import json_text, write_output
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid
 from tconv.reports.listing import console, show
@@ -34,25 +34,31 @@ def command(
     """Print what each dialect makes of sizes and attributes. A single number is meant for every axis."""
     spatial, kernel = lists.pop("spatial") or [], lists.pop("kernel") or []
     kernel = call_options.for_each_axis("kernel", kernel, len(spatial))
-    given: dict[str, Any] = {name: call_options.single(value) for name, value in lists.items() if value is not None}
+    attributes: dict[str, Any] = {
+        name: call_options.single(value) for name, value in lists.items() if value is not None
+    }
     names = [dialect_name] if dialect_name else DIALECTS
-    given |= {"auto_pad": auto_pad, "groups": groups}
-    rows = [row for name in names for row in _rows(name, spatial, kernel, given)]
+    attributes |= {"auto_pad": auto_pad, "groups": groups}
+    rows = [row for name in names for row in _rows(name, spatial, kernel, attributes)]
     if as_json:
         named = [{key: cell for key, cell in zip(_COLUMNS, row, strict=True) if cell} for row in rows]
-        published(json_text(named), None)
+        write_output(json_text(named), None)
         return
     shown = [[str(cell) for cell in row] for row in rows]
     show(console(), _COLUMNS, shown)
 
 
-def _rows(dialect_name: str, spatial: list[int], kernel: list[int], given: dict[str, Any]) -> Iterator[_Row]:
+def _rows(dialect_name: str, spatial: list[int], kernel: list[int], attributes: dict[str, Any]) -> Iterator[_Row]:
     """Yield the primary geometry, and that of every disputed reading that gives another one."""
     geometries = []
     for reading in ("", *api.disputed(dialect_name)):
         try:
             geometry = api.resolve(
-                spatial=spatial, kernel=kernel, dialect=dialect_name, reading=(reading,) if reading else (), **given
+                spatial=spatial,
+                kernel=kernel,
+                dialect=dialect_name,
+                reading=(reading,) if reading else (),
+                **attributes,
             )
         except Invalid as error:
             cells: _Row = ("", "", "", str(error))

@@ -14,7 +14,7 @@ from tconv.backends import names
 from tconv.cli import options
 from tconv.cli.finished_run import finished_run
 from tconv.cli.last_failed import failed_last
-from tconv.cli.option_fields import by, taking
+from tconv.cli.option_fields import option_field, with_options
 from tconv.cli.progress import showing
 from tconv.cli.record_files import record_files
 from tconv.cli.reporting import Reporting, reporting
@@ -26,9 +26,9 @@ from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError,
 from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, running
 from tconv.execution.selection import Selection
-from tconv.gate.record_files import assessed_files
-from tconv.gate.status import Status, judged
-from tconv.gate.waivers import chosen, header_of
+from tconv.gate.record_files import assess_files
+from tconv.gate.status import Status, status_of
+from tconv.gate.waivers import chosen_waivers, header_of
 from tconv.gate.waivers_of_run import active_entries
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
@@ -48,11 +48,11 @@ _ALL = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RunArguments:
     """What is to be run."""
 
-    patterns: tuple[str, ...] = by(click.argument("patterns", nargs=-1, metavar="[PATTERN]..."))
-    backends: tuple[str, ...] = by(
+    patterns: tuple[str, ...] = option_field(click.argument("patterns", nargs=-1, metavar="[PATTERN]..."))
+    backends: tuple[str, ...] = option_field(
         "--backend",
         "backends",
         multiple=True,
@@ -60,118 +60,124 @@ class Asked:
         show_default=True,
         help="Whom to judge; 'all' for those that are there.",
     )
-    option: dict[str, str] = by(options.backend_options())
-    dialect: str | None = by(options.spoken)
-    tier: Tier = by(options.tier)
-    cases: Path | None = by(options.cases)
-    waivers: str | None = by(options.waivers)
-    jobs: int | None = by(options.jobs)
-    dask: str | None = by(
+    option: dict[str, str] = option_field(options.backend_options())
+    dialect: str | None = option_field(options.spoken)
+    tier: Tier = option_field(options.tier)
+    cases: Path | None = option_field(options.cases)
+    waivers: str | None = option_field(options.waivers)
+    jobs: int | None = option_field(options.jobs)
+    dask: str | None = option_field(
         "--dask", metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
     )
-    timeout: float = by(options.timeout())
-    isolate: bool | None = by(options.isolate)
-    repeat: int = by(
+    timeout: float = option_field(options.timeout())
+    isolate: bool | None = option_field(options.isolate)
+    repeat: int = option_field(
         "--repeat",
         type=click.IntRange(1, 1000),
         default=1,
         show_default=True,
         help="Ask each case so often; answers that differ are unstable.",
     )
-    together: int | None = by(
+    together: int | None = option_field(
         "--together",
         type=click.IntRange(1, 1000),
         help=f"Ask so many valid cases in one model; default: 1, and {WORTHWHILE} in the tiers full and exhaustive.",
     )
-    shard: str | None = by(
+    shard: str | None = option_field(
         "--shard", metavar="I/N", help="Run the I-th of N parts; 'tconv report' joins the records of all."
     )
-    exclude: tuple[str, ...] = by(
+    exclude: tuple[str, ...] = option_field(
         "--exclude", multiple=True, metavar="PATTERN", help="Leave out the cases of this pattern; repeatable."
     )
-    last_failed: bool = by("--last-failed", is_flag=True, help="Run what failed last, by the records in --output.")
-    maxfail: int | None = by("--maxfail", type=click.IntRange(1), metavar="N", help="End the run after N failures.")
-    baseline: tuple[Path, ...] = by(
+    last_failed: bool = option_field(
+        "--last-failed", is_flag=True, help="Run what failed last, by the records in --output."
+    )
+    maxfail: int | None = option_field(
+        "--maxfail", type=click.IntRange(1), metavar="N", help="End the run after N failures."
+    )
+    baseline: tuple[Path, ...] = option_field(
         options.baseline("Records to compare with: exit with 1 too where a case became worse; repeatable.")
     )
-    output: Path = by(options.output)
-    resume: bool = by("--resume", is_flag=True, help="Go on with the records of the same run.")
-    strict: bool = by(options.strict)
+    output: Path = option_field(options.output)
+    resume: bool = option_field("--resume", is_flag=True, help="Go on with the records of the same run.")
+    strict: bool = option_field(options.strict)
 
 
 @click.command(name="run", cls=Resumable)
-@taking(Asked)
+@with_options(RunArguments)
 @reporting
-def command(asked: Asked, **reports: Any) -> int:  # noqa: ANN401 - the options of `reporting`
+def command(arguments: RunArguments, **reports: Any) -> int:  # noqa: ANN401 - the options of `reporting`
     """Run cases on a backend, judge every answer, and say whether the gate is green.
 
     PATTERN is a glob over case ids, `*` within a segment and `**` across, with conditions where wanted:
     'padding/*/grow[auto_pad=same_upper]'. Without one, the whole tier is run.
     """
-    backends = _backends(asked)
-    _refuse_contradictions(asked)
+    backends = _backends(arguments)
+    _refuse_contradictions(arguments)
     report = Reporting.of(**reports)
-    with writing(asked.output, "folder"):
-        asked.output.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=asked.output).close()
+    with writing(arguments.output, "folder"):
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=arguments.output).close()
     # Read before the run, which may write over the records.
-    before = _baseline(asked)
-    corpus = Corpus.load(asked.cases)
-    if asked.cases is not None:
+    before = _baseline(arguments)
+    corpus = Corpus.load(arguments.cases)
+    if arguments.cases is not None:
         refuse_contradicted(corpus)
-    dialect = options.dialect(asked.dialect)
-    between_runs.refuse_ambiguous(before, backends, dialect, asked.option, corpus.digest, str(asked.cases or ""))
-    whole = _selection(asked, corpus)
+    dialect = options.dialect(arguments.dialect)
+    between_runs.refuse_ambiguous(
+        before, backends, dialect, arguments.option, corpus.digest, str(arguments.cases or "")
+    )
+    whole = _selection(arguments, corpus)
     # A bad waiver file is reported before the run, not after it.
-    waiver_files = {backend: chosen(asked.waivers, backend) for backend in backends}
-    selections = {backend: _last_failed(asked, backend, whole) for backend in backends}
+    waiver_files = {backend: chosen_waivers(arguments.waivers, backend) for backend in backends}
+    selections = {backend: _last_failed(arguments, backend, whole) for backend in backends}
     assessments, parts = [], CaseParts()
     for backend, selection in selections.items():
-        settings = _settings(asked, backend, dialect, corpus, waiver_files[backend], parts)
-        assessments += _run(asked, settings, selection, waiver_files[backend], quiet=report.detail == "quiet")
+        settings = _settings(arguments, backend, dialect, corpus, waiver_files[backend], parts)
+        assessments += _run(arguments, settings, selection, waiver_files[backend], quiet=report.detail == "quiet")
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
-    page = asked.output / f"{_page_name(selections)}.html"
+    page = arguments.output / f"{_page_name(selections)}.html"
     comparisons = between_runs.paired(before, assessments) if before else []
     html.write(assessments, page, whole.find, comparisons, parts)
-    report.report(assessments, asked.cases, asked.waivers, page, comparisons)
-    return int(any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons))
+    report.report(assessments, arguments.cases, arguments.waivers, page, comparisons)
+    return int(any(assessment.red for assessment in assessments) or any(comparison.worse for comparison in comparisons))
 
 
-def _backends(asked: Asked) -> tuple[str, ...]:
+def _backends(arguments: RunArguments) -> tuple[str, ...]:
     """Return the backends that are asked, by name."""
-    if len(set(asked.backends)) != len(asked.backends):
-        raise UsageError(f"--backend must name each backend once (got {', '.join(asked.backends)})")
-    if _ALL not in asked.backends:
-        return asked.backends
-    if len(asked.backends) > 1:
-        raise UsageError(f"--backend must be '{_ALL}', or names (got {', '.join(asked.backends)})")
-    if asked.waivers not in (None, "none"):
+    if len(set(arguments.backends)) != len(arguments.backends):
+        raise UsageError(f"--backend must name each backend once (got {', '.join(arguments.backends)})")
+    if _ALL not in arguments.backends:
+        return arguments.backends
+    if len(arguments.backends) > 1:
+        raise UsageError(f"--backend must be '{_ALL}', or names (got {', '.join(arguments.backends)})")
+    if arguments.waivers not in (None, "none"):
         raise UsageError(f"--waivers FILE is of one backend: it must not go with --backend {_ALL}")
     return tuple(names())
 
 
-def _refuse_contradictions(asked: Asked) -> None:
+def _refuse_contradictions(arguments: RunArguments) -> None:
     """Refuse options that must not go together, before anything is written."""
-    if asked.last_failed and (asked.resume or asked.shard):
+    if arguments.last_failed and (arguments.resume or arguments.shard):
         raise UsageError("--last-failed must be without --resume and --shard: it is a selection of its own")
-    if asked.together is not None and asked.together > 1 and asked.repeat > 1:
-        raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {asked.together})")
-    if asked.dask is not None and asked.jobs is not None:
+    if arguments.together is not None and arguments.together > 1 and arguments.repeat > 1:
+        raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {arguments.together})")
+    if arguments.dask is not None and arguments.jobs is not None:
         raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
 
 
-def _baseline(asked: Asked) -> list[Assessment]:
+def _baseline(arguments: RunArguments) -> list[Assessment]:
     """Return the runs that this one is compared with."""
-    files = record_files(asked.baseline, asked.cases) if asked.baseline else []
-    return assessed_files(files, asked.cases, asked.waivers, strict=asked.strict)[0] if files else []
+    files = record_files(arguments.baseline, arguments.cases) if arguments.baseline else []
+    return assess_files(files, arguments.cases, arguments.waivers, strict=arguments.strict)[0] if files else []
 
 
-def _selection(asked: Asked, corpus: Corpus) -> Selection:
+def _selection(arguments: RunArguments, corpus: Corpus) -> Selection:
     """Return the cases that are asked for; a pattern that matches nothing is reported now."""
-    patterns = (*asked.patterns, *(EXCLUDING + text for text in asked.exclude))
-    shard = Shards.parse(asked.shard) if asked.shard else None
-    selection = Selection(corpus, asked.tier, patterns, str(asked.cases or ""), shard)
+    patterns = (*arguments.patterns, *(EXCLUDING + text for text in arguments.exclude))
+    shard = Shards.parse(arguments.shard) if arguments.shard else None
+    selection = Selection(corpus, arguments.tier, patterns, str(arguments.cases or ""), shard)
     _ = selection.count
     return selection
 
@@ -182,19 +188,19 @@ def _page_name(selections: Mapping[str, Selection]) -> str:
     return (names.pop() if len(names) == 1 else "") or "index"
 
 
-def _last_failed(asked: Asked, backend: str, whole: Selection) -> Selection:
+def _last_failed(arguments: RunArguments, backend: str, whole: Selection) -> Selection:
     """Return the part of a selection that failed last, where that is asked for and any case did; else all of it."""
-    if not asked.last_failed:
+    if not arguments.last_failed:
         return whole
     failed = failed_last(
-        asked.output,
+        arguments.output,
         backend,
-        asked.dialect,
-        asked.option,
+        arguments.dialect,
+        arguments.option,
         whole.corpus,
-        asked.waivers,
-        own=_own(asked),
-        strict=asked.strict,
+        arguments.waivers,
+        own=_own(arguments),
+        strict=arguments.strict,
     )
     if not failed:
         return whole
@@ -203,13 +209,13 @@ def _last_failed(asked: Asked, backend: str, whole: Selection) -> Selection:
     return part
 
 
-def _own(asked: Asked) -> bool:
+def _own(arguments: RunArguments) -> bool:
     """Return whether the waivers were written for this corpus."""
-    return asked.cases is None or asked.waivers is not None
+    return arguments.cases is None or arguments.waivers is not None
 
 
 def _settings(
-    asked: Asked,
+    arguments: RunArguments,
     backend: str,
     dialect: Dialect | None,
     corpus: Corpus,
@@ -220,62 +226,64 @@ def _settings(
     return RunSettings(
         backend,
         dialect=dialect,
-        jobs=options.jobs_of(asked.jobs),
-        timeout=asked.timeout,
-        output=asked.output,
-        resume=asked.resume,
-        repeat=asked.repeat,
-        together=_company(asked),
-        dask=asked.dask,
-        options=asked.option,
-        waivers=lambda name: header_of(chosen(asked.waivers, name), asked.waivers, strict=asked.strict),
-        isolate=asked.isolate,
-        enough=_enough(asked.maxfail, corpus, file, asked.waivers, strict=asked.strict),
+        jobs=options.jobs_of(arguments.jobs),
+        timeout=arguments.timeout,
+        output=arguments.output,
+        resume=arguments.resume,
+        repeat=arguments.repeat,
+        together=_company(arguments),
+        dask=arguments.dask,
+        options=arguments.option,
+        waivers=lambda name: header_of(
+            chosen_waivers(arguments.waivers, name), arguments.waivers, strict=arguments.strict
+        ),
+        isolate=arguments.isolate,
+        ends_after=_ends_after(arguments.maxfail, corpus, file, arguments.waivers, strict=arguments.strict),
         asks_again=True,
-        foresee=parts.of,
+        precompute=parts.of,
     )
 
 
 def _run(
-    asked: Asked, settings: RunSettings, selection: Selection, file: WaiverFile | None, *, quiet: bool
+    arguments: RunArguments, settings: RunSettings, selection: Selection, file: WaiverFile | None, *, quiet: bool
 ) -> list[Assessment]:
     """Run a selection and return what the gate says of it; nothing for one of all backends that is not there."""
     try:
-        with ExitStack() as held:
+        with ExitStack() as lock:
             with showing(settings.backend, quiet=quiet) as progress:
-                path = held.enter_context(running(selection, settings, progress))
-            return [finished_run(asked, settings, path, file, selection, own=_own(asked), quiet=quiet)]
+                path = lock.enter_context(running(selection, settings, progress))
+            return [finished_run(arguments, settings, path, file, selection, own=_own(arguments), quiet=quiet)]
     except (BackendMissing, DialectError, OptionError) as error:
         # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
-        if _ALL not in asked.backends or isinstance(error, BackendLost):
+        if _ALL not in arguments.backends or isinstance(error, BackendLost):
             raise
         click.echo(f"tconv: {settings.backend} is left out: {error}", err=True)
         return []
 
 
-def _enough(
+def _ends_after(
     maxfail: int | None, corpus: Corpus, file: WaiverFile | None, waivers: str | None, *, strict: bool
 ) -> Callable[[Line, BackendHeader], bool]:
-    """Return what says after which line so many cases have failed that the run ends, as a waiver may know them."""
+    """Return the function that says after which line `maxfail` cases have failed; a waived one does not count."""
     failed = 0
     # The name of one's own backend, and so its waivers, are known with its first record.
-    of_name = cache(lambda name: chosen(waivers, name))
+    waivers_named = cache(lambda name: chosen_waivers(waivers, name))
 
-    def enough(line: Line, backend: BackendHeader) -> bool:
+    def ends_after(line: Line, backend: BackendHeader) -> bool:
         nonlocal failed
         if maxfail is None or '"kind":"agreed"' in line.text:
             return False
-        known = of_name(backend.name) if ":" in backend.spec and waivers != "none" else file
+        waiver_file = waivers_named(backend.name) if ":" in backend.spec and waivers != "none" else file
         record, facts = line.record, corpus.facts(line.case) or {}
-        active = active_entries(known, record.dialect, backend)
-        failed += judged(record, facts, active, strict=strict).status is Status.FAILED
+        active = active_entries(waiver_file, record.dialect, backend)
+        failed += status_of(record, facts, active, strict=strict).status is Status.FAILED
         return failed >= maxfail
 
-    return enough
+    return ends_after
 
 
-def _company(asked: Asked) -> int:
+def _company(arguments: RunArguments) -> int:
     """Return how many cases are asked in company: none in the gate, so that a failure there is the case's own."""
-    if asked.together is not None:
-        return asked.together
-    return WORTHWHILE if asked.tier in {"full", "exhaustive"} and asked.repeat == 1 else 1
+    if arguments.together is not None:
+        return arguments.together
+    return WORTHWHILE if arguments.tier in {"full", "exhaustive"} and arguments.repeat == 1 else 1

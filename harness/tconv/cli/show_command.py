@@ -7,7 +7,7 @@ from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 import click
 
 from tconv.cli import options
-from tconv.cli.output import json_text, printing, published, say
+from tconv.cli.output import json_text, print_text, printing, write_output
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.reports import case_details
@@ -26,12 +26,12 @@ def command(case_id: str, dialect_name: str | None, cases: Path | None, *, as_js
     case = Corpus.load(cases).case(case_id)
     dialects = [dialect_named(dialect_name)] if dialect_name else list(DIALECTS.values())
     if as_json:
-        published(json_text(case_details.as_json(case, dialects)), None)
+        write_output(json_text(case_details.as_json(case, dialects)), None)
         return
     with printing():
         for line in case_details.of_case(case):
-            say(line)
+            print_text(line)
         for heading, lines in case_details.in_dialects(case, dialects):
-            say(f"\n{heading}")
+            print_text(f"\n{heading}")
             for line in lines:
-                say(line)
+                print_text(line)

@@ -77,8 +77,8 @@ def stoppable(code: Callable[[], int], *, whole_process: bool) -> int:
             _hear(signal.SIG_IGN)
     except Stopped as stopped:
         with suppress(OSError):
-            said = _SAID[signal.Signals(stopped.number)]
-            click.echo(f"tconv: {said}{stopped.outcome and f'; {stopped.outcome}'}", err=True)
+            sentence = _SAID[signal.Signals(stopped.number)]
+            click.echo(f"tconv: {sentence}{stopped.outcome and f'; {stopped.outcome}'}", err=True)
         _hear(signal.SIG_IGN)
         return _SHELL + stopped.number
     finally:

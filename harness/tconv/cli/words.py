@@ -46,6 +46,8 @@ def _readings() -> Iterator[str]:
 
 def _misreadings() -> Iterator[str]:
     """Yield those of every dialect: an answer to a question is one where the dialect's text does not allow it."""
-    says = {each.name: each.says for dialect in DIALECTS.values() for each in misreadings_of(dialect)}
-    for name, text in says.items():
+    meanings = {
+        misreading.name: misreading.says for dialect in DIALECTS.values() for misreading in misreadings_of(dialect)
+    }
+    for name, text in meanings.items():
         yield f"{name}  {text}"

@@ -20,7 +20,7 @@ from tconv.dialects.readings import Branch, Reading, branches, branches_in
 from tconv.dialects.rules import QUESTIONS, Negative
 from tconv.errors import Violation
 from tconv.expectation.owed import Values
-from tconv.expectation.problem import remembered
+from tconv.expectation.problem import shared_problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
 
@@ -43,8 +43,8 @@ class Opened(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """An answer that a backend gives, and the cases that show it.
+class ShownAnswer:
+    """An answer that a backend gives to a question, and the cases that show it.
 
     Attributes:
         answer: the answer, a word of `rules` or of `Opened`.
@@ -63,16 +63,16 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class QuestionAnswers:
     """The answers that a backend gives to a question; several where it is inconsistent."""
 
     question: str
-    given: tuple[Given, ...]
+    answers: tuple[ShownAnswer, ...]
 
     @property
     def inconsistent(self) -> bool:
         """Whether cases show different answers."""
-        return len(self.given) > 1
+        return len(self.answers) > 1
 
 
 def answers(
@@ -81,7 +81,7 @@ def answers(
     readings: Sequence[Reading] | None = None,
     actual: Callable[[Record], Array | None] = lambda _: None,
     waived: Container[str] = frozenset(),
-) -> list[Answers]:
+) -> list[QuestionAnswers]:
     """Return the answers that a backend's records show, question by question.
 
     Args:
@@ -102,16 +102,16 @@ def answers(
     ]
     # Values come first: the answers that they show decide which readings can explain a refusal.
     for record, case in sorted(answered, key=lambda pair: _refused(pair[0].verdict)):
-        wrong = isinstance(record.verdict, ver.Differed | ver.ExceedsSummationBound | ver.WrongShape)
+        wrong = isinstance(record.verdict, ver.WrongOutput)
         array = actual(record) if wrong else None
-        shown, produced = _shown(remembered(case, dialect), record.verdict, readings, array, observed)
+        shown, produced = _shown(shared_problem(case, dialect), record.verdict, readings, array, observed)
         for question, answer in shown.items():
             if question in run.header.backend.supplied:
                 continue
-            observed[question][answer].append(_Observation(remembered(case, dialect), produced))
+            observed[question][answer].append(_Observation(shared_problem(case, dialect), produced))
     order = [*QUESTIONS, *CONSTRAINTS]
     collected = [_collected(question, observed[question], readings) for question in sorted(observed, key=order.index)]
-    return [answers for answers in collected if answers.given]
+    return [answers for answers in collected if answers.answers]
 
 
 def _refused(verdict: ver.Verdict) -> bool:
@@ -131,14 +131,18 @@ class _Observation:
     produced: Geometry | Ints | Array | None
 
 
-def _collected(question: str, observed: Mapping[str, list[_Observation]], readings: Sequence[Reading]) -> Answers:
-    given = []
+def _collected(
+    question: str, observed: Mapping[str, list[_Observation]], readings: Sequence[Reading]
+) -> QuestionAnswers:
+    shown = []
     for answer, observations in observed.items():
-        cases = [each.problem.case for each in observations if _shows(each, question, answer, readings)]
+        cases = [
+            observation.problem.case for observation in observations if _shows(observation, question, answer, readings)
+        ]
         if cases:
             ids = tuple(case.id for case in cases)
-            given.append(Given(answer, ids, min(cases, key=lambda case: case.simplicity)))
-    return Answers(question, tuple(sorted(given, key=lambda answer: -answer.count)))
+            shown.append(ShownAnswer(answer, ids, min(cases, key=lambda case: case.simplicity)))
+    return QuestionAnswers(question, tuple(sorted(shown, key=lambda answer: -answer.count)))
 
 
 def _shown(
@@ -156,7 +160,7 @@ def _shown(
         return {}, None
     if refused:
         return _shown_by_refusal(problem, expected, known), None
-    if isinstance(verdict, ver.Agreed | ver.Disputed):
+    if isinstance(verdict, ver.Allowed):
         geometry = followed(verdict, expected)
         produced = geometry.output if verdict.rule == "shape" and geometry else geometry
         return _shown_by_value(problem, expected, produced, readings), produced

@@ -206,10 +206,10 @@ def _advice(missing: Sequence[str], symbols: Sequence[str]) -> str:
         symbols: those of the model's inputs that have no size.
     """
     own = set(missing) <= set(symbols)
-    given = " ".join(f"--size {shlex.quote(symbol)}=N" for symbol in symbols if symbol in missing or not own)
-    if not given:
+    size_options = " ".join(f"--size {shlex.quote(symbol)}=N" for symbol in symbols if symbol in missing or not own)
+    if not size_options:
         return "declare sizes in the model"
-    return f"give {given}" if own else f"they may follow from the model's inputs: give {given}"
+    return f"give {size_options}" if own else f"they may follow from the model's inputs: give {size_options}"
 
 
 def _dtype(elem_type: int) -> DType:
@@ -223,18 +223,18 @@ def _attributes(node: onnx.NodeProto, dialect: Dialect) -> Attributes:
     """Return a node's attributes in the canonical vocabulary; auto_pad NOTSET is as good as not written."""
     names = {word: name for name, word in dialect.spelling.attributes.items()}
     modes = {word: mode for mode, word in dialect.spelling.auto_pad.items()}
-    given: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for attribute in node.attribute:
         value = onnx.helper.get_attribute_value(attribute)
         match attribute.name:
             case "pads":
                 half = len(value) // 2
-                given |= {"pads_begin": tuple(value[:half]), "pads_end": tuple(value[half:])}
+                attributes |= {"pads_begin": tuple(value[:half]), "pads_end": tuple(value[half:])}
             case "auto_pad":
                 mode = modes.get(value.decode(errors="replace"), value.decode(errors="replace"))
-                given |= {} if mode == "explicit" else {"auto_pad": mode}
+                attributes |= {} if mode == "explicit" else {"auto_pad": mode}
             case word if word in names:
                 if attribute.type not in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS):
                     raise _Unknown(f"{word} must be integers (got another type)")
-                given[names[word]] = tuple(value) if isinstance(value, list) else value
-    return Attributes(**given)
+                attributes[names[word]] = tuple(value) if isinstance(value, list) else value
+    return Attributes(**attributes)

@@ -106,45 +106,45 @@ def ported(case: Case, source: Dialect, target: Dialect, reading: str | None = N
         Invalid: the source's text owes no value to the call.
         UsageError: the source has no such reading of this call.
     """
-    owed = expectation(case, source)
-    if not isinstance(owed, Values):
-        raise Invalid(owed.violation)
-    geometry = _followed(owed, reading, source)
-    asked, target, besides = _adapted(case, source, target)
+    expected = expectation(case, source)
+    if not isinstance(expected, Values):
+        raise Invalid(expected.violation)
+    geometry = _followed(expected, reading, source)
+    adapted, target, besides = _adapted(case, source, target)
     # Runtimes part most where a size is asked for: there the pads are written, unless both texts have the same rules.
-    sized = asked.attributes.output_shape is not None and source.rules != target.rules
-    written = _written(asked, geometry, target, pads_first=sized)
+    sized = adapted.attributes.output_shape is not None and source.rules != target.rules
+    written = _written(adapted, geometry, target, pads_first=sized)
     return Port(
         case,
         source,
         target,
         geometry,
-        _disputed(owed),
-        *_same_words(asked, target),
+        _disputed(expected),
+        *_same_words(adapted, target),
         written,
         tuple(besides),
     )
 
 
-def _followed(owed: Values, reading: str | None, source: Dialect) -> Geometry:
+def _followed(expected: Values, reading: str | None, source: Dialect) -> Geometry:
     if reading is None:
-        return owed.primary.geometry
-    known = {str(Together(candidate.readings)): candidate.geometry for candidate in owed.disputed}
+        return expected.primary.geometry
+    known = {str(Together(candidate.readings)): candidate.geometry for candidate in expected.disputed}
     if reading not in known:
         what = f"a reading that gives this call another output in {source}: {', '.join(known) or 'there is none'}"
         raise UsageError(f"--reading must be {what} (got {reading!r}){nearest(reading, known)}")
     return known[reading]
 
 
-def _disputed(owed: Values) -> tuple[tuple[str, Geometry], ...]:
-    return tuple((str(Together(other.readings)), other.geometry) for other in owed.disputed)
+def _disputed(expected: Values) -> tuple[tuple[str, Geometry], ...]:
+    return tuple((str(Together(other.readings)), other.geometry) for other in expected.disputed)
 
 
 def _same_words(case: Case, target: Dialect) -> tuple[Geometry | str, tuple[tuple[str, Geometry], ...]]:
-    owed = expectation(case, target)
-    if isinstance(owed, Values):
-        return owed.primary.geometry, _disputed(owed)
-    return f"{owed.violation.attribute} {owed.violation.must}", ()
+    expected = expectation(case, target)
+    if isinstance(expected, Values):
+        return expected.primary.geometry, _disputed(expected)
+    return f"{expected.violation.attribute} {expected.violation.must}", ()
 
 
 def _adapted(case: Case, source: Dialect, target: Dialect) -> tuple[Case, Dialect, list[str]]:
@@ -212,13 +212,13 @@ def _ways(case: Case, plain: Sequence[Case | None], geometry: Geometry, target: 
     """Yield what can be written: the plain ways that give the geometry, then explicit pads of a smaller output."""
     nothing = (0,) * len(geometry.output)
     for written in plain:
-        owed = None if written is None else expectation(written, target)
-        if written is not None and isinstance(owed, Values) and owed.primary.geometry == geometry:
-            yield PortedCase(written, owed, nothing, nothing)
+        expected = None if written is None else expectation(written, target)
+        if written is not None and isinstance(expected, Values) and expected.primary.geometry == geometry:
+            yield PortedCase(written, expected, nothing, nothing)
     for near, before, behind in _nearest(geometry):
         written = rewritten(case, near, target)
-        if written is not None and isinstance(owed := expectation(written, target), Values):
-            yield PortedCase(written, owed, before, behind)
+        if written is not None and isinstance(expected := expectation(written, target), Values):
+            yield PortedCase(written, expected, before, behind)
 
 
 def _nearest(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:

@@ -93,8 +93,12 @@ class Catalogue:
         return [self._change(differences, answered, target) for _, differences in sorted(groups.items())]
 
     def _change(self, differences: list[_Difference], answered: Counter[str], target: Dialect) -> Change:
-        rewritings = {id(each): rewritten(each.case, each.before, target) for each in differences}
-        simplest = min(differences, key=lambda each: (rewritings[id(each)] is None, *self._simplicity(each)))
+        rewritings = {
+            id(difference): rewritten(difference.case, difference.before, target) for difference in differences
+        }
+        simplest = min(
+            differences, key=lambda difference: (rewritings[id(difference)] is None, *self._simplicity(difference))
+        )
         return Change(
             simplest.combination,
             simplest.what,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tconv.comparison.answers import Opened, answers
 from tconv.dialects.readings import Together
 from tconv.expectation.owed import OpenConstraint, Values
-from tconv.expectation.problem import remembered
+from tconv.expectation.problem import shared_problem
 from tconv.records.failure import without_numbers
 from tconv.records.record_file import Run
 from tconv.verdict import kinds as ver
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from tconv.cases.case import Case
-    from tconv.comparison.answers import Answers
+    from tconv.comparison.answers import QuestionAnswers
     from tconv.dialects import Dialect
     from tconv.dialects.readings import AnswerOtherwise
     from tconv.expectation.owed import Refusal
@@ -32,7 +32,9 @@ _MANY = 8
 """So many cases that show one answer are not held against a single case that shows another."""
 
 
-def settled(run: Run, find: Callable[[str], Case | None], *, vary: bool = False) -> tuple[Run, tuple[Answers, ...]]:
+def settled(
+    run: Run, find: Callable[[str], Case | None], *, vary: bool = False
+) -> tuple[Run, tuple[QuestionAnswers, ...]]:
     """Return a run with the verdicts that its own cases settle, and the questions that it answers in several ways.
 
     A refusal of which other cases deny every reading becomes `refused-valid`; of several readings those that are denied
@@ -49,14 +51,14 @@ def settled(run: Run, find: Callable[[str], Case | None], *, vary: bool = False)
     if not any(isinstance(record.verdict, ver.Disputed) for record in run.records):
         return run, ()
     values = [record for record in run.records if _refusal(record) is None]
-    shown = {answered.question: answered for answered in answers(Run(run.path, run.header, values), find)}
-    mixed = tuple(answered for answered in shown.values() if answered.inconsistent)
+    by_question = {answered.question: answered for answered in answers(Run(run.path, run.header, values), find)}
+    mixed = tuple(answered for answered in by_question.values() if answered.inconsistent)
     # Where answers depend on earlier calls, or on chance, none shows how a question is answered.
     telling = () if vary else mixed
     elsewhere = dict(pair for answered in telling for pair in _minority(answered, run.dialect))
-    elsewhere |= {} if vary else _denied_values(values, shown, run.dialect)
+    elsewhere |= {} if vary else _denied_values(values, by_question, run.dialect)
     answered = _answered(run, find)
-    records = [_settled(record, find, shown, elsewhere, answered, run.dialect) for record in run.records]
+    records = [_settled(record, find, by_question, elsewhere, answered, run.dialect) for record in run.records]
     return replace(run, records=_with_ambiguities(records)), mixed
 
 
@@ -99,38 +101,38 @@ def _answered(run: Run, find: Callable[[str], Case | None]) -> set[Refusal]:
 
     A value that is right is a reading's, and shows the answers of that; a wrong one shows at least that it is there.
     """
-    wrong = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype | ver.Mistrusted
-    found: set[Refusal] = set()
+    wrong = ver.WrongOutput | ver.WrongDtype | ver.Mistrusted
+    refusals: set[Refusal] = set()
     if not any(map(_refusal, run.records)):
-        return found
+        return refusals
     for record in run.records:
         if isinstance(record.verdict, wrong) and (case := find(record.case)) is not None:
-            expected = remembered(case, run.dialect).expectation
-            found.update(expected.refusals if isinstance(expected, Values) else ())
-    return found
+            expected = shared_problem(case, run.dialect).expectation
+            refusals.update(expected.refusals if isinstance(expected, Values) else ())
+    return refusals
 
 
-def _minority(answered: Answers, dialect: Dialect) -> list[tuple[str, tuple[str, str]]]:
+def _minority(answered: QuestionAnswers, dialect: Dialect) -> list[tuple[str, tuple[str, str]]]:
     """Return the cases that answer a question otherwise than the others, each with the question and their answer.
 
     The others are those that answer as the text does. Where there are none, or one alone against many, they are most
     cases. That one may have a value of the text by mistake, and it is the one that is not like the others.
     """
     usual = _usual(answered, dialect)
-    others = [given for given in answered.given if given.answer != usual]
-    return [(case, (answered.question, usual)) for given in others for case in given.cases]
+    others = [answer for answer in answered.answers if answer.answer != usual]
+    return [(case, (answered.question, usual)) for answer in others for case in answer.cases]
 
 
-def _usual(answered: Answers, dialect: Dialect) -> str:
+def _usual(answered: QuestionAnswers, dialect: Dialect) -> str:
     """Return the answer that the others of `_minority` give."""
     primary = getattr(dialect.rules, answered.question, None)
-    most = max(given.count for given in answered.given)
-    firm = [given for given in answered.given if given.count > 1 or most < _MANY]
-    return str(max(firm, key=lambda given: (given.answer == primary, given.count)).answer)
+    most = max(answer.count for answer in answered.answers)
+    firm = [answer for answer in answered.answers if answer.count > 1 or most < _MANY]
+    return str(max(firm, key=lambda answer: (answer.answer == primary, answer.count)).answer)
 
 
 def _denied_values(
-    records: Sequence[Record], shown: Mapping[str, Answers], dialect: Dialect
+    records: Sequence[Record], by_question: Mapping[str, QuestionAnswers], dialect: Dialect
 ) -> dict[str, tuple[str, str]]:
     """Return the cases whose value no reading gives that other cases allow, each as `_minority` does.
 
@@ -142,25 +144,25 @@ def _denied_values(
     for record in records:
         verdict = record.verdict
         if isinstance(verdict, ver.Disputed) and verdict.alike:
-            denying = [_denying(choice, shown, changes) for choice in verdict.choices]
+            denying = [_denying(choice, by_question, changes) for choice in verdict.choices]
             if all(denying):
                 change = denying[0][0]
                 denied[change.question].append((record.case, str(change.answer)))
-    found: dict[str, tuple[str, str]] = {}
+    elsewhere: dict[str, tuple[str, str]] = {}
     for question, members in denied.items():
-        first, *others = (case for given in shown[question].given for case in given.cases)
+        first, *others = (case for answer in by_question[question].answers for case in answer.cases)
         if not others and len(members) >= _MANY:
             # Of the answers that their value may have, one stands for all.
-            found[first] = question, members[0][1]
+            elsewhere[first] = question, members[0][1]
         else:
-            found.update((case, (question, _usual(shown[question], dialect))) for case, _ in members)
-    return found
+            elsewhere.update((case, (question, _usual(by_question[question], dialect))) for case, _ in members)
+    return elsewhere
 
 
 def _settled(
     record: Record,
     find: Callable[[str], Case | None],
-    shown: Mapping[str, Answers],
+    by_question: Mapping[str, QuestionAnswers],
     elsewhere: Mapping[str, tuple[str, str]],
     answered: Container[Refusal],
     dialect: Dialect,
@@ -172,33 +174,36 @@ def _settled(
     if not isinstance(verdict, ver.Disputed):
         return record
     if _refusal(record) is None:
-        return replace(record, verdict=_told_apart(verdict, shown, dialect)) if verdict.alike else record
+        return replace(record, verdict=_told_apart(verdict, by_question, dialect)) if verdict.alike else record
     case = find(record.case)
-    expected = None if case is None else remembered(case, dialect).expectation
+    expected = None if case is None else shared_problem(case, dialect).expectation
     if not isinstance(expected, Values):
         return record
-    left = tuple(
+    remaining = tuple(
         str(refusal)
         for refusal in expected.refusals
-        if refusal not in answered and not _denied(refusal, shown, dialect)
+        if refusal not in answered and not _denied(refusal, by_question, dialect)
     )
     message = verdict.message or ""
-    return replace(record, verdict=replace(verdict, readings=left) if left else ver.RefusedValid(message))
+    return replace(record, verdict=replace(verdict, readings=remaining) if remaining else ver.RefusedValid(message))
 
 
-def _told_apart(verdict: ver.Disputed, shown: Mapping[str, Answers], dialect: Dialect) -> ver.Disputed:
+def _told_apart(verdict: ver.Disputed, by_question: Mapping[str, QuestionAnswers], dialect: Dialect) -> ver.Disputed:
     """Return a verdict with those of the readings that give its value which other cases do not deny.
 
     Where they show one of them, that one is left. All are left where they deny every one.
     """
     changes = _changes(dialect)
-    left = [choice for choice in verdict.choices if not _denying(choice, shown, changes)] or verdict.choices
+    remaining = [choice for choice in verdict.choices if not _denying(choice, by_question, changes)] or verdict.choices
     followed = [
         choice
-        for choice in left
-        if all(changes[name].answer in _answers(changes[name].question, shown) for name in Together.parse(choice).names)
+        for choice in remaining
+        if all(
+            changes[name].answer in _answers(changes[name].question, by_question)
+            for name in Together.parse(choice).names
+        )
     ]
-    first, *others = followed if len(followed) == 1 else left
+    first, *others = followed if len(followed) == 1 else remaining
     return replace(verdict, readings=Together.parse(first).names, alike=tuple(others))
 
 
@@ -207,23 +212,23 @@ def _changes(dialect: Dialect) -> Mapping[str, AnswerOtherwise]:
 
 
 def _denying(
-    choice: str, shown: Mapping[str, Answers], changes: Mapping[str, AnswerOtherwise]
+    choice: str, by_question: Mapping[str, QuestionAnswers], changes: Mapping[str, AnswerOtherwise]
 ) -> list[AnswerOtherwise]:
     """Return those changes of readings that are followed together to whose questions cases show other answers alone."""
     chosen = (changes[name] for name in Together.parse(choice).names)
     return [
         change
         for change in chosen
-        if change.question in shown and change.answer not in _answers(change.question, shown)
+        if change.question in by_question and change.answer not in _answers(change.question, by_question)
     ]
 
 
-def _denied(refusal: Refusal, shown: Mapping[str, Answers], dialect: Dialect) -> bool:
+def _denied(refusal: Refusal, by_question: Mapping[str, QuestionAnswers], dialect: Dialect) -> bool:
     """Return whether other cases show that the backend does not follow what would explain a refusal."""
     if isinstance(refusal, OpenConstraint):
-        return Opened.ANSWERED in _answers(refusal.constraint, shown)
-    return bool(_denying(str(refusal), shown, _changes(dialect)))
+        return Opened.ANSWERED in _answers(refusal.constraint, by_question)
+    return bool(_denying(str(refusal), by_question, _changes(dialect)))
 
 
-def _answers(question: str, shown: Mapping[str, Answers]) -> Sequence[str]:
-    return [given.answer for given in shown[question].given] if question in shown else []
+def _answers(question: str, by_question: Mapping[str, QuestionAnswers]) -> Sequence[str]:
+    return [answer.answer for answer in by_question[question].answers] if question in by_question else []

@@ -117,7 +117,7 @@ def build(
     return case
 
 
-def unsaid(settings: Mapping[str, Any], message: str) -> str:
+def default_spatial_hint(settings: Mapping[str, Any], message: str) -> str:
     """Return what to add to a message about axes where the settings leave the spatial sizes to the default."""
     if settings.get("spatial") is not None or not any(words in message for words in ("spatial axis", "rank")):
         return ""
@@ -140,8 +140,8 @@ def lists_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     kernel = per_axis(settings["kernel"], len(spatial))
     lists: dict[str, Any] = {name: per_axis(settings[name], len(spatial)) for name in NEUTRAL if name in written}
     if "kernel_shape" in written:
-        given = settings["kernel_shape"]
-        lists["kernel_shape"] = kernel if given == "kernel" else tuple(given)
+        kernel_shape = settings["kernel_shape"]
+        lists["kernel_shape"] = kernel if kernel_shape == "kernel" else tuple(kernel_shape)
     if "output_shape" in written:
         lists["output_shape"] = _output_shape(settings["output_shape"], Attributes(**lists), spatial, kernel)
     return lists
@@ -234,7 +234,8 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
 def refuse_impossible(case: Case) -> None:
     """Refuse what has no value, unless the case breaks that on purpose, and outputs too large.
 
-    An output_padding beyond its bound may be as large as it likes: who has no such bound is not asked, see `owed`.
+    Where a case breaks the bound of output_padding, its output may be of any size: dialects without that bound are not
+    asked for it, see `owed`.
 
     Raises:
         ImpossibleCase: it is such a case.

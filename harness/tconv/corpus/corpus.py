@@ -17,7 +17,7 @@ from tconv.corpus.facts import NAMES
 from tconv.corpus.file_reading import case_files, read_file
 from tconv.corpus.mismatch import mismatch
 from tconv.datafiles import data_folder
-from tconv.errors import UsageError, made
+from tconv.errors import UsageError, make_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ Tier = Literal["smoke", "gate", "full", "exhaustive"]
 TIERS: tuple[Tier, ...] = ("smoke", "gate", "full", "exhaustive")
 """Each holds those before it."""
 TIERS_TO_FULL = TIERS[:-1]
-"""Those with few enough cases to hold something for each."""
+"""The tiers that are small enough to keep something in memory for each case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Corpus:
         path = data_folder("cases") if path is None else path
         folder = folder or (path if path.is_dir() else path.parent)
         budget = Budget()
-        files = made(partial(read_file, file, folder, budget) for file in case_files(path))
+        files = make_all(partial(read_file, file, folder, budget) for file in case_files(path))
         return cls(
             digest_of((file.name, file.document.path) for file in files),
             {sweep.id: sweep for file in files for sweep in file.sweeps},
@@ -90,7 +90,7 @@ class Corpus:
         return (make() for make in self.makers(tier, patterns))
 
     def makers(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[Callable[[], Case]]:
-        """Yield what makes each of these cases: whoever wants a part of them need not make the others."""
+        """Yield a function for each of these cases that makes it, so that a part of them can be made alone."""
         yield from (partial(self.singles.__getitem__, case.id) for case in self._singles(tier, patterns))
         for sweep, rows in self._rows(tier, patterns):
             yield from (partial(sweep.case, numbers) for numbers in rows.tolist())

@@ -83,13 +83,13 @@ def uncovered(
     """
     numbers, count = tuple_numbers(rows, radix, min(strength, len(radix)))
     member = np.isin(np.arange(len(rows)), chosen)
-    reached, held = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    reached, covered = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     lacking = np.zeros(count, dtype=bool)
     for mask in {mask.tobytes(): mask for mask in expressible}.values():
-        reached[:], held[:] = False, False
+        reached[:], covered[:] = False, False
         reached[numbers[mask].ravel()] = True
-        held[numbers[mask & member].ravel()] = True
-        lacking |= reached & ~held
+        covered[numbers[mask & member].ravel()] = True
+        lacking |= reached & ~covered
     return int(lacking.sum())
 
 

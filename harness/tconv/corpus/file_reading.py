@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from tconv.cases.case import Case, Cite, Expected
 from tconv.corpus import case_file
 from tconv.corpus.budget import MOST_SWEEPS, Budget
-from tconv.corpus.building import ImpossibleCase, build, merged, unsaid
+from tconv.corpus.building import ImpossibleCase, build, default_spatial_hint, merged
 from tconv.corpus.sweep import Sweep
 from tconv.corpus.sweep_reading import read_sweep
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Part
-from tconv.errors import FileError, made, together
+from tconv.errors import FileError, joined, make_all
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
     try:
         model = yaml_file.validated(document, case_file.CaseFile)
     except FileError as error:
-        raise together([error, *_further(document, name)]) from error
+        raise joined([error, *_further(document, name)]) from error
     if not model.sweeps and not model.cases:
         raise FileError(path, "a case file must have sweeps or cases (got neither)")
     makers = _makers(name, document, model.base, model.cites, enumerate(model.sweeps), enumerate(model.cases), budget)
-    parts: list[object] = made([partial(_refuse_duplicates, document), *makers])
+    parts: list[object] = make_all([partial(_refuse_duplicates, document), *makers])
     base = model.base.written()
     return CorpusFile(
         name,
@@ -117,7 +117,7 @@ def _further(document: Document, name: str) -> list[FileError]:
     makers: list[Maker] = [partial(_refuse_duplicates, document)]
     makers += _makers(name, document, base or case_file.Settings(), (), sweeps, singles, Budget())
     try:
-        made(makers)
+        make_all(makers)
     except FileError as error:
         return [error]
     return []
@@ -200,7 +200,7 @@ def _refuse_duplicates(document: Document) -> None:
             errors.append(yaml_file.error_at(document, (key, index, "name"), message))
         seen.add(name)
     if errors:
-        raise together(errors)
+        raise joined(errors)
 
 
 def _names(whole: object) -> Iterator[tuple[str, int, str]]:
@@ -235,6 +235,6 @@ def _single(
         )
     except ImpossibleCase as error:
         remedy = "" if "or say breaks" in str(error) else "; correct it"
-        message = f"{error}{unsaid(settings, str(error))}{remedy}"
+        message = f"{error}{default_spatial_hint(settings, str(error))}{remedy}"
         value = ("with", error.setting) if error.setting in single.with_.written() else ()
         raise yaml_file.error_at(document, ("cases", index, *value), message) from None

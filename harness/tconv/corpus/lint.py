@@ -46,7 +46,8 @@ class LintFinding:
 
 
 Place: TypeAlias = tuple["Path", int, int]
-_Sayable: TypeAlias = "Mapping[str, Mask] | None"
+_Masks: TypeAlias = "Mapping[str, Mask] | None"
+"""Which rows of a sweep each dialect can express, by dialect name; None where that is not known."""
 
 
 def lint(corpus: Corpus) -> Iterator[LintFinding]:
@@ -57,60 +58,60 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
     than they name, or that repeat another case; literal values that their type does not hold, or that differ from the
     reference.
     """
-    sayable = {sweep.id: _sayable(sweep) for sweep in corpus.sweeps.values() if not sweep.exhaustive}
+    masks = {sweep.id: _expressible_rows(sweep) for sweep in corpus.sweeps.values() if not sweep.exhaustive}
     for sweep in corpus.sweeps.values():
-        for message, inside in _of_sweep(sweep, corpus, sayable.get(sweep.id)):
+        for message, inside in _sweep_findings(sweep, corpus, masks.get(sweep.id)):
             yield LintFinding(sweep.id, message, corpus.place(sweep.id, *inside))
     for sweep_id in sorted(set(corpus.tiers.selections) - set(corpus.sweeps)) if corpus.whole else ():
         message = f"{FILE_NAME} must name sweeps that are there; {advice(corpus.folder)}"
         yield LintFinding(sweep_id, message, (corpus.tiers.path, 1, 1))
     seen: dict[tuple[object, ...], str] = {}
-    for case, is_said in _cases(corpus, sayable):
+    for case, is_expressible in _cases(corpus, masks):
         if isinstance(case, LintFinding):
             yield case
             continue
-        unsaid = () if is_said and case.breaks is None else _expressibility(case)
-        for message, inside in (*unsaid, *wrong_literals(case)):
+        faults = () if is_expressible and case.breaks is None else _expressibility(case)
+        for message, inside in (*faults, *wrong_literals(case)):
             yield LintFinding(case.id, message, corpus.place(case.id, *inside))
         if (first := seen.setdefault(case.content, case.id)) != case.id:
             message = f"must say something new (got the same as {first}); remove one"
             yield LintFinding(case.id, message, corpus.place(case.id))
 
 
-def _sayable(sweep: Sweep) -> _Sayable:
-    """Return which rows of a sweep each dialect can say; None where a row makes no case."""
+def _expressible_rows(sweep: Sweep) -> _Masks:
+    """Return which rows of a sweep each dialect can express; None where a row makes no case."""
     try:
         return expressible_rows(sweep)
     except FileError:
         return None
 
 
-def _cases(corpus: Corpus, sayable: Mapping[str, _Sayable]) -> Iterator[tuple[Case | LintFinding, bool]]:
-    """Yield every case that is looked at, and whether a dialect is known to say it; or what a row must be.
+def _cases(corpus: Corpus, masks_by_sweep: Mapping[str, _Masks]) -> Iterator[tuple[Case | LintFinding, bool]]:
+    """Yield every case that is looked at, and whether a dialect is known to express it; or what a row must be.
 
     Args:
         corpus: the corpus.
-        sayable: which rows each dialect can say, by sweep; None, or no entry, where that is not known.
+        masks_by_sweep: which rows each dialect can express, by sweep; exhaustive sweeps have no entry.
     """
     yield from ((case, False) for case in corpus.singles.values())
     for sweep in corpus.sweeps.values():
-        masks = sayable.get(sweep.id)
+        masks = masks_by_sweep.get(sweep.id)
         rows = _sample(sweep) if sweep.exhaustive else sweep.rows().tolist()
-        said = np.logical_or.reduce([*masks.values()]).tolist() if masks else [False] * len(rows)
-        for row, is_said in zip(rows, said, strict=True):
+        in_any = np.logical_or.reduce([*masks.values()]).tolist() if masks else [False] * len(rows)
+        for row, is_expressible in zip(rows, in_any, strict=True):
             try:
-                yield sweep.case(row), is_said
+                yield sweep.case(row), is_expressible
             except FileError as error:
                 yield LintFinding(sweep.case_id(row), error.message, corpus.place(sweep.id)), False
 
 
-def _of_sweep(sweep: Sweep, corpus: Corpus, sayable: _Sayable) -> Iterator[Found]:
+def _sweep_findings(sweep: Sweep, corpus: Corpus, masks: _Masks) -> Iterator[Found]:
     for number, message in _skips(sweep):
         yield message, ("skip", number)
     try:
-        if corpus.tiers.selections and sayable is not None:
-            yield from ((message, ()) for message in _tiers(sweep, corpus, sayable))
-        yield from ((message, ()) for message in _unsayable(sweep))
+        if corpus.tiers.selections and masks is not None:
+            yield from ((message, ()) for message in _tiers(sweep, corpus, masks))
+        yield from ((message, ()) for message in _inexpressible(sweep))
     except FileError:
         return  # A row makes no case: that is found with the cases.
 
@@ -124,12 +125,12 @@ def _sample(sweep: Sweep) -> list[list[int]]:
 _SAMPLE = 256
 
 
-def _tiers(sweep: Sweep, corpus: Corpus, sayable: Mapping[str, Mask]) -> Iterator[str]:
+def _tiers(sweep: Sweep, corpus: Corpus, masks: Mapping[str, Mask]) -> Iterator[str]:
     tiers = corpus.tiers
     if not tiers.fresh(sweep):
         yield f"{FILE_NAME} must be of today (got another digest); {advice(corpus.folder)}"
         return
-    for tier, count in missing_tuples(sweep, tiers.selections[sweep.id], sayable).items():
+    for tier, count in missing_tuples(sweep, tiers.selections[sweep.id], masks).items():
         if count:
             yield (
                 f"{FILE_NAME} must cover what each dialect can say ({tier} lacks {count} tuples of values); "
@@ -139,20 +140,20 @@ def _tiers(sweep: Sweep, corpus: Corpus, sayable: Mapping[str, Mask]) -> Iterato
 
 def _skips(sweep: Sweep) -> Iterator[tuple[int, str]]:
     """Yield the number of each skip that leaves nothing out, and what must be."""
-    biting: set[int] = set()
+    effective: set[int] = set()
     for rows in sweep.combinations() if sweep.skips else ():
         remaining = np.ones(len(rows), dtype=bool)
         for number, skip in enumerate(sweep.skips):
             skipped = skip.covers(rows) & remaining
             remaining &= ~skipped
             if skipped.any():
-                biting.add(number)
+                effective.add(number)
     for number, skip in enumerate(sweep.skips):
-        if number not in biting:
+        if number not in effective:
             yield number, f"skip {number + 1} must leave something out (got nothing: {skip.because!r}); remove it"
 
 
-def _unsayable(sweep: Sweep) -> Iterator[str]:
+def _inexpressible(sweep: Sweep) -> Iterator[str]:
     """Yield a finding where no dialect that is cited can express any case of a sweep that is looked at."""
     cited = list(dict.fromkeys(cite.dialect for cite in sweep.cites))
     rows = _sample(sweep)
@@ -168,9 +169,9 @@ def _cited(dialect: str, reason: str) -> str:
 
 def _expressibility(case: Case) -> Iterator[Found]:
     """Yield a finding where no dialect can express the case, or the constraint that it names is broken in none."""
-    # Of a sweep some cases may be for the dialects that are not cited; see `_unsayable`.
+    # Of a sweep some cases may be for the dialects that are not cited; see `_inexpressible`.
     cited = [cite.dialect for cite in case.cites] if "[" not in case.id else []
-    if case.breaks is None and any(_says(name, case) for name in cited or DIALECTS):
+    if case.breaks is None and any(expressible(case, DIALECTS[name]) for name in cited or DIALECTS):
         # The first dialect that can express it is enough: eight would take most of the time of a check.
         return
     expected = {name: expectation(case, dialect) for name, dialect in DIALECTS.items()}
@@ -182,10 +183,6 @@ def _expressibility(case: Case) -> Iterator[Found]:
         yield message, ("with", "breaks")
     elif cited and all(name in reasons for name in cited):
         yield _cited(cited[0], reasons[cited[0]]), ("with",)
-
-
-def _says(dialect: str, case: Case) -> bool:
-    return expressible(case, DIALECTS[dialect])
 
 
 def _unbroken(case: Case, expected: Mapping[str, Expectation], reasons: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.dialects import DIALECTS
-from tconv.errors import FileError, together
+from tconv.errors import FileError, joined
 from tconv.expectation.problem import Problem
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def refuse_contradicted(corpus: Corpus) -> None:
             if place := corpus.place(case.id, *inside):
                 errors.append(FileError(place[0], f"{case.id}: {message}", *place[1:]))
     if errors:
-        raise together(errors)
+        raise joined(errors)
 
 
 def wrong_literals(case: Case) -> Iterator[Found]:
@@ -53,17 +53,17 @@ def _outputs(case: Case) -> Iterator[Found]:
         for index, message in _unheld(literal.values, case.x.dtype):
             yield message, (*place, "values", index)
         for name in literal.dialects:
-            if found := _contradiction(Problem(case, DIALECTS[name]), literal):
-                yield found[0], (*place, *found[1])
+            if contradiction := _contradiction(Problem(case, DIALECTS[name]), literal):
+                yield contradiction[0], (*place, *contradiction[1])
 
 
 def _unheld(values: Sequence[float], dtype: DType) -> Iterator[tuple[int, str]]:
     """Yield the index of the first literal that a type does not hold, and what must be."""
     literals = np.array(values, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        held = literals.astype(NUMPY_TYPES[dtype]).astype(np.float64)
-    for index in np.flatnonzero((held != literals) & ~np.isnan(literals))[:1].tolist():
-        got, stored = literals[index], held[index]
+        stored_values = literals.astype(NUMPY_TYPES[dtype]).astype(np.float64)
+    for index in np.flatnonzero((stored_values != literals) & ~np.isnan(literals))[:1].tolist():
+        got, stored = literals[index], stored_values[index]
         yield index, f"value [{index}] must be a number that {dtype} holds (got {got:.17g}, stored as {stored:.17g})"
 
 

@@ -31,7 +31,7 @@ def mismatch(corpus: Corpus, pattern: str) -> str:
     if unknown is not None:
         return f"; {unknown!r} is no fact of any case{nearest(unknown, sorted(corpus.fact_names))}"
     paths = {*(path_of(case) for case in corpus.singles), *corpus.sweeps}
-    matched = {known for known in paths if parsed.path.fullmatch(known)}
+    matched = {case_path for case_path in paths if parsed.path.fullmatch(case_path)}
     if not matched:
         return ("" if set(path) & _GLOB else nearest(path, sorted(paths))) or _of_path(path, paths)
     for key, allowed in parsed.conditions.items():
@@ -45,11 +45,11 @@ def _of_path(path: str, paths: Collection[str]) -> str:
     segments = path.split("/")
     for number, segment in enumerate(segments):
         above = "/".join(segments[:number])
-        if any(parse("/".join((*segments[:number], segment))).path.fullmatch(known) for known in paths):
+        if any(parse("/".join((*segments[:number], segment))).path.fullmatch(case_path) for case_path in paths):
             continue
-        below = [known.split("/") for known in paths if not above or parse(above).path.fullmatch(known)]
+        below = [case_path.split("/") for case_path in paths if not above or parse(above).path.fullmatch(case_path)]
         # After `**` a segment may be anywhere.
-        here = {part for known in below for part in (known if "**" in above else known[number : number + 1])}
+        here = {part for parts in below for part in (parts if "**" in above else parts[number : number + 1])}
         return "" if set(segment) & _GLOB else nearest(segment, sorted(here))
     return ""
 
@@ -77,4 +77,4 @@ def _values(corpus: Corpus, paths: Collection[str], key: str) -> Iterator[str]:
             yield from axis.labels
             continue
         facts = (sweep.case(row).facts for row in sweep.sample(_ASKED).tolist())
-        yield from (said[key] for said in facts if key in said)
+        yield from (case_facts[key] for case_facts in facts if key in case_facts)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.corpus.building import ImpossibleCase, merged, unsaid
+from tconv.corpus.building import ImpossibleCase, default_spatial_hint, merged
 from tconv.corpus.expansion import Expansion
 from tconv.corpus.facts import DERIVED
 from tconv.documents.document import error_at
@@ -214,5 +214,5 @@ class Sweep:
             return self._expansion.case(row)
         except ImpossibleCase as error:
             settings = merged(self.layer, *(axis.layers[i] for axis, i in zip(self.axes, row, strict=True)))
-            what = f"{error} in {self.case_id(row)}{unsaid(settings, str(error))}; skip it or correct it"
+            what = f"{error} in {self.case_id(row)}{default_spatial_hint(settings, str(error))}; skip it or correct it"
             raise error_at(self.document, self.place, what) from None

@@ -14,7 +14,7 @@ from tconv.corpus.building import merged
 from tconv.corpus.case_file import Settings
 from tconv.corpus.sweep import Axis, Skipped, Sweep
 from tconv.documents.document import error_at
-from tconv.errors import FileError, made, together
+from tconv.errors import FileError, joined, make_all
 from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ def _axes(model: case_file.Sweep, document: Document, place: tuple[str | int, ..
         raise error_at(document, (*place, "axes"), message, key=True)
     makers = [partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items()]
     try:
-        return tuple(made(makers))
+        return tuple(make_all(makers))
     except FileError as error:
-        raise together([error, *_unknown_axes(model, document, place)]) from error
+        raise joined([error, *_unknown_axes(model, document, place)]) from error
 
 
 def _refuse_too_large(
@@ -105,9 +105,11 @@ def _skips(
         FileError: a skip names an axis or a label that the sweep does not have.
     """
     if unknown := list(_unknown_axes(model, document, place)):
-        raise together(unknown)
+        raise joined(unknown)
     skips = enumerate(model.skip)
-    return tuple(made(partial(_skip, skip, axes, document, (*place, "skip", number, "when")) for number, skip in skips))
+    return tuple(
+        make_all(partial(_skip, skip, axes, document, (*place, "skip", number, "when")) for number, skip in skips)
+    )
 
 
 def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:
@@ -125,7 +127,7 @@ def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document
             key=True,
         )
     layers = tuple(
-        made(partial(_setting, name, value, document, (*place, number)) for number, value in enumerate(values))
+        make_all(partial(_setting, name, value, document, (*place, number)) for number, value in enumerate(values))
     )
     labels = tuple(label(value.get("raw", value) if isinstance(value, dict) else value) for value in values)
     seen: set[str] = set()

@@ -149,7 +149,7 @@ def select(sweep: Sweep) -> TierSelection:
     return TierSelection(digest=sweep.digest, gate=tuple(gate), smoke=tuple(gate[number] for number in smoke))
 
 
-def missing_tuples(sweep: Sweep, selection: TierSelection, sayable: Mapping[str, Mask]) -> dict[str, int]:
+def missing_tuples(sweep: Sweep, selection: TierSelection, masks_by_dialect: Mapping[str, Mask]) -> dict[str, int]:
     """Return, for each tier, how many reachable tuples none of its rows holds.
 
     A selection of the same sweep may lack some where a dialect has changed since: then other tuples are reachable.
@@ -157,9 +157,9 @@ def missing_tuples(sweep: Sweep, selection: TierSelection, sayable: Mapping[str,
     Args:
         sweep: the sweep.
         selection: its rows in each tier.
-        sayable: what `expressible` says of it.
+        masks_by_dialect: which rows each dialect can express, see `expressible`.
     """
-    rows, masks = sweep.rows(), list(sayable.values())
+    rows, masks = sweep.rows(), list(masks_by_dialect.values())
     numbers = {"gate": selection.gate, "smoke": selection.smoke}
     return {tier: uncovered(rows, sweep.radix, strength, masks, numbers[tier]) for tier, strength in STRENGTH.items()}
 

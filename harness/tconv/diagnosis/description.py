@@ -45,22 +45,22 @@ def described(
             f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is owed"
         )
     with np.errstate(invalid="ignore"):
-        got = actual.astype(np.float64)
+        values = actual.astype(np.float64)
         if wrong is None:
-            wrong = (got != expected) & ~(np.isnan(got) & np.isnan(expected))
-    relation = related(got, expected, wrong, bias)
+            wrong = (values != expected) & ~(np.isnan(values) & np.isnan(expected))
+    relation = related(values, expected, wrong, bias)
     count = f"{int(wrong.sum())} of {wrong.size} elements differ"
-    amount = f"{count}: they {relation}" if relation else count + _distance(got, expected, wrong)
+    amount = f"{count}: they {relation}" if relation else count + _distance(values, expected, wrong)
     parts = [amount, *_along(wrong, 0, "items of the batch"), *_along(wrong, 1, "channels")]
     for axis, (stride, begin) in enumerate(zip(geometry.strides, geometry.pads_begin, strict=True)):
         parts += _along(wrong, axis + 2, f"positions of axis {axis}", stride, begin)
     return Description("; ".join(parts), relation)
 
 
-def _distance(got: Array, expected: Array, wrong: Mask) -> str:
+def _distance(values: Array, expected: Array, wrong: Mask) -> str:
     """Return how far off an output is where that is little."""
     with np.errstate(invalid="ignore"):
-        largest, distance = np.abs(expected).max(), np.abs(got - expected)[wrong].max()
+        largest, distance = np.abs(expected).max(), np.abs(values - expected)[wrong].max()
     slight = np.isfinite(distance) and 0 < distance < _SLIGHT * largest < np.inf
     return f", by at most {distance / largest:.1e} of the largest" if slight else ""
 

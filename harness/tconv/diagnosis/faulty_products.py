@@ -77,10 +77,10 @@ def accounted(
         geometry: what is owed.
         accumulates: what the backend accumulates f16 and bf16 in.
     """
-    truth, got = Truth(operands, dtype), actual.astype(np.float64)
-    if truth.shape(geometry) != actual.shape or not all(np.isfinite(a).all() for a in (got, *operands.values())):
+    truth, values = Truth(operands, dtype), actual.astype(np.float64)
+    if truth.shape(geometry) != actual.shape or not all(np.isfinite(a).all() for a in (values, *operands.values())):
         return ""
-    if not got.any():
+    if not values.any():
         # The description says that everything is 0, which explains more.
         return ""
     comparison = compare(actual, truth, geometry, accumulates)
@@ -89,7 +89,7 @@ def accounted(
     suspects: set[_Suspect] | None = None
     for at in map(tuple, some_places.tolist()):
         slack = 0.0 if comparison.allowed is None else 2 * float(comparison.allowed[at])
-        accounting = set(_suspects(operands, geometry, at, float(comparison.expected[at] - got[at]), slack))
+        accounting = set(_suspects(operands, geometry, at, float(comparison.expected[at] - values[at]), slack))
         suspects = accounting if suspects is None else suspects & accounting
         if not suspects:
             return ""

@@ -1,8 +1,8 @@
 """Where the values of a wrong output lie: the geometry that the runtime computed, found by search and not from a list.
 
-A misreading is a guess that somebody wrote down. The values of an output say by themselves at which point it begins,
-and how far its taps are apart: every shift of the full output is held against it. What is found is a fact about one
-answer; `learning` makes a rule of many.
+A misreading is a mistake that somebody thought of before. This module needs none: the values of an output show at which
+point it begins and how far its taps are apart, as every shift of the full output is compared with it. The result holds
+for one output; `learning` makes a rule of many.
 """
 
 from __future__ import annotations
@@ -116,15 +116,15 @@ def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
         return None
     shifts = tuple(reached + size + 1 for reached, size in zip(full, sizes, strict=True))
     fits = np.ones(shifts, dtype=bool)
-    got, all_sums = actual.astype(np.float64), truth.values(wide)
+    values, all_sums = actual.astype(np.float64), truth.values(wide)
     allowed = None if truth.exact(wide) else bound(truth.terms(wide), truth.dtype, accumulates).allowed
-    for place in _pivots(got):
+    for place in _pivots(values):
         window: tuple[Any, ...] = tuple(slice(at, at + shift) for at, shift in zip(place[2:], shifts, strict=True))
         window = (*place[:2], *window)
         expected = all_sums[window]
         with np.errstate(over="ignore", invalid="ignore"):
             stored = expected.astype(actual.dtype).astype(np.float64)
-        fits &= (stored == got[place]) if allowed is None else near(got[place], expected, allowed[window])
+        fits &= (stored == values[place]) if allowed is None else near(values[place], expected, allowed[window])
         if not fits.any():
             return ()
     candidates = np.argwhere(fits)
@@ -137,9 +137,9 @@ def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
     return giving if len(giving) <= MOST_BEGINS else None
 
 
-def _pivots(got: Array) -> Iterator[tuple[int, ...]]:
+def _pivots(values: Array) -> Iterator[tuple[int, ...]]:
     """Yield places of elements that tell most shifts apart: of the largest magnitudes, and from the corners."""
-    largest = np.argsort(np.abs(got), axis=None)[::-1][:_PIVOTS]
-    yield from ((*map(int, np.unravel_index(flat, got.shape)),) for flat in largest)
-    corners = {0, got.size - 1, got.size // 2, got.size // 3}
-    yield from ((*map(int, np.unravel_index(flat, got.shape)),) for flat in corners)
+    largest = np.argsort(np.abs(values), axis=None)[::-1][:_PIVOTS]
+    yield from ((*map(int, np.unravel_index(flat, values.shape)),) for flat in largest)
+    corners = {0, values.size - 1, values.size // 2, values.size // 3}
+    yield from ((*map(int, np.unravel_index(flat, values.shape)),) for flat in corners)

@@ -19,16 +19,16 @@ _WITH_FRACTIONS = 64
 """Below it every type has numbers between the integers."""
 
 
-def related(got: Float64s, expected: Float64s, wrong: Mask, bias: Array | None) -> str:
+def related(actual: Float64s, expected: Float64s, wrong: Mask, bias: Array | None) -> str:
     """Return what wrong elements are, as `are 0`; empty where no relation is seen.
 
     Args:
-        got: the output, (N, O, Y...).
+        actual: the output, (N, O, Y...).
         expected: what is owed, of the same shape.
         wrong: which elements are wrong, of the same shape; at least one.
         bias: (O,), or None.
     """
-    values, owed = got[wrong], expected[wrong]
+    values, owed = actual[wrong], expected[wrong]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if not values.any():
             return "are 0"
@@ -36,12 +36,12 @@ def related(got: Float64s, expected: Float64s, wrong: Mask, bias: Array | None) 
             return "are NaN"
         if len(values) < _FEWEST:
             return ""
-        if np.ptp(got) == 0:
+        if np.ptp(actual) == 0:
             return f"are all {values[0]:g}"
         parts = [] if bias is None else [_bias(values, owed, _along_channels(bias, wrong))]
-        parts += [_multiple(values, owed), _cut_off(got, expected, wrong), _integers(values, owed)]
-        parts += [] if bias is None or not bias.any() else [_another_bias(got - expected, wrong)]
-        return next(filter(None, parts), "") or _exchanged(got, expected, wrong)
+        parts += [_multiple(values, owed), _cut_off(actual, expected, wrong), _integers(values, owed)]
+        parts += [] if bias is None or not bias.any() else [_another_bias(actual - expected, wrong)]
+        return next(filter(None, parts), "") or _exchanged(actual, expected, wrong)
 
 
 def _multiple(values: Float64s, owed: Float64s) -> str:
@@ -75,20 +75,20 @@ def _another_bias(off: Float64s, wrong: Mask) -> str:
     return "are off by one number in each channel, as with another bias" if same.all() else ""
 
 
-def _cut_off(got: Float64s, expected: Float64s, wrong: Mask) -> str:
+def _cut_off(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
     """Return the limits at which larger and smaller numbers end; empty where numbers are beyond them."""
-    high, low = wrong & (expected > got), wrong & (expected < got)
-    limits = [np.unique(got[low]), np.unique(got[high])]
+    high, low = wrong & (expected > actual), wrong & (expected < actual)
+    limits = [np.unique(actual[low]), np.unique(actual[high])]
     if any(len(limit) > 1 for limit in limits) or not all(np.isfinite(limit).all() for limit in limits):
         return ""
     if not np.isfinite(expected[wrong]).all() or (high | low).sum() != wrong.sum():
         return ""
     # A number that is cut off upwards is the largest of all, and one that is cut off downwards the smallest.
-    if any(limit.size and limit[0] != end for limit, end in zip(limits, (got.min(), got.max()), strict=True)):
+    if any(limit.size and limit[0] != end for limit, end in zip(limits, (actual.min(), actual.max()), strict=True)):
         return ""
     ends = [limit[0] for limit in limits if limit.size]
     # Right elements lie between the limits, or nothing tells a limit from a constant.
-    between = (got[~wrong] < max(ends)) if limits[1].size else (got[~wrong] > min(ends))
+    between = (actual[~wrong] < max(ends)) if limits[1].size else (actual[~wrong] > min(ends))
     return f"are cut off at {' and '.join(f'{end:g}' for end in ends)}" if between.any() else ""
 
 
@@ -99,11 +99,11 @@ def _integers(values: Float64s, owed: Float64s) -> str:
     return "are rounded to integers" if whole and len(telling) >= _FEWEST and (telling % 1 != 0).all() else ""
 
 
-def _exchanged(got: Float64s, expected: Float64s, wrong: Mask) -> str:
+def _exchanged(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
     """Return along which axis whole parts of the output are where others are owed."""
-    for axis in range(got.ndim):
+    for axis in range(actual.ndim):
         name = {0: "items of the batch", 1: "channels"}.get(axis, f"positions of axis {axis - 2}")
-        parts, owed = (np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1) for array in (got, expected))
+        parts, owed = (np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1) for array in (actual, expected))
         at = np.flatnonzero(np.moveaxis(wrong, axis, 0).reshape(len(parts), -1).any(axis=1))
         there = {part.tobytes() for part in owed[at]}
         if len(there) > 1 and {part.tobytes() for part in parts[at]} == there:

@@ -158,11 +158,13 @@ def _gives(misread: MisreadCall, actual: Array, dtype: DType, accumulates: Mappi
             return np.array_equal(expected.astype(actual.dtype), actual, equal_nan=True)
         allowed = bound(truth.terms(misread.geometry), dtype, accumulates).allowed
         allowed = (misread.finish_bound or misread.finish)(allowed)
-        got = actual.astype(np.float64)
-    return bool(((got == expected) | near(got, expected, allowed) | (np.isnan(got) & np.isnan(expected))).all())
+        values = actual.astype(np.float64)
+    return bool(
+        ((values == expected) | near(values, expected, allowed) | (np.isnan(values) & np.isnan(expected))).all()
+    )
 
 
-def shared(diagnoses: Mapping[str, Sequence[Together]]) -> dict[str, Together]:
+def single_explanations(diagnoses: Mapping[str, Sequence[Together]]) -> dict[str, Together]:
     """Return a single explanation for each case, the one that explains most cases, so that one cause has one name.
 
     Args:

@@ -116,10 +116,10 @@ def distinct_results(signature: Signature, rules: Rules, disputed: Sequence[Read
     """
     results: dict[Geometry | Violation, list[tuple[str, ...]]] = {}
     for branch in sorted(branches(signature, rules, disputed), key=lambda branch: len(branch.readings)):
-        known = results.setdefault(branch.result, [])
+        giving = results.setdefault(branch.result, [])
         # What fewer readings give needs no more of them.
-        if not any(set(fewer) <= set(branch.readings) for fewer in known):
-            known.append(branch.readings)
+        if not any(set(fewer) <= set(branch.readings) for fewer in giving):
+            giving.append(branch.readings)
     return tuple(Resolved(first, result, tuple(alike)) for result, (first, *alike) in results.items())
 
 
@@ -186,8 +186,8 @@ def branches(
         known: the resolution under the chosen readings, where it is at hand.
     """
     resolved = known or resolution(signature, applied(rules, chosen))
-    asked = resolved.questions
-    question = next((question for question in asked if any(r.change.question == question for r in readings)), None)
+    questions = resolved.questions
+    question = next((question for question in questions if any(r.change.question == question for r in readings)), None)
     if question is None:
         yield Branch(tuple(reading.name for reading in chosen), answers, resolved.result)
         return

@@ -77,12 +77,12 @@ def complaints(root: Node, model: type[Part], error: ValidationError) -> list[Co
         error: what pydantic says.
     """
     faults = [_fault(root, details) for details in error.errors(include_url=False)]
-    found = [_complaint(group, model) for group in _groups(faults, 0)]
+    by_group = [_complaint(group, model) for group in _groups(faults, 0)]
     # A misspelt key is unknown, and its right spelling is missing: that is one mistake.
-    meant = {(complaint.location[:-1], complaint.message.rpartition("did you mean ")[2]) for complaint, _ in found}
+    meant = {(complaint.location[:-1], complaint.message.rpartition("did you mean ")[2]) for complaint, _ in by_group}
     return [
         complaint
-        for complaint, missing in found
+        for complaint, missing in by_group
         if missing is None or (complaint.location, f"{missing!r}?") not in meant
     ]
 
@@ -108,9 +108,9 @@ def _groups(faults: list[_Fault], level: int) -> Iterator[list[_Fault]]:
 def _complaint(group: list[_Fault], model: type[Part]) -> tuple[Complaint, str | None]:
     """Return the complaint of errors at one place, and the name of the key that is missing where one is."""
     head, errors = group[0], [fault.error for fault in group]
-    known = known_keys(model, head.location[:-1]) if head.error["type"] == "extra_forbidden" else []
+    keys = known_keys(model, head.location[:-1]) if head.error["type"] == "extra_forbidden" else []
     missing = str(head.error["loc"][-1]) if head.error["type"] == "missing" else None
-    return Complaint(head.location, head.key, one_line(_sentence(errors, known))), missing
+    return Complaint(head.location, head.key, one_line(_sentence(errors, keys))), missing
 
 
 def _fault(root: Node, error: ErrorDetails) -> _Fault:
@@ -134,8 +134,8 @@ def _sentence(errors: list[ErrorDetails], known_keys: list[str]) -> str:
         return f"must have the key {name!r}"
     if head["type"] == "extra_forbidden":
         return f"must be one of the known keys (got {shown(name)}){nearest(str(name), known_keys)}"
-    got = head["input"]
-    return f"must {_either([_must(error) for error in errors])} (got {shown(got)}){_advice(errors, got)}"
+    value = head["input"]
+    return f"must {_either([_must(error) for error in errors])} (got {shown(value)}){_advice(errors, value)}"
 
 
 def _must(error: ErrorDetails) -> str:
@@ -152,9 +152,9 @@ def _either(musts: list[str]) -> str:
     return f"{', '.join(head)} or {last}" if head else last
 
 
-def _advice(errors: list[ErrorDetails], got: object) -> str:
-    if isinstance(got, str):
+def _advice(errors: list[ErrorDetails], value: object) -> str:
+    if isinstance(value, str):
         choices = " ".join(str(error.get("ctx", {}).get("expected", "")) for error in errors)
-        return nearest(got, re.findall("'([^']*)'", choices))
+        return nearest(value, re.findall("'([^']*)'", choices))
     is_text_wanted = any(error["type"] == "string_type" for error in errors)
-    return "; put it in quotes" if is_text_wanted and isinstance(got, int | float) else ""
+    return "; put it in quotes" if is_text_wanted and isinstance(value, int | float) else ""

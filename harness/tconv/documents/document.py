@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from tconv.documents.complaints import complaints
 from tconv.documents.models import Part
 from tconv.documents.tree import MAX_CHARACTERS, Node, Place, Plain, compose, place_after
-from tconv.errors import FileError, together
+from tconv.errors import FileError, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,11 +104,11 @@ def validated(document: Document, model: type[M]) -> M:
     try:
         return model.model_validate(document.value)
     except ValidationError as error:
-        found = [
+        file_errors = [
             error_at(document, location, message, key=key)
             for location, key, message in complaints(document.root, model, error)
         ]
-        raise together(found) from error
+        raise joined(file_errors) from error
 
 
 def error_at(document: Document, location: Sequence[str | int], message: str, *, key: bool = False) -> FileError:

@@ -24,7 +24,7 @@ from yaml.events import (
 )
 
 from tconv.documents.scalars import KINDS, Scalar, kind_of
-from tconv.errors import FileError, together
+from tconv.errors import FileError, joined
 from tconv.shown_texts import one_line, printable, shown
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class _Composer:
             if isinstance(event, _Value):
                 root = self._value(event, _place(event), 0)
         if self._repeated:
-            raise together(self._repeated)
+            raise joined(self._repeated)
         return root
 
     def _refuse(self, event: Event, message: str) -> NoReturn:
@@ -217,7 +217,7 @@ class _Composer:
                 message = f"must have each key once (got {shown(key.value)}, as in line {first.key[0]}); remove one"
                 self._repeated.append(self._error(event, message))
                 if len(self._repeated) == MAX_REPEATED:
-                    raise together(self._repeated)
+                    raise joined(self._repeated)
             parts[key.value] = self._value(next(self._events), _place(event), depth)
         return parts
 

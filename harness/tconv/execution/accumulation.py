@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tconv.backends.outcome import Produced, Survived
 from tconv.cases.case import Case, Operand
-from tconv.execution.answer import checked_alone, private
+from tconv.execution.call_result import checked_alone, private
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
@@ -39,7 +39,7 @@ def accumulates(backend: Backend, dialect: Dialect, dtype: DType) -> str | None:
     # The first call of a process may be wrong alone: what excuses more is not believed before f32 has failed twice.
     for accumulator in (DType.F32, DType.F32, dtype):
         verdicts = [_verdict(backend, dialect, case, accumulator) for case in _cases(dtype)]
-        if all(isinstance(verdict, ver.Agreed | ver.Disputed) for verdict in verdicts):
+        if all(isinstance(verdict, ver.Allowed) for verdict in verdicts):
             return str(accumulator)
     return None
 

@@ -56,8 +56,8 @@ class CellCounts:
         cell.awaited -= 1
         if passed is not None:
             cell.passes.add(line.case, *passed)
-        kept = f"{line.text}\n" if passed is None else ""
-        return kept + self.complete() if cell.ended and not cell.awaited else kept
+        own_line = f"{line.text}\n" if passed is None else ""
+        return own_line + self.complete() if cell.ended and not cell.awaited else own_line
 
     def complete(self) -> str:
         """Return the lines of the cells that are complete, and forget these."""

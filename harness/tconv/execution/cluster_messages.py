@@ -1,4 +1,4 @@
-"""What a run and its dask workers tell each other: JSON in bytes. Nothing of ours is pickled."""
+"""The messages between a run and its dask workers: JSON as bytes, so that nothing that a message holds is pickled."""
 
 from __future__ import annotations
 
@@ -160,6 +160,6 @@ def checked(data: bytes, worker: str) -> Reply:
     raise _ERRORS.get(name, RuntimeError)(f"{worker}: {text}")
 
 
-def here() -> str:
+def machine_name() -> str:
     """Return the name of this machine, for messages."""
     return platform.node() or "a machine without a name"

@@ -1,7 +1,7 @@
 """Cases in company: valid calls are asked as one model of independent nodes, so that a session is paid for once.
 
-Only agreement is believed of company. Whatever else comes of it is asked again alone, and that answer is judged. The
-first of each company is asked alone too, as a control: a runtime may also be right in company and wrong alone.
+In company only agreement is believed. A case with any other answer is asked again alone, and that answer is judged. The
+first case of each company is asked alone too, as a control: a runtime may also be right in company and wrong alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.backends import outcome as out
-from tconv.execution.answer import alike, contrasted, described
+from tconv.execution.call_result import alike, contrasted, described
 from tconv.execution.stages import evaluated_in_stages
 from tconv.expectation.problem import PREPARED, Problem
 from tconv.verdict import kinds as ver
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tconv.cases.case import Case
-    from tconv.execution.answer import Answer
+    from tconv.execution.call_result import CallResult
     from tconv.execution.evaluation import Evaluator
     from tconv.execution.position import Position
     from tconv.records.record import Record
 
 _BELIEVED = ver.Agreed | ver.Mistrusted
-"""What is believed of company: an output that is right under the primary reading."""
+"""The verdicts that are believed in company: on an output that is right under the primary reading."""
 _ANSWERED = _BELIEVED | ver.Disputed
 _HOPELESS = (8, 2), (8, 2), (1, 5)
-"""Cases that are alike are asked alone as soon as at least the first number of answers are not believed, and these are
-more than one in as many as the second number: cases of a type, of a form, and of equal axes."""
+"""When cases that are alike are asked alone from then on: at least so many failed in company (the first number), which
+is more than one in so many (the second). A pair each for cases of one type, of one form, and of equal axes."""
 _LEAST = 2
 WORTHWHILE = 32
-"""So many nodes that the session of a model is nothing beside them; more make one refusal dearer."""
+"""The size of a company that is worth it: beside so many nodes the cost of a session is small. Of a larger one, more
+cases are asked again after a refusal."""
 
 
 class Member(NamedTuple):
@@ -45,20 +46,20 @@ class Member(NamedTuple):
     likes: tuple[object, ...]
 
 
-class JudgedAnswer(NamedTuple):
-    """An answer with its verdict."""
+class JudgedResult(NamedTuple):
+    """The result of a call with its verdict."""
 
-    answer: Answer
+    result: CallResult
     verdict: ver.Verdict
 
-    def is_like(self, other: JudgedAnswer) -> bool:
+    def is_like(self, other: JudgedResult) -> bool:
         """Return whether a backend did the same again: right answers may be rounded otherwise, wrong ones may not."""
         mine, others = self.verdict, other.verdict
         if isinstance(mine, ver.Disputed) and isinstance(others, ver.Disputed):
             return mine.readings == others.readings
         if mine.kind != others.kind:
             return False
-        return isinstance(mine, _BELIEVED) or alike(self.answer.outcome, other.answer.outcome)
+        return isinstance(mine, _BELIEVED) or alike(self.result.outcome, other.result.outcome)
 
 
 class Companion:
@@ -130,7 +131,7 @@ class Companion:
             self._failed[like] += not believed
 
     def _chosen(self, members: Sequence[Member]) -> Iterator[tuple[int, Record]]:
-        """Ask a company without those that are like a case that has failed since: neighbours often have equal axes."""
+        """Ask a company, without the cases that are like one that has failed meanwhile: these are asked alone."""
         parted: tuple[list[Member], list[Member]] = [], []
         for member in members:
             parted[self._is_hopeless(member.likes)].append(member)
@@ -151,42 +152,42 @@ class Companion:
         if len(members) < _LEAST:
             yield from self._each(members)
             return
-        answers = self._ask(members)
-        if not isinstance(answers, list):
-            yield from self._parted(members, answers)
+        results = self._ask(members)
+        if not isinstance(results, list):
+            yield from self._parted(members, results)
             return
         unanswered = []
-        for member, answer in zip(members, answers, strict=True):
-            if answer is None:
+        for member, result in zip(members, results, strict=True):
+            if result is None:
                 unanswered.append(member)
             else:
-                yield member.place, self._settled(member, members, answer)
+                yield member.place, self._settled(member, members, result)
         yield from self._chosen(unanswered)
 
-    def _ask(self, members: Sequence[Member]) -> list[Answer | None] | out.Outcome:
+    def _ask(self, members: Sequence[Member]) -> list[CallResult | None] | out.Outcome:
         self._position.begin(*(member.place for member in members))
         return self._evaluator.ask_together([member.problem for member in members])
 
-    def _settled(self, member: Member, members: Sequence[Member], answer: Answer) -> Record:
+    def _settled(self, member: Member, members: Sequence[Member], result: CallResult) -> Record:
         """Return the record of an answer in company where it is believed; else of the answer alone."""
-        problem, verdict = member.problem, self._evaluator.judge(member.problem, answer)
+        problem, verdict = member.problem, self._evaluator.judge(member.problem, result)
         # A refusal's words name a node of the company's model, so that they are asked for again too.
-        believed = isinstance(verdict, _BELIEVED) and not isinstance(answer.outcome, out.Refused)
+        believed = isinstance(verdict, _BELIEVED) and not isinstance(result.outcome, out.Refused)
         self._count(member.likes, believed=believed)
         if believed and member is not members[0]:
-            return self._evaluator.record(problem, answer, verdict)
-        in_company, alone = JudgedAnswer(answer, verdict), self._alone(member)
+            return self._evaluator.record(problem, result, verdict)
+        in_company, alone = JudgedResult(result, verdict), self._alone(member)
         if alone.is_like(in_company):
             return self._evaluator.record(problem, *alone)
-        return self._evaluator.record(problem, alone.answer, self._difference(member, members, in_company, alone))
+        return self._evaluator.record(problem, alone.result, self._difference(member, members, in_company, alone))
 
     def _difference(
-        self, member: Member, members: Sequence[Member], in_company: JudgedAnswer, alone: JudgedAnswer
+        self, member: Member, members: Sequence[Member], in_company: JudgedResult, alone: JudgedResult
     ) -> ver.DiffersInCompany | ver.Unstable:
         """Return the verdict on a case that is answered in another way in company than alone, which is asked again."""
-        answers = self._ask(members)
-        answer = answers[members.index(member)] if isinstance(answers, list) else None
-        again = None if answer is None else JudgedAnswer(answer, self._evaluator.judge(member.problem, answer))
+        results = self._ask(members)
+        result = results[members.index(member)] if isinstance(results, list) else None
+        again = None if result is None else JudgedResult(result, self._evaluator.judge(member.problem, result))
         again_alone = self._alone(member)
         words = _apart(in_company, alone)
         if again is not None and again.is_like(in_company) and again_alone.is_like(alone):
@@ -211,17 +212,17 @@ class Companion:
             return
         yield from records
 
-    def _alone(self, member: Member) -> JudgedAnswer:
+    def _alone(self, member: Member) -> JudgedResult:
         self._position.begin(member.place)
-        answer = self._evaluator.ask(member.problem)
-        return JudgedAnswer(answer, self._evaluator.judge(member.problem, answer))
+        result = self._evaluator.ask(member.problem)
+        return JudgedResult(result, self._evaluator.judge(member.problem, result))
 
 
-def _apart(in_company: JudgedAnswer, alone: JudgedAnswer) -> tuple[str, str]:
+def _apart(in_company: JudgedResult, alone: JudgedResult) -> tuple[str, str]:
     """Return words for both by which they can be told apart: their kinds, or outputs where these are of one kind."""
     if in_company.verdict.kind != alone.verdict.kind:
         return in_company.verdict.kind, alone.verdict.kind
-    return contrasted(in_company.answer.outcome, alone.answer.outcome)
+    return contrasted(in_company.result.outcome, alone.result.outcome)
 
 
 def _may_be_refused(problem: Problem) -> bool:
@@ -241,17 +242,30 @@ def _likes(case: Case) -> tuple[object, ...]:
 
 def form_key(case: Case) -> tuple[object, ...]:
     """Return type, mode, groups, the number of axes, and what is written."""
-    asked = case.attributes
-    given = (asked.output_padding, asked.output_shape, asked.pads_begin, asked.pads_end, asked.groups)
-    written = tuple(value is not None for value in given)
-    return case.x.dtype, asked.auto_pad, written, asked.groups, len(case.x.shape)
+    attributes = case.attributes
+    optional = (
+        attributes.output_padding,
+        attributes.output_shape,
+        attributes.pads_begin,
+        attributes.pads_end,
+        attributes.groups,
+    )
+    written = tuple(value is not None for value in optional)
+    return case.x.dtype, attributes.auto_pad, written, attributes.groups, len(case.x.shape)
 
 
 def axes_key(case: Case) -> tuple[object, ...]:
     """Return type, and sizes and attributes along the spatial axes: most refusals depend on nothing else."""
-    asked = case.attributes
-    along = asked.strides, asked.dilations, asked.pads_begin, asked.pads_end, asked.output_padding, asked.output_shape
-    return case.x.dtype, asked.auto_pad, case.x.shape[2:], case.w.shape[2:], *along
+    attributes = case.attributes
+    along = (
+        attributes.strides,
+        attributes.dilations,
+        attributes.pads_begin,
+        attributes.pads_end,
+        attributes.output_padding,
+        attributes.output_shape,
+    )
+    return case.x.dtype, attributes.auto_pad, case.x.shape[2:], case.w.shape[2:], *along
 
 
 def _ids(members: Sequence[Member]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from tconv import __version__
 from tconv.dialects import dialect_named
 from tconv.errors import ClusterError, TconvError
-from tconv.execution.cluster_messages import Introduction, Order, Reply, cases_of, differences, here
+from tconv.execution.cluster_messages import Introduction, Order, Reply, cases_of, differences, machine_name
 from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
@@ -111,7 +111,7 @@ def run_chunk(order: bytes, agreed: bytes, cases: bytes) -> bytes:
     def answer() -> Reply:
         wanted = Order.model_validate_json(order)
         with _leased(wanted) as pool:
-            parties = {"the others": Introduction.model_validate_json(agreed), here(): pool.introduction}
+            parties = {"the others": Introduction.model_validate_json(agreed), machine_name(): pool.introduction}
             if differing := differences(parties):
                 raise ClusterError(f"every dask worker must judge alike ({'; '.join(differing)})")
             return pool.run(cases_of(cases), lambda: wanted.run in _ended)

@@ -1,4 +1,4 @@
-"""Which cases a process was asked before it died of something else than the case that it was at."""
+"""Which cases a process was asked before: one of these, and not the case that it was at, may have caused its death."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 from tconv.records.record import Line
 
 _MOST = 1000
-"""So many ids are kept of a process, its last ones: a record is a line, and a line has a limit."""
+"""How many ids of a process are kept, the last ones: a record is one line, whose length is limited."""
 _KIND = '"verdict":{{"kind":"{}"'
 _NO_DEVIATION = tuple(map(_KIND.format, ("agreed", "inexpressible", "mistrusted", "unsupported")))
-"""How verdicts are written that no waiver waives. In a message of a runtime the quotation marks are escaped."""
+"""How records have the verdicts that are no deviation. In a message of a runtime the quotation marks are escaped."""
 _DIED = _KIND.format("died")
 _HARMED = '"harmed":"'
 

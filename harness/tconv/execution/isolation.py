@@ -22,7 +22,7 @@ _MEANINGS = dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True) | dict.fro
 )
 
 
-def wanted() -> bool | None:
+def required() -> bool | None:
     """Return whether runtimes must be confined, as the environment says it; None where it says nothing.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A file is written by one run at a time; who comes second is told who is first."""
+"""A lock beside a file, so that one run at a time writes it; the error of a second run names the first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST = 200
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
+def exclusive(path: Path) -> Iterator[None]:
     """Hold a lock beside a file while it is written; the lock ends with this process, however that ends.
 
     Raises:

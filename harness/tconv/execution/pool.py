@@ -1,4 +1,4 @@
-"""The pool: workers that die or hang are replaced, and the death or the hang becomes the verdict of one case."""
+"""The pool: a worker that dies or hangs is replaced, and its death becomes the verdict of the case that it was at."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GRACE_SECONDS = 5.0
 _COMPANIES = 4
 _SERVER_ENDED = 255
 _UNASKED = 3
-"""After this number of copies of a worker that end in turn before they are asked anything, the next would end too."""
+"""So many copies of a worker may end one after another before they are asked anything; then the backend is given up."""
 
 
 class Pool:
@@ -111,14 +111,14 @@ class Pool:
             if not worker.introduced:
                 seconds = START_SECONDS + self._timeout
                 raise BackendLost(f"backend {self._spec!r} must start again within {seconds:g} s")
-            # It goes on until it is killed: only then is it certain at which case it is.
+            # Killed first: while it runs, the case that it is at may change.
             worker.kill()
             late = self._workers.is_late(worker)
             yield from self._suspects.confirmed(worker.lines())
             if worker.overwritten and not worker.alone:
                 self._ask_one_by_one(worker, waiting)
-            elif late and (asked := worker.take_asked()):
-                yield from self._without_answer(worker, asked, ver.TimedOut(worker.seconds(self._timeout)), waiting)
+            elif late and (cases := worker.take_asked()):
+                yield from self._without_answer(worker, cases, ver.TimedOut(worker.seconds(self._timeout)), waiting)
             else:
                 self._replace(worker, waiting)
 
@@ -186,11 +186,11 @@ class Pool:
                 self._feed(worker, waiting)
                 yield from self._suspects.confirmed(lines)
             case ["ended", code, message] if message != worker.messages - 1:
-                # It had the last message; any other number is what a runtime has written over that.
+                # It had received the last message; any other number is one that a runtime has written over it.
                 worker.is_copy, worker.unasked = True, 0
                 yield from self._after_end(worker, ending(code), waiting)
             case ["ended", code, _]:
-                # It had not had the last message, which its successor finds.
+                # It had not received the last message; its successor will.
                 worker.unasked += 1
                 if worker.unasked == _UNASKED:
                     raise BackendLost(
@@ -215,64 +215,66 @@ class Pool:
         yield from self._verdict(case, outcome)
 
     def _ask_one_by_one(self, worker: WorkerProcess, waiting: Waiting) -> None:
-        """Ask cases again, each in a message of its own, where nobody knows which of them spoiled the worker."""
+        """Ask cases again, each in a message of its own, where it is not known which of them harmed the worker."""
         for case in reversed(worker.pending.values()):
             waiting.put_back(Chunk([case], apart=True))
         worker.pending = {}
         self._replace(worker, waiting)
 
     def _after_death(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
-        """Find out what a worker died of. What it was at is asked again first in another worker, which has no past."""
+        """Find out how a worker died. Its case is asked again first, in a worker that was asked nothing before."""
         worker.process.join(timeout=_GRACE_SECONDS)
         code = worker.process.exitcode
         cause = ending(code) if worker.ended else "closed its connection, or wrote into it, and went on"
         # The end of the process that workers are forked from reads as this code for all of them.
-        yield from self._after_end(worker, cause, waiting, known=code != _SERVER_ENDED)
+        yield from self._after_end(worker, cause, waiting, may_be_backend=code != _SERVER_ENDED)
 
-    def _after_end(self, worker: WorkerProcess, cause: str, waiting: Waiting, *, known: bool = True) -> Iterator[Line]:
+    def _after_end(
+        self, worker: WorkerProcess, cause: str, waiting: Waiting, *, may_be_backend: bool = True
+    ) -> Iterator[Line]:
         """Give the verdict where it is certain what a worker died of, or ask again what it was at.
 
         Args:
             worker: a worker that ended.
             cause: how.
             waiting: the cases that wait.
-            known: whether the cause may be the backend's.
+            may_be_backend: whether the cause may be the backend's.
         """
         yield from self._suspects.confirmed(worker.lines())
         if worker.overwritten and not worker.alone:
             self._ask_one_by_one(worker, waiting)
             return
         earlier = worker.earlier_ids
-        if not (asked := worker.take_asked()):
+        if not (cases := worker.take_asked()):
             self._replace(worker, waiting)
             return
-        certain = worker.begun and worker.position.fresh and known
-        if (certain and not worker.in_company) or asked[0] in self._suspects:
-            yield from self._without_answer(worker, asked, ver.Died(cause, last_words(worker.log)), waiting)
+        certain = worker.begun and worker.position.fresh and may_be_backend
+        if (certain and not worker.in_company) or cases[0] in self._suspects:
+            yield from self._without_answer(worker, cases, ver.Died(cause, last_words(worker.log)), waiting)
             return
-        self._suspects.add(asked[0], cause, earlier)
-        self._replace(worker, waiting, asked)
+        self._suspects.add(cases[0], cause, earlier)
+        self._replace(worker, waiting, cases)
 
     def _without_answer(
-        self, worker: WorkerProcess, asked: list[Case], outcome: ver.Died | ver.TimedOut, waiting: Waiting
+        self, worker: WorkerProcess, cases: list[Case], outcome: ver.Died | ver.TimedOut, waiting: Waiting
     ) -> Iterator[Line]:
         """Give the verdict to the case at which a worker died or hung; ask each case of a company alone.
 
         A company at which a worker hung is asked once more before, as one at which a worker died has been.
         """
         if not worker.in_company:
-            self._suspects.discard(asked[0])
-            self._workers.count_end(asked[0])
+            self._suspects.discard(cases[0])
+            self._workers.count_end(cases[0])
             self._replace(worker, waiting)
-            yield from self._verdict(asked[0], outcome)
+            yield from self._verdict(cases[0], outcome)
             return
-        if asked[0] not in self._suspects:
-            self._suspects.add(asked[0])
-            self._replace(worker, waiting, asked)
+        if cases[0] not in self._suspects:
+            self._suspects.add(cases[0])
+            self._replace(worker, waiting, cases)
             return
-        self._suspects.discard(asked[0])
-        self._suspects.add_company(asked, worker.company_ids, outcome)
-        self._replace(worker, waiting, asked, apart=True)
+        self._suspects.discard(cases[0])
+        self._suspects.add_company(cases, worker.company_ids, outcome)
+        self._replace(worker, waiting, cases, apart=True)
 
     def _verdict(self, case: Case, verdict: ver.Verdict) -> Iterator[Line]:
         """Yield the line of a case that no worker has answered."""

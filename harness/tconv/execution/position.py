@@ -1,7 +1,7 @@
-"""Where a worker is, in memory that it shares with its parent and that outlives it.
+"""What a worker is doing, in memory that it shares with its parent and that is still there after the worker has died.
 
-A store into memory costs a thousandth of a message, so that a worker can say of every call that it makes it; and what
-it said last can be read after it died.
+A store into memory costs a thousandth of a message, so that a worker can store the begin and the end of every call. Its
+parent reads the last state after the worker has died.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _MESSAGE, _CALLS, _FIRST, _CALLING, _SINCE, _SEAL, _COMPANY, _INDEX = range(8)
 _NOWHERE: Final = -1
 _KEY: Final = 1729.5
-"""Added to every seal: memory that is filled with zeros, or with any integer, has none."""
+"""Added to every seal, so that memory that is filled with zeros, or with any integer, has no valid seal."""
 
 
 class Position:
-    """A worker's position, handed over while it is started. The worker writes it, its parent reads it.
+    """A worker's position. It is passed to the worker as that starts; the worker writes it, and its parent reads it.
 
-    Each number is stored at once. A runtime that writes outside its own memory may write here too: a seal says whether
-    the numbers are the worker's.
+    A runtime that writes outside of its own memory may write here too. A seal, computed from the numbers, tells whether
+    they are those that the worker stored.
 
     Args:
         most: how many cases it asks together at most.
@@ -41,10 +41,10 @@ class Position:
         self.receive(0)
 
     def at(self, message: int) -> list[int] | None:
-        """Return the indices of the cases that it asks; none where it has begun with none, None where nobody knows.
+        """Return the indices of the cases that it asks; none before the first one, None where the seal is wrong.
 
         Args:
-            message: how many messages the worker was sent: what it says of the one before is of no use.
+            message: how many messages the worker was sent; a position in an earlier message counts as none.
         """
         indices = self._cells[_INDEX : _INDEX + self.company]
         if self._cells[_SEAL] != _sealed(self._cells[_MESSAGE], indices):
@@ -79,7 +79,7 @@ class Position:
 
     @property
     def since(self) -> float:
-        """When it came there, by the monotonic clock."""
+        """When it began with what it is doing, in seconds of the monotonic clock."""
         since = self._cells[_SINCE]
         return since if since <= monotonic() else -inf
 
@@ -107,7 +107,7 @@ class Position:
         self._come_to(*indices)
 
     def _come_to(self, *indices: int) -> None:
-        # The time first: whoever reads between the stores finds the deadline too late, never too early.
+        # The time is stored first: a reader between the stores finds a deadline that is too late, never too early.
         self._cells[_SINCE] = monotonic()
         self._cells[_MESSAGE] = self._message
         self._cells[_INDEX : _INDEX + len(indices)] = list(indices)

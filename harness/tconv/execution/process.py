@@ -11,11 +11,12 @@ from errno import EBADMSG
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tconv.backends.process_end import last_words, own_file
+from tconv.backends.process_end import last_words
 from tconv.errors import BackendMissing
 from tconv.execution.earlier_cases import EarlierCases
-from tconv.execution.worker_files import results_file
+from tconv.execution.worker_files import records_file
 from tconv.execution.worker_messages import EndedWhileLoading, Introduced, introduction_of
+from tconv.execution.worker_records import WorkerRecords
 from tconv.records.record import Line, begin
 from tconv.shown_texts import one_line
 
@@ -28,13 +29,11 @@ if TYPE_CHECKING:
     from tconv.execution.position import Position
 
 HARNESS_SECONDS = 600.0
-"""How long tconv itself may take for a case: operands, reference and judgement. The backend has its own limit."""
+"""How long tconv itself may take for a case: operands, reference, verdict, diagnosis. The backend has its own limit."""
 _ENDING_SECONDS = 1.0
 START_SECONDS = 120.0
 """How long a backend may take to load."""
 _LONGEST_MESSAGE = 2**24
-_MOST_RESULTS = 2**20
-"""Bytes of the file of a worker's records beyond which it is emptied."""
 
 
 class Chunk(NamedTuple):
@@ -65,7 +64,6 @@ class WorkerProcess:
         chunk: the cases that it was sent, or is to be sent when it has introduced itself; None for none.
         pending: those of them that have no record yet, by their index.
         introduced: whether it has said which backend it runs.
-        results: where the next record begins in the file of its records.
         messages: how many it was sent.
         spare: whether it waits for another worker to die, and is given no cases before.
         is_copy: whether it has died and a copy of it, which was asked nothing, waits for cases.
@@ -81,12 +79,15 @@ class WorkerProcess:
     started: float = field(default_factory=monotonic)
     pending: dict[int, Case] = field(default_factory=dict)
     introduced: bool = False
-    results: int = 0
     messages: int = 0
     spare: bool = False
     is_copy: bool = False
     unasked: int = 0
     earlier: EarlierCases = field(default_factory=EarlierCases)
+    _records: WorkerRecords = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._records = WorkerRecords(records_file(str(self.log)))
 
     @property
     def busy(self) -> bool:
@@ -140,7 +141,7 @@ class WorkerProcess:
 
     @property
     def overwritten(self) -> bool:
-        """Whether a runtime wrote over its worker's position, so that nobody knows what it was at."""
+        """Whether a runtime wrote over its worker's position, so that it is not known which case it was at."""
         return self._at is None
 
     @property
@@ -150,7 +151,7 @@ class WorkerProcess:
 
     @property
     def _at(self) -> list[int] | None:
-        """The indices of what it is at; None where nobody knows."""
+        """The indices of the cases that it is at; None where that is not known."""
         indices = self.position.at(self.messages)
         cases = range(len(self.chunk.cases) if self.chunk else 0)
         return indices if indices is None or all(index in cases for index in indices) else None
@@ -159,28 +160,24 @@ class WorkerProcess:
         """Return the lines of the cases that have a record since it was asked last, and are not pending any more.
 
         The record of a case that the worker is at still stays where it is: a runtime may die of it while it cleans up.
-        Where nobody knows what it is at, all stay.
+        Where it is not known which case that is, all stay.
 
         Args:
             whole: whether the worker has gone on from the last case of its chunk.
         """
         if self.overwritten and not whole:
             return []
-        try:
-            with own_file(results_file(str(self.log))) as file:
-                file.seek(self.results)
-                written = file.read()
-        except OSError:
-            return []
-        asked, lines = self.asked if self.begun and not whole else [], []
-        for line in written[: written.rfind(b"\n") + 1].splitlines(keepends=True):
+        # Read before the position is: a record that is written in between is left for the next time.
+        unread = self._records.unread()
+        at_work, lines = self.asked if self.begun and not whole else [], []
+        for line in unread:
             index, _, text = line.decode("utf-8", "replace").partition(" ")
             number = int(index) if index.isascii() and index.isdecimal() else -1
             case = self.pending.get(number)
-            # A runtime may have written into the file. Its records are no records then, and the cases have none.
-            if number in asked or case is None or not text.startswith(begin(case.id)):
+            # A runtime may have written into the file. Then nothing from here on is read, and the cases have no record.
+            if number in at_work or case is None or not text.startswith(begin(case.id)):
                 break
-            self.results += len(line)
+            self._records.consume(line)
             lines.append(self.earlier.passed(Line(self.pending.pop(number).id, text.rstrip("\n"))))
         return lines
 
@@ -210,26 +207,13 @@ class WorkerProcess:
         self.started = monotonic()
         self.messages += 1
         try:
-            self._pass_over_results()
+            self._records.skip_written()
         except OSError:
-            # Its file is gone, or no file of its own any more: what it wrote would not be read. It is lost.
+            # Its file was removed or replaced, so that no record could be read any more.
             self.process.kill()
-        # That a worker has just ended is noticed when its next message is awaited.
+        # A worker that has just ended is noticed when its next message is awaited.
         with suppress(OSError):
             self.connection.send((self.messages, *chunk))
-
-    def _pass_over_results(self) -> None:
-        """Begin to read after what is written so far: all that was awaited has been read.
-
-        Raises:
-            OSError: a runtime has put something in the place of the file, or removed it.
-        """
-        with own_file(results_file(str(self.log)), writable=True) as file:
-            self.results = os.fstat(file.fileno()).st_size
-            # The file does not grow with the run. Often it is not emptied: that writes to the disk.
-            if self.results > _MOST_RESULTS:
-                file.truncate(0)
-                self.results = 0
 
     def receive(self, seconds: float) -> list[Any] | None:
         """Return the next message, or None where the worker ends or sends nothing for so many seconds."""
@@ -280,7 +264,7 @@ class WorkerProcess:
         """Return the error for a worker that has not said anything in so many seconds, or ended before it did."""
         output = last_words(self.log)
         printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""
-        # It has closed its connection, and is ending.
+        # It may have closed its connection, and not have ended yet.
         self.process.join(_ENDING_SECONDS)
         if self.ended:
             return EndedWhileLoading(f"backend {spec!r} must start (it ended before it answered){printed}")

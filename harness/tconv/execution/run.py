@@ -15,12 +15,12 @@ from tconv.backends.extras import installing
 from tconv.cases.columns import parts_of
 from tconv.errors import ClusterError, FileError, writing
 from tconv.execution.cell_counts import CellCounts
-from tconv.execution.isolation import wanted
-from tconv.execution.lock import alone
+from tconv.execution.isolation import required
+from tconv.execution.lock import exclusive
 from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
-from tconv.expectation.problem import remembered
+from tconv.expectation.problem import shared_problem
 from tconv.records.cells import START
 from tconv.records.header_differences import differences
 from tconv.records.headers import RunHeader, header_line
@@ -62,8 +62,8 @@ class RunSettings:
         options: values of the backend's options, by name.
         waivers: returns what the header says of the waivers for a backend of this name.
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
-        enough: returns whether the run ends after this line of the backend; it can be resumed then.
-        foresee: works out more of what will be asked of a case after the run, while the workers work.
+        ends_after: returns whether the run ends after this line of the backend; it can be resumed then.
+        precompute: works out what reports will ask of a case after the run, while the workers work.
         asks_again: whether failures will be asked again when the run has ended.
     """
 
@@ -78,9 +78,9 @@ class RunSettings:
     dask: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
-    isolate: bool | None = field(default_factory=wanted)
-    enough: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
-    foresee: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
+    isolate: bool | None = field(default_factory=required)
+    ends_after: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
+    precompute: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
     asks_again: bool = False
 
 
@@ -111,15 +111,15 @@ def running(
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
     with ExitStack() as lock:
-        with _pool(assigned(settings, str(settings.output.resolve())), settings) as pool:
+        with _pool(assignment_of(settings, str(settings.output.resolve())), settings) as pool:
             header = _header(selection, settings, pool, total)
             path = settings.output / record_name(header, selection.name)
-            lock.enter_context(alone(path))
+            lock.enter_context(exclusive(path))
             _write(path, selection, settings, pool, header, progress)
         yield path
 
 
-def assigned(settings: RunSettings, folder: str | None = None) -> Assignment:
+def assignment_of(settings: RunSettings, folder: str | None = None) -> Assignment:
     """Return what the workers of a run are started for; without a folder for artifacts they write none."""
     return Assignment(
         settings.backend,
@@ -157,18 +157,18 @@ def _write(
             text = counts.text(line)
             _append(path, file, text)
             if text and (case := selection.streamed(line.case)) is not None:
-                _foresee(case, pool.dialect)
-                settings.foresee(case, pool.dialect)
+                _precompute(case, pool.dialect)
+                settings.precompute(case, pool.dialect)
             progress(number, total, line)
-            if settings.enough(line, pool.backend):
+            if settings.ends_after(line, pool.backend):
                 break
         else:
             _append(path, file, counts.complete())
 
 
-def _foresee(case: Case, dialect: Dialect) -> None:
+def _precompute(case: Case, dialect: Dialect) -> None:
     """Work out what judging the run will ask for of a case, while the workers work; it is remembered."""
-    _ = remembered(case, dialect).expectation, parts_of(case.facts)
+    _ = shared_problem(case, dialect).expectation, parts_of(case.facts)
 
 
 def _refuse_no_file(path: Path) -> None:

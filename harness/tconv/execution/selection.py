@@ -25,7 +25,7 @@ _LONGEST_NAME = 40
 _MOST_COMPARED = 200_000
 """Cases of which the ids are compared; what has more are runs of the exhaustive tier."""
 _REMEMBERED = 2**16
-"""So many cases are remembered, which what follows a run asks for: the tier full, and of a larger one its beginning."""
+"""How many cases are kept for the gate and the reports: all of the tier full, and the first ones of a larger tier."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""What the process loads that workers are forked from, and no other: it leaves the terminal's process group.
+"""Loaded by the process that workers are forked from, and by no other: it leaves the terminal's process group.
 
-It adopts what a worker leaves behind that ends or is killed, and ends all of it when it ends itself, which is when the
-run has ended, be it that it was killed.
+It adopts the processes that a worker leaves behind, and ends them when it ends itself: at the end of the run, also of a
+run that was killed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ threads.limit()
 
 from tconv.backends import parent_death  # noqa: E402 - it may load numpy
 
-# While it loads it hears nothing of its parent's end. Later it does, and must not end with the thread that started it.
+# While it loads, it does not notice the end of its parent. Later it does, and must outlive the thread that started it.
 parent_death.end_with_parent()
 
 import tconv.execution.worker  # noqa: E402, F401 - loaded once, and not by each worker
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 parent_death.outlive_parent()
 orphans.adopt()
-# A worker is a fork that leaves by os._exit: this is of this process alone.
+# A worker is a fork that ends by os._exit, which runs no such function.
 atexit.register(orphans.end_children)
 # The process waits for every child, and says so of those that it has not started.
 warnings.filterwarnings("ignore", "forkserver: waitpid returned unexpected pid")

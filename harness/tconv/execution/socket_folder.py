@@ -16,7 +16,7 @@ _LONGEST = 64
 _SHORT = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - a new folder in it, which is this user's alone
 
 
-def made() -> bool:
+def make() -> bool:
     """Make the folder, where there is none yet; return whether there is one.
 
     Multiprocessing's own has the path of `TMPDIR`, stays where a run is killed, and ends the command with a traceback

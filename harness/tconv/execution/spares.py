@@ -29,7 +29,7 @@ class Spares:
         self._wanted = 0
 
     def take(self) -> WorkerProcess | None:
-        """Return a worker that is spare no more, one that has loaded its backend if there is one; None for none."""
+        """Return a spare worker for cases, if possible one that has loaded its backend; None where there is none."""
         spares = sorted(self._all(), key=lambda spare: not spare.introduced)
         if not spares:
             return None
@@ -37,12 +37,12 @@ class Spares:
         return spares[0]
 
     def miss(self) -> None:
-        """A worker has died: want one spare the first time, and another each time that none is ready."""
+        """Note that a worker has died: a spare is wanted the first time, and one more each time that none is ready."""
         ready = any(spare.introduced for spare in self._all())
         self._wanted = min(self._wanted + (not ready), self._most)
 
     def start(self) -> None:
-        """Start those that are wanted and are not there."""
+        """Start the spare workers that are wanted and missing."""
         for _ in range(self._wanted - len(self._all())):
             self._begin().spare = True
 

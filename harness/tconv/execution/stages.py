@@ -1,7 +1,7 @@
 """Cases that are asked alone, a few at a time: all of them are prepared, then asked, then judged.
 
-A runtime that makes a session leaves nothing of what was done before in the processor's caches. In stages the work for
-a case finds the code and the tables of the case before there, as the runtime finds its own.
+A runtime that makes a session replaces all that is in the processor's caches. In stages, the work of tconv for a case
+finds the code and the tables of the case before in the caches, and the runtime finds its own.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from tconv.expectation.problem import PREPARED, SMALL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tconv.execution.answer import Answer
+    from tconv.execution.call_result import CallResult
     from tconv.execution.evaluation import Evaluator
     from tconv.execution.position import Position
     from tconv.expectation.problem import Problem
     from tconv.records.record import Record
 
 _SECONDS = 0.02
-"""After this time the answers that are there are judged. So much is lost with a death, and the records of slow runtimes
-come as they are made."""
+"""After this time the answers so far are judged. No more work than that is lost with a death, and the records of a slow
+runtime come while it works."""
 
 
 def evaluated_in_stages(
@@ -41,16 +41,16 @@ def evaluated_in_stages(
         for index, problem in part:
             position.begin(index)
             evaluator.prepare(problem)
-        answered: list[tuple[int, Problem, Answer | None]] = []
+        results: list[tuple[int, Problem, CallResult | None]] = []
         since = monotonic()
         for index, problem in part:
             position.begin(index)
-            answered.append((index, problem, evaluator.answer(problem)))
+            results.append((index, problem, evaluator.ask_if_expressible(problem)))
             if problem is part[-1][1] or monotonic() - since > _SECONDS:
-                for place, asked, answer in answered:
-                    position.begin(place)
-                    yield place, evaluator.judged(asked, answer)
-                answered, since = [], monotonic()
+                for asked_index, asked_problem, result in results:
+                    position.begin(asked_index)
+                    yield asked_index, evaluator.judge_and_record(asked_problem, result)
+                results, since = [], monotonic()
 
 
 def _parts(problems: Iterable[tuple[int, Problem]], most: int) -> Iterator[list[tuple[int, Problem]]]:

@@ -24,12 +24,12 @@ _ENDING_SECONDS = 0.1
 def start_method() -> ForkServerContext | SpawnContext:
     """Return how workers are started: forked, where that is possible, from a process that has loaded tconv already.
 
-    That process has no runtime in it and no threads of ours, so that a worker begins as if it was started anew, in
-    a quarter to a tenth of the time; a runtime that dies of hundreds of cases needs hundreds of workers.
+    That process has loaded no runtime and has no threads, so that a forked worker is as good as a new process, and is
+    there in a quarter to a tenth of the time. A runtime that dies of hundreds of cases needs hundreds of workers.
     """
     # On macOS numpy's own library must not be used before a fork.
     impossible = sys.platform == "darwin" or "forkserver" not in get_all_start_methods()
-    if impossible or not socket_folder.made():
+    if impossible or not socket_folder.make():
         return get_context("spawn")
     context = get_context("forkserver")
     context.set_forkserver_preload(["tconv.execution.server"])
@@ -37,7 +37,7 @@ def start_method() -> ForkServerContext | SpawnContext:
 
 
 def end_orphans() -> None:
-    """End what has come to this process, where it adopts; what multiprocessing has started ends by itself."""
+    """End the processes that this one has adopted; those that multiprocessing has started end by themselves."""
     server = getattr(sys.modules.get("multiprocessing.forkserver"), "_forkserver", None)
     tracker = resource_tracker._resource_tracker  # noqa: SLF001 - there is no public way
     own = getattr(server, "_forkserver_pid", None), getattr(tracker, "_pid", None)

@@ -1,7 +1,8 @@
 """A worker that dies is succeeded by a copy of itself, made before it was asked anything: nothing is loaded anew.
 
 The copy is a fork, which is as good as another process only where the backend has made nothing that both would share:
-no thread, no child, no connection, no device. Where there is any, or no way to know, another worker is started instead.
+no thread, no child, no connection, no device. Where there is one, or the system does not tell, a new worker is started
+instead.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def shared() -> Counter[str] | None:
 
 
 def succeed(tell: Callable[[int], None]) -> None:
-    """Return in a copy of this process, and each time that one ends in another; this process itself does not return.
+    """Fork; return in the copy, and in a new copy each time that one ends. This process itself does not return.
 
     Args:
         tell: called with the exit code of a copy that ended, as `Process.exitcode` has it; where it raises OSError,

@@ -1,4 +1,4 @@
-"""Cases at which a worker ended, as long as it is not known whether they are the cause."""
+"""Cases at which a worker ended, until it is known whether they are the cause."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Suspects:
     def confirmed(self, lines: Iterable[Line]) -> Iterator[Line]:
         """Yield lines: with the cause where a worker died at the case after others and not when it ran alone.
 
-        Lines of the cases of a company that nobody survives are yielded when all of them are there.
+        The lines of a company at which workers ended twice are yielded together, when all of them are there.
         """
         for line in lines:
             end = self._ends.pop(line.case, _HUNG)
@@ -92,15 +92,15 @@ class _DeadlyCompany:
     lines: list[Line] = field(default_factory=list)
 
     def judged(self, line: Line) -> Iterator[Line]:
-        """Take a line, and yield all with the last; where no case ends a worker alone, each differs in company."""
+        """Add a line, and yield all with the last one; where no case ends a worker alone, each differs in company."""
         self.lines.append(line)
         if len(self.lines) < self.awaited:
             return
         records = [line.record for line in self.lines]
         survived = not any(isinstance(record.verdict, ver.Died | ver.TimedOut) for record in records)
         for record in records:
-            # What is wrong alone too is told as that.
-            right = isinstance(record.verdict, ver.Agreed | ver.Disputed | ver.Mistrusted)
+            # A case that is wrong alone too keeps that verdict.
+            right = isinstance(record.verdict, ver.Allowed | ver.Mistrusted)
             differs = ver.DiffersInCompany(self.ids, _ended(self.outcome), record.verdict.kind)
             yield Line.of(replace(record, verdict=differs) if survived and right else record)
 

@@ -20,14 +20,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tconv.backends import create, machine, options_of, orphans
-from tconv.backends.options import differing, written
+from tconv.backends.options import assignments, not_default
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, UsageError
 from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.floating_point import FloatingPoint
-from tconv.execution.isolation import confine_worker, wanted
+from tconv.execution.isolation import confine_worker, required
 from tconv.execution.signals import lead_own_group
 from tconv.execution.starting import end_with_server, leave_server
 from tconv.execution.succession import shared, succeed
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 _SECONDS_BETWEEN_MESSAGES = 0.05
-"""So seldom that messages cost little, and so often that progress is seen."""
+"""Rarely enough that messages cost little, and often enough that a user sees progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Assignment:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     leaves_copies: bool = False
     timeout: float = 60.0
-    isolate: bool | None = field(default_factory=wanted)
+    isolate: bool | None = field(default_factory=required)
 
 
 def serve(connection: Connection, position: Position, assignment: Assignment) -> None:
@@ -90,7 +90,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
     try:
         files = _detach(assignment)
     except OSError as error:
-        # It is nobody's log yet that a traceback would be in.
+        # There is no log yet that could have a traceback.
         _send(connection, _unwritable(error))
         return
     before = shared() if assignment.leaves_copies else None
@@ -103,20 +103,20 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
 
     copied = before is not None and before == shared()
     if copied:
-        # Whoever is told ends both, and a copy that ends because its parent is gone is told to nobody.
+        # The parent of the run ends both processes. Where that is gone, the copy ends and no message is sent.
         succeed(lambda code: _send(connection, ["ended", code, position.message]))
     companion = Companion(evaluator, position, assignment.together, assignment.deadly)
-    with suppress(EOFError), files.results:
+    with suppress(EOFError), files.records:
         while True:
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
             message, cases, apart, staged = connection.recv()
             if copied:
-                # What the parent had to read of the one before, it has read when it sends a message.
+                # The parent has read what it needs of the process before when it sends a message.
                 position.renew()
                 files.log.truncate(0)
                 copied = False
             position.receive(message)
-            _answer(companion.records(cases, apart=apart, staged=staged), connection, files.results)
+            _answer(companion.records(cases, apart=apart, staged=staged), connection, files.records)
 
 
 def _word(error: TconvError) -> str:
@@ -129,17 +129,17 @@ def _word(error: TconvError) -> str:
             return "wrong"
 
 
-def _answer(records: Iterator[tuple[int, Record]], connection: Connection, results: BinaryIO) -> None:
+def _answer(records: Iterator[tuple[int, Record]], connection: Connection, file: BinaryIO) -> None:
     """Write records, each by its index, so that none is lost with the worker; now and then say that there are some."""
     sent = monotonic()
     try:
         for index, record in records:
-            _write(results, f"{index} {record_line(record)}\n".encode())
+            _write(file, f"{index} {record_line(record)}\n".encode())
             if monotonic() - sent > _SECONDS_BETWEEN_MESSAGES:
                 sent = monotonic()
                 _send(connection, ["records"])
     except OSError as error:
-        # A full disk, say: no fault of tconv, and none of the case.
+        # Such as a full disk: neither tconv nor the case is at fault.
         _send(connection, _unwritable(error))
         return
     except MemoryError as error:
@@ -181,7 +181,7 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
         spoken = ", ".join(info.dialects)
         raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")
     options = options_of(backend)
-    chosen = differing(options, assignment.options)
+    chosen = not_default(options, assignment.options)
     offered = [[option.name, option.meaning, option.default, option.allowed] for option in options]
     _send(connection, ["info", dialect.name, _header(info, environment) | {"options": chosen}, offered])
     accumulators = dict(assignment.accumulates)
@@ -193,10 +193,10 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
             floating_point.leave()
             position.answered()
             _send(connection, ["accumulates", accumulators[dtype]])
-    known = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
+    probed = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
     return Evaluator(
-        backend, info.name, dialect, known, folder, assignment.repeat, position, written(chosen), floating_point
+        backend, info.name, dialect, probed, folder, assignment.repeat, position, assignments(chosen), floating_point
     )
 
 

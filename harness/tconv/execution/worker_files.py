@@ -19,14 +19,14 @@ class WorkerFiles(NamedTuple):
 
     Attributes:
         log: what the runtime prints.
-        results: the records.
+        records: the records, a line each.
     """
 
     log: BinaryIO
-    results: BinaryIO
+    records: BinaryIO
 
 
-def results_file(log: str) -> Path:
+def records_file(log: str) -> Path:
     """Return the file of a worker's records, beside its log."""
     return Path(log).with_suffix(".records")
 
@@ -40,10 +40,10 @@ def make_files(log: str) -> WorkerFiles:
     """Make the files and the folder of a worker.
 
     Raises:
-        OSError: something is there already, be it a link, or they cannot be made.
+        OSError: something is there already, such as a link, or they cannot be made.
     """
     temporary_folder(log).mkdir(0o700)
-    return WorkerFiles(_new(log), _new(results_file(log)))
+    return WorkerFiles(_new(log), _new(records_file(log)))
 
 
 def _new(path: str | Path) -> BinaryIO:

@@ -79,7 +79,7 @@ def _header(values: dict[str, Any]) -> BackendHeader:
         raise BackendMissing(f"a backend must have a name and a version of 1 to 100 characters (got {what})") from None
 
 
-def raise_for(message: list[Any], asked: Sequence[str]) -> NoReturn:
+def raise_for(message: list[Any], case_ids: Sequence[str]) -> NoReturn:
     """Raise what a worker says that it cannot go on for; `asked` are the ids of the cases that it is at."""
     match message:
         case ["unwritable", folder, reason]:
@@ -87,6 +87,6 @@ def raise_for(message: list[Any], asked: Sequence[str]) -> NoReturn:
         case ["memory", reason]:
             raise MemoryError(f"a worker: {reason}")
         case ["failed", trace]:
-            raise RuntimeError(f"judging {', '.join(asked)} failed:\n{trace}")
+            raise RuntimeError(f"judging {', '.join(case_ids)} failed:\n{trace}")
         case _:
             raise TconvError(f"a worker must answer in the protocol (got {message!r})")

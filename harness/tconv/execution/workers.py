@@ -21,7 +21,7 @@ from tconv.execution.starting import start_method, started
 from tconv.execution.threads import limited
 from tconv.execution.work_folder import WorkFolder
 from tconv.execution.worker import Assignment, serve
-from tconv.execution.worker_files import results_file, temporary_folder
+from tconv.execution.worker_files import records_file, temporary_folder
 from tconv.execution.worker_messages import EndedWhileLoading, Introduced
 
 if TYPE_CHECKING:
@@ -112,9 +112,9 @@ class Workers:
                 self.assignment = replace(self.assignment, accumulates=dict(accumulates))
                 worker, _ = self._introduced()
         self.assignment = replace(self.assignment, accumulates=accumulates)
-        known = {dtype: accumulator for dtype, accumulator in accumulates.items() if accumulator}
+        probed = {dtype: accumulator for dtype, accumulator in accumulates.items() if accumulator}
         dialect = self.assignment.dialect or dialect_named(dialect_name)
-        return dialect, backend.model_copy(update={"accumulates": known}), options
+        return dialect, backend.model_copy(update={"accumulates": probed}), options
 
     def _introduced(self) -> tuple[WorkerProcess, Introduced]:
         """Start a worker that has loaded its backend, in several tries where it ends before."""
@@ -130,7 +130,7 @@ class Workers:
         """End a worker, and remove its files."""
         worker.kill()
         self.processes.remove(worker)
-        for file in (worker.log, results_file(str(worker.log))):
+        for file in (worker.log, records_file(str(worker.log))):
             file.unlink(missing_ok=True)
         rmtree(temporary_folder(str(worker.log)), ignore_errors=True)
 

@@ -86,7 +86,7 @@ def conforms(actual: Array, made: Sums, of: Composition) -> list[bool]:
         return _conform_at_once(actual.reshape(shape), sums, _elements(of, actual.shape[1] * actual.shape[2]))
     if made.magnitude.dtype.itemsize < PROVABLE[of.dtype].itemsize:
         return [False] * count
-    return [_conforms(*each, of, made.most) for each in zip(actual, made.y, made.magnitude, strict=True)]
+    return [_conforms(*planes, of, made.most) for planes in zip(actual, made.y, made.magnitude, strict=True)]
 
 
 def _conforms(actual: Array, y: Float64s, magnitude: Array, of: Composition, largest: float) -> bool:
@@ -126,7 +126,7 @@ class Certificate:
         # For so many taps or more: the least s, in units of A, and the least that a distance may be.
         self._least_units = np.minimum.accumulate(unit[::-1])[::-1].tolist()
         self._least_lines = (unit * multiple).tolist()
-        self._units, self._multiples = (each.astype(PROVABLE[of.dtype]) for each in (unit, multiple))
+        self._units, self._multiples = (array.astype(PROVABLE[of.dtype]) for array in (unit, multiple))
         self._limits: dict[tuple[bytes, ...], _Limits] = {}
 
     @property
@@ -269,8 +269,8 @@ def _conform_at_once(actual: Array, made: Sums, elements: _Elements) -> list[boo
     return known
 
 
-def _and(known: list[bool], others: Mask) -> list[bool]:
-    return [each and other for each, other in zip(known, others.tolist(), strict=True)]
+def _and(so_far: list[bool], others: Mask) -> list[bool]:
+    return [conforms_so_far and other for conforms_so_far, other in zip(so_far, others.tolist(), strict=True)]
 
 
 @lru_cache(maxsize=1024)

@@ -63,14 +63,14 @@ def meetings(axis: Axis) -> tuple[Meeting, ...]:
     Python's integers hold every stride and dilation, and nothing as large as these is ever made: a tap that lands
     beyond the output is left out before anything is indexed.
     """
-    found = []
+    of_taps = []
     for tap in range(axis.kernel):
         begin = tap * axis.dilation - axis.begin
         first = max(-(begin // axis.stride), 0)
         last = min((axis.output - 1 - begin) // axis.stride + 1, axis.size)
         if first < last:
-            found.append(Meeting(tap, first, last, begin + first * axis.stride))
-    return tuple(found)
+            of_taps.append(Meeting(tap, first, last, begin + first * axis.stride))
+    return tuple(of_taps)
 
 
 def outputs(meeting: Meeting, axis: Axis) -> slice:

@@ -86,7 +86,10 @@ class Values:
     def geometry(self, readings: Sequence[str]) -> Geometry | None:
         """Return the geometry under these readings, none meaning the primary ones; None where they give no output."""
         names = tuple(readings)
-        return next((each.geometry for each in self.candidates if names in (each.readings, *each.alike)), None)
+        return next(
+            (candidate.geometry for candidate in self.candidates if names in (candidate.readings, *candidate.alike)),
+            None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

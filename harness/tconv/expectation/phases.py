@@ -64,10 +64,10 @@ def shifts_of(axis: Axis) -> Ints:
 @lru_cache(maxsize=4096)
 def taps_of(axis: Axis) -> dict[int, list[int]]:
     """Return, for each residue that a tap reaches, the taps that reach it."""
-    found: dict[int, list[int]] = {}
+    taps: dict[int, list[int]] = {}
     for meeting in meetings(axis):
-        found.setdefault(meeting.tap * axis.dilation % axis.stride, []).append(meeting.tap)
-    return found
+        taps.setdefault(meeting.tap * axis.dilation % axis.stride, []).append(meeting.tap)
+    return taps
 
 
 @lru_cache(maxsize=256)
@@ -78,7 +78,7 @@ def layout_of(along: tuple[Axis, ...]) -> Layout:
     matrix product four times as high. Where a phase needs columns that do not follow each other, those between have
     weights of zero: for k3 s2 in three dimensions 30 products for 27, and in return no column is copied once more.
     """
-    found: dict[Ints, tuple[list[Ints], list[list[int]]]] = {}
+    phases: dict[Ints, tuple[list[Ints], list[list[int]]]] = {}
     shifts, kernel = [shifts_of(axis) for axis in along], [axis.kernel for axis in along]
     for phase in product(*(taps_of(axis).items() for axis in along)):
         reached = [
@@ -86,16 +86,16 @@ def layout_of(along: tuple[Axis, ...]) -> Layout:
             for axis, known, (_, taps) in zip(along, shifts, phase, strict=True)
         ]
         columns = tuple(_numbers(reached, [len(known) for known in shifts]))
-        residues, taps = found.setdefault(columns, ([], []))
+        residues, taps = phases.setdefault(columns, ([], []))
         residues.append(tuple(residue for residue, _ in phase))
         taps.append(_numbers([taps_of_axis for _, taps_of_axis in phase], kernel))
-    order = _ordered([set(columns) for columns in found])
+    order = _ordered([set(columns) for columns in phases])
     places = {column: place for place, column in enumerate(order)}
     return Layout(
         order,
         [
             Phases(tuple(residues), [places[column] for column in columns], taps)
-            for columns, (residues, taps) in found.items()
+            for columns, (residues, taps) in phases.items()
         ],
     )
 
@@ -125,4 +125,6 @@ def _span(order: Sequence[int], needed: set[int]) -> int:
 def _numbers(places: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[int]:
     """Return the numbers of all combinations of places in an array of these sizes, the last axis counting by one."""
     steps = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-    return [sum(at * step for at, step in zip(each, steps, strict=True)) for each in product(*places)]
+    return [
+        sum(at * step for at, step in zip(places_of_axes, steps, strict=True)) for places_of_axes in product(*places)
+    ]

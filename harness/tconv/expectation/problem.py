@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 
 _REMEMBERED = 2**16
-"""So many problems are remembered: those of the tier full."""
+"""How many problems are kept: all of the tier full."""
 
 
 PREPARED = 32
-"""So many cases are prepared at once where somebody asks several, as long as they have `SMALL` operands together."""
+"""How many cases are prepared at once, as long as all their operands together have at most `SMALL` elements."""
 SMALL = 2**14
-"""With so many elements operands are small."""
+"""The most elements of small operands."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def remembered(case: Case, dialect: Dialect) -> Problem:
-    """Return the problem of a case of a run: what follows the run, the gate and then the page, asks for it again."""
+def shared_problem(case: Case, dialect: Dialect) -> Problem:
+    """Return the problem of a case of a run, made once for all that ask for it: the run, the gate and the page."""
     return Problem(case, dialect)
 
 
@@ -158,7 +158,7 @@ def _operands(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, A
 
 def _made(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, Array], Truth]:
     operands = make_operands(x, w, b)
-    # Who is handed the operands may write into them: those of the reference are its own.
+    # The reference has copies of its own, as whoever gets the operands may write into them.
     return operands, Truth({role: array.copy() for role, array in operands.items()}, x.dtype)
 
 

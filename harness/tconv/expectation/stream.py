@@ -100,12 +100,12 @@ def sums(
     if not most < _OVERFLOWS:
         # Absent data is multiplied as zero below, and NaN or infinity would make NaN of that.
         return Sums(definition(x, w, b, geometry))
-    held = max(of_x, of_w, of_b) < _WIDE
+    is_small = max(of_x, of_w, of_b) < _WIDE
     absolute: Array | None = None
-    if magnitude and held:
+    if magnitude and is_small:
         absolute_sums = np.empty((*data.shape[:2], w.shape[1], *geometry.output), np.float32)
         absolute, seen = absolute_sums.reshape(shape), lambda region, _, sums: absolute_sums.__setitem__(region, sums)
-    y = way(data, taps, bias, geometry, seen if held else None)
+    y = way(data, taps, bias, geometry, seen if is_small else None)
     return Sums(y.reshape(shape), absolute, most)
 
 
@@ -115,8 +115,8 @@ def _tiny(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, *, m
     made = None if plan is None else tiny.summed(plan, x, w, b, _OVERFLOWS, magnitude=magnitude)
     if made is None:
         return None
-    found, most = made
-    return Sums(found[0], found[1] if magnitude else None, most)
+    sums_found, most = made
+    return Sums(sums_found[0], sums_found[1] if magnitude else None, most)
 
 
 def stacked(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) -> Sums:

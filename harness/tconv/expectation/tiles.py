@@ -63,7 +63,7 @@ def tiled(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry, seen
     y = np.empty((*x.shape[:2], w.shape[2], *geometry.output))
     high = prod(map(len, map(shifts_of, along))) * x.shape[2] + max(group.weights.shape[1] for group in phases)
     step = steps((*x.shape[:2], *(len(places_of(axis)) for axis in along)), max(_ROOM // high, _FEWEST))
-    parts = [parts_of(*each) for each in zip(along, step[2:], strict=True)]
+    parts = [parts_of(*axis) for axis in zip(along, step[2:], strict=True)]
     values = Workspaces(phases, layout.order, x.shape[2], along, np.float64)
     if seen:
         some = some_channels(x.shape[2], geometry)
@@ -108,12 +108,12 @@ def _absolute(phases: Weighted, channels: int, some: int) -> Weighted:
 
 def steps(sizes: Sequence[int], room: int) -> list[int]:
     """Return a tile's size on each axis: at most `room` points, the last axes as whole as can be, in equal parts."""
-    found: list[int] = []
+    steps_found: list[int] = []
     for size in reversed(sizes):
         parts = -(-size // max(room, 1))
-        found.insert(0, -(-size // parts))
-        room //= found[0]
-    return found
+        steps_found.insert(0, -(-size // parts))
+        room //= steps_found[0]
+    return steps_found
 
 
 def _weighted(w: Float64s, group: Phases) -> Weighted:

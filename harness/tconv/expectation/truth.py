@@ -146,8 +146,8 @@ class Truth:
         if self.dtype not in PROVABLE:
             return False
         of = Composition(geometry, self._x.shape[1] // geometry.groups, self._b is not None, self.dtype)
-        known = self._sums is not None and self._sums[0] == geometry
-        if self.dtype is DType.F32 and not known and prod(self.shape(geometry)) > _STORED:
+        is_stored = self._sums is not None and self._sums[0] == geometry
+        if self.dtype is DType.F32 and not is_stored and prod(self.shape(geometry)) > _STORED:
             return self._conforms_in_one_pass(actual, of)
         made = self.sums(geometry)
         if made.magnitude is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.dialects import Dialect
-    from tconv.dialects.constraints import Constraint
+    from tconv.dialects.constraint import Constraint
     from tconv.vocabulary import DType
 
 TYPES_AND_LAYOUTS = frozenset({"one-type", "without-bf16", "without-f64", "data-format-known", "filter-format-known"})

@@ -125,10 +125,10 @@ class Workspaces:
         target: tuple[slice, ...] = _ALL * 3
         source: tuple[slice, ...] = _ALL * 3
         for axis, part, r in zip(self._along, tile, residues, strict=True):
-            found = [write for write in part.writes if write.residue == r]
-            if not found:
+            writes = [write for write in part.writes if write.residue == r]
+            if not writes:
                 return
-            _, at, first, many = found[0]
+            _, at, first, many = writes[0]
             target += (slice(at, at + (many - 1) * axis.stride + 1, axis.stride),)
             source += (slice(first, first + many),)
         yield target, phase[source]

@@ -150,8 +150,8 @@ def asking(problem: Problem, backend: str) -> Asking:
     Raises:
         UsageError: the backend does not speak the dialect, or is given a geometry, and the call has none.
     """
-    if (known := _OF_MODELS.get(backend)) is not None and problem.dialect.opset is not None:
-        return replace(known, version=known.version or f"{known.modules[0]}.__version__")
+    if (template := _OF_MODELS.get(backend)) is not None and problem.dialect.opset is not None:
+        return replace(template, version=template.version or f"{template.modules[0]}.__version__")
     spoken = FIRST_DIALECT.get(backend, problem.dialect.name)
     if spoken.partition("/")[0] != problem.dialect.name.partition("/")[0]:
         raise UsageError(

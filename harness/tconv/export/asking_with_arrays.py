@@ -28,18 +28,20 @@ def torch(problem: Problem) -> list[str] | None:
     bf16 = call.dtype is DType.BF16
     lines = [f"x = {_torch_tensor(_ncx(call), bf16=bf16)}", f"w = {_torch_tensor(_iox(call), bf16=bf16)}"]
     lines += [f"b = {_torch_tensor(_name(call, 'b'), bf16=bf16)}"] if _has_bias(call) else []
-    given = f"stride={geometry.strides}, dilation={geometry.dilations}, groups={geometry.groups}"
+    arguments = f"stride={geometry.strides}, dilation={geometry.dilations}, groups={geometry.groups}"
     function = f"torch.nn.functional.conv_transpose{call.rank}d"
     if (added := own_padding(geometry)) is not None:
         bias = "b" if _has_bias(call) else "None"
-        lines.append(f"y = {function}(x, w, {bias}, padding={geometry.pads_begin}, output_padding={added}, {given})")
+        lines.append(
+            f"y = {function}(x, w, {bias}, padding={geometry.pads_begin}, output_padding={added}, {arguments})"
+        )
     else:
         pads = list(zip(geometry.pads_begin, geometry.pads_end, strict=True))
         zeros = [max(-pad, 0) for ends in reversed(pads) for pad in ends]
         window = ", ".join(
             f"{max(begin, 0)}:{max(begin, 0) + size}" for (begin, _), size in zip(pads, geometry.output, strict=True)
         )
-        lines.append(f"y = {function}(x, w, None, {given})")
+        lines.append(f"y = {function}(x, w, None, {arguments})")
         lines += [f"y = torch.nn.functional.pad(y, {zeros})"] if any(zeros) else []
         lines.append(f"y = y[:, :, {window}]")
         lines += [f"y = y + b.reshape({[-1, *[1] * call.rank]})"] if _has_bias(call) else []
@@ -111,9 +113,9 @@ def openvino(problem: Problem) -> list[str] | None:
         lines.append(f"{x} = op.transpose({x}, op.constant(np.array({permutation(call.rank, call.data_format)})))")
     lines += _openvino_filter(call, w, grouped=grouped)
     attributes = {name: list(v) if isinstance(v, tuple) else v for name, v in call.attributes.items()}
-    given = "".join(f", {name}={value!r}" for name, value in attributes.items() if name != "strides")
+    arguments = "".join(f", {name}={value!r}" for name, value in attributes.items() if name != "strides")
     size = next((f"{tensor.name}_node" for tensor in call.inputs if tensor.role == "output_shape"), "None")
-    lines.append(f"y = op.{function}({x}, {w}, {attributes.get('strides', [])}, {size}{given})")
+    lines.append(f"y = op.{function}({x}, {w}, {attributes.get('strides', [])}, {size}{arguments})")
     if call.data_format is DataFormat.NXC:
         lines.append(f"y = op.transpose(y, op.constant(np.array({inverse(permutation(call.rank, call.data_format))})))")
     return [*lines, 'ov_model, core = openvino.Model([y], parameters, "one"), openvino.Core()', *inference[5:]]

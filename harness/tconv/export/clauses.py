@@ -56,13 +56,13 @@ def _spoken_of(problem: Problem, clause: str) -> set[str]:
     return {word for word in words if re.search(rf"\b{re.escape(word)}s?\b(?!\[)", clause)}
 
 
-def _descriptions(problem: Problem, known: set[str]) -> Iterator[str]:
+def _descriptions(problem: Problem, described: set[str]) -> Iterator[str]:
     """Yield ONNX's first sentence on each attribute that the case writes, and on the bias; nothing of other texts."""
     if problem.dialect.opset is None:
         return
     schema = onnx.defs.get_schema("ConvTranspose", problem.dialect.opset)
     for word in problem.call.attributes:
-        if word not in known and word in schema.attributes:
+        if word not in described and word in schema.attributes:
             yield f"attribute {word}: {_first_sentence(schema.attributes[word].description)!r}"
     named = {tensor.name for tensor in problem.call.inputs}
     for tensor in schema.inputs[2:]:

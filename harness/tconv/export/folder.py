@@ -49,8 +49,8 @@ def export(case: Case, dialect: Dialect, folder: Path, backend: str = DEFAULT) -
         FileError: the folder cannot be written.
     """
     if dialect.opset is None and backend == DEFAULT:
-        known = ", ".join(reversed(ONNX_DIALECT_NAMES))
-        must = f"must be one of {known} to be written as a model for {DEFAULT}"
+        names = ", ".join(reversed(ONNX_DIALECT_NAMES))
+        must = f"must be one of {names} to be written as a model for {DEFAULT}"
         raise UsageError(f"--dialect {must} (got {dialect.name!r}); or name a --backend that speaks it")
     problem = expressed(case, dialect)
     target = folder / folder_name(case, dialect)

@@ -13,7 +13,7 @@ import numpy as np
 from tconv import __version__
 from tconv.cases.layouts import from_ncx
 from tconv.diagnosis import UNDIAGNOSED
-from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.diagnosis.misreadings import meanings
 from tconv.errors import UsageError
 from tconv.expectation.owed import Refuse
 from tconv.export.asking import INSTALLED_BY, asking
@@ -81,14 +81,14 @@ def _markdown(
     yield from _section("Actual", _actual(problem, record, actual))
     yield from _section("Clause", _clauses(problem))
     if explained:
-        known = misreadings_by_name(problem.dialect)
-        names = dict.fromkeys(name for misreadings in record.diagnosis for name in misreadings.names)
+        says = meanings(problem.dialect)
+        names = dict.fromkeys(name for together in record.diagnosis for name in together.names)
         if record.diagnosis:
             prefix = "The output is "
         else:
             prefix = "" if explained.startswith(UNDIAGNOSED) else "No known misreading gives it: "
-        meanings = (f"- {name}: {known[name].says}" for name in names)
-        yield from _section("Diagnosis", [f"{prefix}{escaped(explained)}.", *meanings])
+        sentences = (f"- {name}: {says[name]}" for name in names)
+        yield from _section("Diagnosis", [f"{prefix}{escaped(explained)}.", *sentences])
     yield from _section("How to reproduce", _reproduction(problem, header, command, cases))
 
 
@@ -140,7 +140,7 @@ def _expected(problem: Problem) -> Iterator[str]:
 
 
 def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[str]:
-    compared = isinstance(record.verdict, ver.Differed | ver.ExceedsSummationBound)
+    compared = isinstance(record.verdict, ver.WrongValues)
     yield f"{record.verdict.kind}{', with the index in NCX' if compared else ''}:"
     yield ""
     yield _fenced(phrase(record.verdict))
@@ -165,24 +165,24 @@ def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: 
     yield from ("With tconv:", "", _fenced(command, "sh"), "")
     backend = header.spec or header.name
     try:
-        asked = asking(problem, backend)
+        ask = asking(problem, backend)
     except UsageError:
         # It is asked for a geometry, which this call does not have.
         return
     if (source := snippet(problem, backend)) is not None:
-        yield from (_without_tconv(asked, backend), "", _fenced(source, "python"))
+        yield from (_without_tconv(ask, backend), "", _fenced(source, "python"))
     else:
         words = ["tconv", "export", problem.case.id, ".", "--backend", backend, "--dialect", problem.dialect.name]
         yield from ("The arrays are too large for a report; this writes them with a script:", "")
         yield _fenced(shlex.join([*words, *cases_option(cases)]), "sh")
 
 
-def _without_tconv(asked: Asking, backend: str) -> str:
+def _without_tconv(ask: Asking, backend: str) -> str:
     """Return what a report says above the Python that asks a runtime."""
-    if asked.stands_in:
+    if ask.stands_in:
         what = f"this asks onnxruntime, and not {_code(backend)}"
         return f"Without tconv, {what}. For another runtime replace the lines that are marked:"
-    if asked.hint:
+    if ask.hint:
         return "Without tconv, this asks no runtime yet. Replace the line that is marked:"
     return "Without tconv:"
 

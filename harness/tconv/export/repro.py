@@ -78,15 +78,15 @@ _PACKAGES = {"cv2": "opencv-python-headless", "tconv": "tconv-conformance[onednn
 
 def _answer(problem: Problem, ask: Asking) -> str:
     """Return the function that asks the runtime."""
-    given = ['model = onnx.load(str(HERE / "model.onnx"))'] if problem.dialect.opset is not None else []
+    loading = ['model = onnx.load(str(HERE / "model.onnx"))'] if problem.dialect.opset is not None else []
     if ask.of_model:
-        given.append('feeds = tensors("input")')
+        loading.append('feeds = tensors("input")')
     else:
-        held = "{tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}"
-        given.append(f'arrays = tensors("input"){f" | {held}" if given else ""}')
-        given += [f"{tensor.name} = arrays[{tensor.name!r}]" for tensor in problem.call.inputs]
-    asked = "\n".join([*given, *([f"# {ask.hint}"] if ask.hint else []), *ask.lines, "return y"])
-    return f'def answer():\n    """Return what the runtime makes of the call."""\n{indent(asked, "    ")}\n'
+        initializers = "{tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}"
+        loading.append(f'arrays = tensors("input"){f" | {initializers}" if loading else ""}')
+        loading += [f"{tensor.name} = arrays[{tensor.name!r}]" for tensor in problem.call.inputs]
+    lines = "\n".join([*loading, *([f"# {ask.hint}"] if ask.hint else []), *ask.lines, "return y"])
+    return f'def answer():\n    """Return what the runtime makes of the call."""\n{indent(lines, "    ")}\n'
 
 
 def _smallest_normal(dtype: DType) -> float:

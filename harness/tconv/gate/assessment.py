@@ -12,7 +12,7 @@ from tconv.gate.completeness import incomplete
 from tconv.gate.declarations import declaration_uses
 from tconv.gate.notes import notes_of
 from tconv.gate.reasons import other_reasons
-from tconv.gate.status import OF_CELLS, Status, judged, with_better_causes
+from tconv.gate.status import OF_CELLS, Status, status_of, with_better_causes
 from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
@@ -23,19 +23,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tconv.cases.case import Case
-    from tconv.comparison.answers import Answers
+    from tconv.comparison.answers import QuestionAnswers
     from tconv.corpus import Corpus
     from tconv.dialects.readings import Together
     from tconv.gate.declarations import DeclarationUse
     from tconv.gate.notes import Noted
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
+    from tconv.gate.waiver_uses import FactsOf
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.learning import Lesson, Misread, Symptom
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
     from tconv.records.record_file import Run
-
-    FactsOf = Callable[[str], Mapping[str, str] | None]
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Assessment:
 
     Attributes:
         run: the records, their verdicts settled by the other cases of the run.
-        judged: every record with its status, in the order of ids.
+        statuses: every record with its status, in the order of ids.
         facts: the facts of the cases, by id; empty for a case that the corpus does not have.
         uses: what the waivers of this dialect and version did.
         declarations: what the declarations of what is unsupported did, those that hold for this backend and machine.
@@ -63,13 +62,13 @@ class Assessment:
     """
 
     run: Run
-    judged: tuple[Judged, ...]
+    statuses: tuple[RecordStatus, ...]
     facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     uses: tuple[WaiverUse, ...] = ()
     declarations: tuple[DeclarationUse, ...] = ()
     harmed: tuple[Record, ...] = ()
     incomplete: tuple[str, ...] = ()
-    mixed: tuple[Answers, ...] = ()
+    mixed: tuple[QuestionAnswers, ...] = ()
     elsewhere: tuple[Waiver, ...] = ()
     of_other_versions: tuple[Waiver, ...] = ()
     learnt: tuple[Lesson, ...] = ()
@@ -82,7 +81,7 @@ class Assessment:
 
     @property
     def waived_before_by(self) -> str:
-        """By what the run was judged as it ended, in words, where that is something else; else empty."""
+        """The waivers by which the run was judged as it ended, in words, where they are others; else empty."""
         before = self.run.header.waivers
         same = before is None or (before.digest, before.strict) == (self.waivers, self.strict)
         return "" if same else str(before)
@@ -90,17 +89,17 @@ class Assessment:
     @cached_property
     def answers_vary(self) -> bool:
         """Whether a failure had another answer when it was asked again, so that others may have one too."""
-        return answers_vary(self.judged)
+        return answers_vary(self.statuses)
 
     @property
     def unasked(self) -> int:
-        """How many failures may depend on earlier calls, for all that is known, as asking them again did not end.
+        """How many failures may depend on earlier calls, as they were not asked again, or not all of them.
 
-        None where the answers of the run vary: a cause of its own says it of them then.
+        0 where the answers of the run vary: those failures have a cause of their own.
         """
         if self.run.header.asked_again is not False or self.answers_vary:
             return 0
-        return sum(member.status is Status.FAILED and may_vary(member.record) for member in self.judged)
+        return sum(member.status is Status.FAILED and may_vary(member.record) for member in self.statuses)
 
     def with_header(self, header: RunHeader) -> Assessment:
         """Return the same for a run whose header says more of how it ended."""
@@ -145,12 +144,12 @@ class Assessment:
         return [use for use in self.declarations if use.agreeing and not self.relative]
 
     @property
-    def mixed_unexplained(self) -> list[Answers]:
+    def mixed_unexplained(self) -> list[QuestionAnswers]:
         """Those of `mixed` that no failure shows, or one that neither a learnt rule nor a symptom explains."""
         explained = {case for rule in self.learnt for case in rule.cases}
         explained.update(case for symptom in self.symptoms for case in symptom.cases)
         shown: dict[str, bool] = {}
-        for member in self.judged:
+        for member in self.statuses:
             if isinstance(verdict := member.record.verdict, ver.Inconsistent):
                 unexplained = member.status is Status.FAILED and member.record.case not in explained
                 shown[verdict.question] = shown.get(verdict.question, False) or unexplained
@@ -159,12 +158,12 @@ class Assessment:
     @property
     def waived(self) -> frozenset[str]:
         """The ids of the cases that are waived."""
-        return frozenset(member.record.case for member in self.judged if member.waiver is not None)
+        return frozenset(member.record.case for member in self.statuses if member.waiver is not None)
 
     @cached_property
     def counts(self) -> Counter[Status]:
         """The number of cases of each status."""
-        counts = Counter(member.status for member in self.judged)
+        counts = Counter(member.status for member in self.statuses)
         for cell in self.run.cells:
             counts[OF_CELLS[cell.kind]] += cell.cases
         return counts
@@ -172,12 +171,12 @@ class Assessment:
     @cached_property
     def notes(self) -> list[Noted]:
         """The notes of the records, the most frequent first: all reports show these."""
-        return notes_of(self.run.records, frozenset[str]().union(*(each.right for each in self.misread.values())))
+        return notes_of(self.run.records, frozenset[str]().union(*(misread.right for misread in self.misread.values())))
 
     @cached_property
     def red(self) -> list[str]:
         """Why the gate is red, in sentences; none where it is green."""
-        undeclared = sum(member.undeclared for member in self.judged)
+        undeclared = sum(member.undeclared for member in self.statuses)
         failed = self.counts[Status.FAILED] - undeclared
         failures = [f"{failed} {'case' if failed == 1 else 'cases'} failed without a waiver"] if failed else []
         if undeclared:
@@ -218,38 +217,53 @@ def assess(
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
     active = active_entries(waivers, dialect, backend)
 
-    def of(record: Record) -> Judged:
-        return judged(record, facts[record.case], active, strict=strict)
+    def of(record: Record) -> RecordStatus:
+        return status_of(record, facts[record.case], active, strict=strict)
 
     vary = answers_vary(map(of, filter(lambda record: record.varies, run.records)))
     run, mixed = (run, ()) if find is None else settled(run, find, vary=vary)
-    members = tuple(map(of, run.records))
-    if find is not None:
-        members = with_better_causes(members, of)
-    if vary:
-        members = without_explanations(members)
-    failed = [member.record for member in members if member.status is Status.FAILED]
+    statuses = _statuses(run, of, settles=find is not None, vary=vary)
+    failed = [member.record for member in statuses if member.status is Status.FAILED]
     # Where agreement is only counted, in cells, it would be no evidence; nor are answers that vary.
     learns = find is not None and failed and not run.cells and not vary
     explained = _explained(run, failed, find) if find is not None and learns else ((), (), {}, {})
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
-    uses = waiver_uses(run, members, active.waivers, facts, facts_of, own=own)
+    uses = waiver_uses(run, statuses, active.waivers, facts, facts_of, own=own)
     return Assessment(
         run,
-        members,
+        statuses,
         facts,
         tuple(replace(use, state="unneeded") if relative and use.state == "stale" else use for use in uses),
-        tuple(declaration_uses(members, active.unsupported, facts)),
+        tuple(declaration_uses(statuses, active.unsupported, facts)),
         tuple(harmed(run, active.waivers, facts)),
         tuple(incomplete(run, digest)),
         mixed,
         tuple(waivers_elsewhere(waivers, dialect, backend)),
-        tuple(waivers_of_other_versions(waivers, dialect, backend, [(each, facts[each.case]) for each in failed])),
+        tuple(
+            waivers_of_other_versions(waivers, dialect, backend, [(record, facts[record.case]) for record in failed])
+        ),
         *explained,
         relative,
         waivers.digest if waivers else "",
         strict,
     )
+
+
+def _statuses(
+    run: Run, status_of_record: Callable[[Record], RecordStatus], *, settles: bool, vary: bool
+) -> tuple[RecordStatus, ...]:
+    """Return the records of a run with their statuses.
+
+    Args:
+        run: the records.
+        status_of_record: returns a record with its status.
+        settles: whether verdicts are settled by the other cases of the run.
+        vary: whether answers of the run vary.
+    """
+    statuses = tuple(map(status_of_record, run.records))
+    if settles:
+        statuses = with_better_causes(statuses, status_of_record)
+    return without_explanations(statuses) if vary else statuses
 
 
 def _explained(
@@ -268,7 +282,7 @@ def _explained(
     return learnt, symptoms(calls, rest, denied), denied, misread
 
 
-def assessed(
+def assess_with_corpus(
     run: Run,
     waivers: WaiverFile | None,
     corpus: Corpus,
@@ -287,12 +301,12 @@ def assessed(
         own: whether the waivers were written for this corpus.
         find: returns a case of the corpus by its id, where that is cheaper than making it.
     """
-    known = cache(find or corpus.find)
+    find_case = cache(find or corpus.find)
 
     def facts_of(case_id: str) -> Mapping[str, str] | None:
-        case = known(case_id)
+        case = find_case(case_id)
         return None if case is None else case.facts
 
     # The cases that may settle a verdict of a shard are in the other shards.
-    settling = None if run.header.shard else known
+    settling = None if run.header.shard else find_case
     return assess(run, waivers, facts_of, strict=strict, own=own, digest=corpus.digest, find=settling)

@@ -12,7 +12,7 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.gate.waivers import Declaration
 
 
@@ -32,14 +32,14 @@ class DeclarationUse:
 
 
 def declaration_uses(
-    members: Sequence[Judged],
+    members: Sequence[RecordStatus],
     entries: Sequence[Declaration],
     facts: Mapping[str, Mapping[str, str]],
 ) -> Iterator[DeclarationUse]:
     """Yield what each declaration did in a run.
 
     Args:
-        members: the records of the run, judged.
+        members: the records of the run with their statuses.
         entries: the declarations that hold for its backend and machine.
         facts: the facts of the records' cases, by id.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.records.record import Record
 
 Rank = tuple[bool, bool, bool, bool, tuple[int, int, str]]
@@ -17,7 +17,7 @@ _INVALID = "invalid/"
 """How the ids of the topic begin whose cases break a constraint in some dialect."""
 
 
-def example(members: Iterable[Judged], group: tuple[str, ...]) -> Judged:
+def example(members: Iterable[RecordStatus], group: tuple[str, ...]) -> RecordStatus:
     """Return the smallest member of a cause, if there is one among those that no reader takes for something else.
 
     Such a member is wrong alone too: what is `inconsistent` is shown by other cases only, and the command for it

@@ -28,14 +28,14 @@ def other_reasons(assessment: Assessment) -> Iterator[str]:
         )
     # What only other cases can show is for those who have all shards.
     if not assessment.run.header.shard:
-        yield from untrusted(assessment.judged, assessment.facts)
+        yield from untrusted(assessment.statuses, assessment.facts)
         if not _shows_something(assessment):
             yield "not one case passed, or had the values of another reading, so nothing was shown"
 
 
 def _suspected(assessment: Assessment) -> str:
     """Return which cases may have harmed the first process: no waiver could know of one that passed."""
-    passed = {member.record.case for member in assessment.judged if member.status is Status.PASSED}
+    passed = {member.record.case for member in assessment.statuses if member.status is Status.PASSED}
     others = [case for case in assessment.harmed[0].earlier if case not in passed]
     if not others:
         return "of the cases that it was asked before none is known to deviate"
@@ -53,7 +53,7 @@ def _of_waivers(assessment: Assessment) -> Iterator[str]:
 
 def _now(stale: Waiver, assessment: Assessment) -> str:
     """Return what a stale waiver's example does, and the remedy; one without a record is counted as agreeing."""
-    example = next((member for member in assessment.judged if member.record.case == stale.example), None)
+    example = next((member for member in assessment.statuses if member.record.case == stale.example), None)
     if example is None or example.status is Status.PASSED:
         return "ran and agrees now; remove it"
     verdict = example.record.verdict
@@ -65,6 +65,6 @@ def _now(stale: Waiver, assessment: Assessment) -> str:
 
 def _shows_something(assessment: Assessment) -> bool:
     """Return whether a case passed, failed, or has the values of another reading; a refusal may have any reason."""
-    verdicts = (member.record.verdict for member in assessment.judged)
-    values = any(isinstance(verdict, ver.Disputed) and verdict.rule in {"exact", "bound"} for verdict in verdicts)
+    verdicts = (member.record.verdict for member in assessment.statuses)
+    values = any(isinstance(verdict, ver.Disputed) and verdict.rule in ver.VALUE_RULES for verdict in verdicts)
     return bool(assessment.counts[Status.PASSED] or assessment.counts[Status.FAILED] or values)

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tconv.corpus import Corpus
-from tconv.gate.assessment import assessed
+from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.completeness import missing_shards
 from tconv.gate.selected_records import read_selected
-from tconv.gate.waivers import chosen
+from tconv.gate.waivers import chosen_waivers
 from tconv.records.shards import merged
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Run
 
 
-def assessed_files(
+def assess_files(
     records: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool = False
 ) -> tuple[list[Assessment], Corpus]:
     """Return what the gate says of record files, each with the waivers of its backend, and the corpus of all.
@@ -36,7 +36,7 @@ def assessed_files(
     corpus = Corpus.load(cases)
     own = cases is None or waivers is not None
     assessments = [
-        assessed(run, chosen(waivers, run.header.backend.name), corpus, strict=strict, own=own)
+        assess_with_corpus(run, chosen_waivers(waivers, run.header.backend.name), corpus, strict=strict, own=own)
         for run in merged([_found_at(cases, read_selected(path, corpus), corpus) for path in records])
     ]
     return [

@@ -98,8 +98,8 @@ class Scope(Part):
 
     def lacks(self, facts: Mapping[str, str]) -> tuple[str, str | None, set[str]] | None:
         """Return the first fact of pattern or `where` that a case lacks: name, value there, texts that it may have."""
-        found = ((key, facts.get(key, default), labels) for key, default, labels in self._wanted)
-        return next(((key, value, labels) for key, value, labels in found if value not in labels), None)
+        labelled = ((key, facts.get(key, default), labels) for key, default, labels in self._wanted)
+        return next(((key, value, labels) for key, value, labels in labelled if value not in labels), None)
 
     @cached_property
     def _wanted(self) -> list[tuple[str, str | None, set[str]]]:

@@ -32,12 +32,14 @@ class Status(StrEnum):
 
 OF_CELLS = {"agreed": Status.PASSED, "inexpressible": Status.INEXPRESSIBLE}
 """The status of cases that are only counted, by the kind of their verdict."""
+AGREEING = (Status.PASSED, Status.DISPUTED)
+"""The statuses of cases that do what a reading of the text says."""
 UNDECLARED = "unsupported, and not declared so: "
 """How the reason begins of what failed for no more than that."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RecordStatus:
     """A record with its status, and the reason that a waiver, a declaration or the verdict gives."""
 
     record: Record
@@ -51,7 +53,7 @@ class Judged:
         return self.status is Status.FAILED and isinstance(self.record.verdict, ver.Unsupported)
 
 
-def judged(record: Record, facts: Mapping[str, str], active: ActiveEntries, *, strict: bool = False) -> Judged:
+def status_of(record: Record, facts: Mapping[str, str], active: ActiveEntries, *, strict: bool = False) -> RecordStatus:
     """Return a record with its status.
 
     Args:
@@ -62,21 +64,21 @@ def judged(record: Record, facts: Mapping[str, str], active: ActiveEntries, *, s
     """
     match record.verdict:
         case ver.Agreed():
-            return Judged(record, Status.PASSED)
+            return RecordStatus(record, Status.PASSED)
         case ver.Disputed():
             waiver = _waiver(record, facts, active)
-            return Judged(
+            return RecordStatus(
                 record, Status.WAIVED if waiver else Status.DISPUTED, waiver, waiver.because if waiver else ""
             )
         case ver.Mistrusted(untested, of):
-            return Judged(record, Status.MISTRUSTED, reason=f"{untested} of {of} elements would pass as zero")
+            return RecordStatus(record, Status.MISTRUSTED, reason=f"{untested} of {of} elements would pass as zero")
         case ver.Inexpressible(reason):
-            return Judged(record, Status.INEXPRESSIBLE, reason=reason)
+            return RecordStatus(record, Status.INEXPRESSIBLE, reason=reason)
         case ver.Unsupported(reason):
             declared = next((entry for entry in active.unsupported if entry.covers(record.case, facts)), None)
             if declared is None:
-                return Judged(record, Status.FAILED, reason=f"{UNDECLARED}{reason}")
-            return Judged(record, Status.UNSUPPORTED, reason=declared.because)
+                return RecordStatus(record, Status.FAILED, reason=f"{UNDECLARED}{reason}")
+            return RecordStatus(record, Status.UNSUPPORTED, reason=declared.because)
         case (
             ver.AcceptedInvalid()
             | ver.Inconsistent()
@@ -93,15 +95,17 @@ def judged(record: Record, facts: Mapping[str, str], active: ActiveEntries, *, s
         ):
             waiver = _waiver(record, facts, active)
             if waiver is not None:
-                return Judged(record, Status.WAIVED, waiver, waiver.because)
+                return RecordStatus(record, Status.WAIVED, waiver, waiver.because)
             verdict = record.verdict
             reported = isinstance(verdict, ver.AcceptedInvalid) and not (strict and verdict.stated)
-            return Judged(record, Status.REPORTED if reported else Status.FAILED)
+            return RecordStatus(record, Status.REPORTED if reported else Status.FAILED)
         case _:
             assert_never(record.verdict)
 
 
-def with_better_causes(members: Sequence[Judged], judge: Callable[[Record], Judged]) -> tuple[Judged, ...]:
+def with_better_causes(
+    members: Sequence[RecordStatus], judge: Callable[[Record], RecordStatus]
+) -> tuple[RecordStatus, ...]:
     """Return records with the refusals judged anew that have a better cause than a reading of the text.
 
     It is the cause of refusals that no reading and no waiver explains, and that have the same words.
@@ -121,7 +125,7 @@ def with_better_causes(members: Sequence[Judged], judge: Callable[[Record], Judg
     )
 
 
-def _message(member: Judged) -> str | None:
+def _message(member: RecordStatus) -> str | None:
     """Return the words of a refusal without their numbers; None of any other verdict."""
     match member.record.verdict:
         case ver.RefusedValid(message) | ver.Disputed(message=str(message)):

@@ -12,12 +12,12 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
 
 _REAL = re.compile(r"(?<=[\[,]data=)(normal|wide|wide-full)(?=[\],])")
 
 
-def untrusted(members: Sequence[Judged], facts: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+def untrusted(members: Sequence[RecordStatus], facts: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """Yield why mistrusted values are red, a reason for each element type.
 
     The same call on integers must agree exactly where the run has it: sums of few products show nothing of sums of
@@ -46,7 +46,7 @@ def untrusted(members: Sequence[Judged], facts: Mapping[str, Mapping[str, str]])
 
 def _is_exact(verdict: ver.Verdict) -> bool:
     """Return whether values are exactly those of the text, in whichever of its readings."""
-    return isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule == "exact"
+    return isinstance(verdict, ver.Allowed) and verdict.rule == "exact"
 
 
 def _integer_twin(case: str) -> str | None:

@@ -11,10 +11,10 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.records.record import Record
 
-_SAID_ONCE = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype | ver.RefusedValid | ver.Broke
+_SAID_ONCE = ver.WrongOutput | ver.WrongDtype | ver.RefusedValid | ver.Broke
 """Verdicts on an answer that was given once. Deaths, and what differs in company, were confirmed by repetition."""
 NOT_ASKED = "not asked again: others that were asked again, alone in a fresh process, have other answers there"
 """What is said of a failure of which it is not known whether its answer depends on the calls before it."""
@@ -25,7 +25,7 @@ def may_vary(record: Record) -> bool:
     return record.alone is None and isinstance(record.verdict, _SAID_ONCE)
 
 
-def answers_vary(members: Iterable[Judged]) -> bool:
+def answers_vary(members: Iterable[RecordStatus]) -> bool:
     """Return whether a failure had another answer when it was asked again.
 
     What is waived is not asked in later runs, and what is known of it excuses no other answer.
@@ -33,12 +33,12 @@ def answers_vary(members: Iterable[Judged]) -> bool:
     return any(member.record.answer_varies and member.status is Status.FAILED for member in members)
 
 
-def without_explanations(members: Iterable[Judged]) -> tuple[Judged, ...]:
+def without_explanations(members: Iterable[RecordStatus]) -> tuple[RecordStatus, ...]:
     """Return the records of a run whose answers vary, those that other calls may have spoilt without explanations."""
     return tuple(map(_without_explanation, members))
 
 
-def _without_explanation(member: Judged) -> Judged:
+def _without_explanation(member: RecordStatus) -> RecordStatus:
     record = member.record
     if member.status is not Status.FAILED or not (record.varies or may_vary(record)):
         return member

@@ -59,26 +59,27 @@ def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[WaiverFinding]]:
         FileError: it cannot be read, or something in it is not as it must be.
     """
     file, document = load(path), yaml_file.read(path)
-    known = corpus.fact_names
-    found: list[WaiverFinding] = []
+    fact_names = corpus.fact_names
+    findings: list[WaiverFinding] = []
     for key, entries in (("unsupported", file.unsupported), ("waivers", file.waivers)):
         for number, entry in enumerate(entries):
-            found += _of_scope(entry, document, (key, number), known)
+            findings += _of_scope(entry, document, (key, number), fact_names)
     for number, waiver in enumerate(file.waivers):
-        found += _of_example(waiver, document, ("waivers", number, "example"), corpus)
-    return file, found
+        findings += _of_example(waiver, document, ("waivers", number, "example"), corpus)
+    return file, findings
 
 
-def _of_scope(entry: Scope, document: Document, place: _Location, known: set[str]) -> Iterator[WaiverFinding]:
+def _of_scope(entry: Scope, document: Document, place: _Location, fact_names: set[str]) -> Iterator[WaiverFinding]:
     for name in entry.where:
-        if name not in known:
-            message = f"where must have facts of cases (got {name!r}){nearest(name, known)}; see 'tconv list --facts'"
+        if name not in fact_names:
+            message = (
+                f"where must have facts of cases (got {name!r}){nearest(name, fact_names)}; see 'tconv list --facts'"
+            )
             yield _finding(document, (*place, "where", name), message, key=True)
     for name in parse(entry.cases).conditions:
-        if name not in known:
-            message = (
-                f"a pattern must have facts of cases (got {name!r}){nearest(name, known)}; see 'tconv list --facts'"
-            )
+        if name not in fact_names:
+            got = f"(got {name!r}){nearest(name, fact_names)}"
+            message = f"a pattern must have facts of cases {got}; see 'tconv list --facts'"
             yield _finding(document, (*place, "cases"), message)
 
 

@@ -13,7 +13,7 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.gate.waivers import Waiver
     from tconv.records.cells import Cell
     from tconv.records.record import Record
@@ -46,7 +46,7 @@ class WaiverUse:
 
 def waiver_uses(
     run: Run,
-    members: Sequence[Judged],
+    members: Sequence[RecordStatus],
     active: Sequence[Waiver],
     facts: Mapping[str, Mapping[str, str]],
     facts_of: FactsOf,
@@ -57,7 +57,7 @@ def waiver_uses(
 
     Args:
         run: the run.
-        members: its records, judged.
+        members: its records with their statuses.
         active: the waivers that hold for its backend, dialect and machine.
         facts: the facts of the records' cases, by id.
         facts_of: returns a case's facts by its id; None where the corpus has no such case.
@@ -115,7 +115,7 @@ def _by_chance(waiver: Waiver, record: Record, facts: Mapping[str, str]) -> bool
     return waiver.intermittent and waiver.verdict["kind"] == "died" and waiver.waives(death, facts)
 
 
-def _deviates(example: Judged, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:
+def _deviates(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:
     """Return whether a waiver's example deviates as it says, or may do so for all that a part of the corpus shows.
 
     An earlier waiver may waive the example too. Where the example follows a disputed reading, it is no failure without

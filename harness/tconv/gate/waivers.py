@@ -19,7 +19,7 @@ from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Format, Mappings, Part, Texts
-from tconv.errors import together
+from tconv.errors import joined
 from tconv.gate.scope import Options, Scope
 from tconv.nearest_word import nearest
 from tconv.records.headers import WaiversHeader
@@ -61,12 +61,12 @@ def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r}){nearest(str(kind), KINDS)}")
     if remedy := _WAIVED_NOWHERE.get(kind):
         raise ValueError(f"{remedy} (got a waiver of the kind {kind!r}, which waives nothing)")
-    known = set(KINDS[kind].__dataclass_fields__)
+    fields = set(KINDS[kind].__dataclass_fields__)
     for key, value in verdict.items():
         if isinstance(value, str) and "*" in value and not value.strip("* "):
             raise ValueError(f"must say something of {key} (got {value!r}, which is anything)")
-        if key not in known:
-            raise ValueError(f"must have only keys of the verdict {kind!r} (got {key!r}){nearest(key, known)}")
+        if key not in fields:
+            raise ValueError(f"must have only keys of the verdict {kind!r} (got {key!r}){nearest(key, fields)}")
     return verdict
 
 
@@ -129,11 +129,11 @@ class Waiver(Scope):
     @model_validator(mode="after")
     def _names_misreadings(self) -> Self:
         dialects = [dialect_named(name) for name in self.dialects]
-        known = {name for dialect in dialects for name in misreadings_by_name(dialect)}
+        names = {name for dialect in dialects for name in misreadings_by_name(dialect)}
         for misreadings in self.diagnosis or ():
-            if not known.issuperset(misreadings.names):
+            if not names.issuperset(misreadings.names):
                 text = str(misreadings)
-                raise ValueError(f"diagnosis must name misreadings (got {text!r}){nearest(text, known)}")
+                raise ValueError(f"diagnosis must name misreadings (got {text!r}){nearest(text, names)}")
         return self
 
     @model_validator(mode="after")
@@ -228,11 +228,11 @@ def load(path: Path) -> WaiverFile:
             errors.append(yaml_file.error_at(document, ("waivers", index, "name"), message))
         names.add(waiver.name)
     if errors:
-        raise together(errors)
+        raise joined(errors)
     return file
 
 
-def chosen(option: str | None, backend: str) -> WaiverFile | None:
+def chosen_waivers(option: str | None, backend: str) -> WaiverFile | None:
     """Return the waivers that a user chose: of a file, none for `none`, or by default those that ship for the backend.
 
     A file that was written for another backend is used as `WaiverFile.of_relative` says.

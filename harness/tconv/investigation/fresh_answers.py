@@ -68,8 +68,8 @@ def fresh_answers(
         find: returns a case of the run by its id.
     """
     # A probe of the type of sums would be a call before the case.
-    known: dict[str, str | None] = {**dict.fromkeys(PROBED), **run.header.backend.accumulates}
-    fresh = replace(assignment, dialect=run.dialect, repeat=TIMES, together=1, accumulates=known)
+    accumulators: dict[str, str | None] = {**dict.fromkeys(PROBED), **run.header.backend.accumulates}
+    fresh = replace(assignment, dialect=run.dialect, repeat=TIMES, together=1, accumulates=accumulators)
     asking = _Asking(fresh, timeout, find, run.answers_vary)
     with suppress(TconvError):
         complete = asking.ask(_in_order(record for record in run.records if may_vary(record) and record.case in failed))
@@ -153,8 +153,8 @@ def _same(after_others: Record, alone: Record) -> bool:
     if isinstance(verdict, ver.WrongShape) or (isinstance(verdict, ver.Differed) and verdict.rule == "exact"):
         # As texts, since NaN is not equal to itself.
         return repr(verdict) == repr(alone.verdict)
-    one, other = failure(after_others), failure(alone)
-    if one and other and one.words != other.words:
+    before, again = failure(after_others), failure(alone)
+    if before and again and before.words != again.words:
         return False
     # A search for names that ran out of time has none.
     both = after_others.diagnosis and alone.diagnosis

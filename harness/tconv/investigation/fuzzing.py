@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis import shared
+from tconv.diagnosis import single_explanations
 from tconv.investigation.named_findings import RightAnswers
 from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import Failure, failure
@@ -161,7 +161,7 @@ def _shrunk(kind: Failure, first: Deviation, dialect: Dialect, look: Look, name:
 
 
 def _grouped(deviations: Sequence[Deviation]) -> dict[Failure, list[Deviation]]:
-    explained = shared({deviation.case.id: deviation.failure.explained for deviation in deviations})
+    explained = single_explanations({deviation.case.id: deviation.failure.explained for deviation in deviations})
     groups: dict[Failure, list[Deviation]] = defaultdict(list)
     for deviation in deviations:
         name = explained.get(deviation.case.id)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.diagnosis import explains, shared
+from tconv.diagnosis import explains, single_explanations
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
 from tconv.dialects.readings import Together
-from tconv.expectation.problem import remembered
+from tconv.expectation.problem import shared_problem
 from tconv.records import artifacts
 from tconv.records.record import SHOWN_ALONE, SHOWN_ELSEWHERE, explained_by
 from tconv.verdict import kinds as ver
@@ -43,7 +43,6 @@ _LARGEST = 3
 """So many of them in one call, at most."""
 _SECONDS = 10.0
 """Of this thread's processor, after which the search ends with what it has found."""
-_COMPARED = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape
 
 
 def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], Case | None]) -> list[Record]:
@@ -59,32 +58,36 @@ def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], C
         find: returns a case of the run by its id.
     """
     # What is waived shows a misreading too.
-    wrong = [record for record in run.records if isinstance(record.verdict, _COMPARED)]
+    wrong = [record for record in run.records if isinstance(record.verdict, ver.WrongOutput)]
     names = _established(wrong)
-    known = misreadings_by_name(run.dialect)
-    named = [known[name] for name in names if name in known]
+    misreadings = misreadings_by_name(run.dialect)
+    named = [misreadings[name] for name in names if name in misreadings]
     sets = [*_losing_bits(named), *_combinations(named)] if named else []
     ends = thread_time() + _SECONDS
-    found = []
+    records = []
     for record in wrong:
         if thread_time() > ends:
             break
         if record.case not in failed or not {Together((name,)) for name in names}.isdisjoint(record.diagnosis):
             continue
         if (explained := _explained(record, sets, run, find(record.case))) is not None:
-            found.append(explained)
-    return found
+            records.append(explained)
+    return records
 
 
 def _established(wrong: Sequence[Record]) -> list[str]:
     """Return the names of the misreadings that many failures show one by one, those of most failures first."""
-    counts = Counter(shared({record.case: record.diagnosis for record in wrong}).values())
+    counts = Counter(single_explanations({record.case: record.diagnosis for record in wrong}).values())
     single = [(name.names[0], count) for name, count in counts.most_common() if len(name.names) == 1]
     return [name for name, count in single if count >= _FEWEST][:_MOST]
 
 
 def _losing_bits(named: Sequence[Misreading]) -> Iterator[tuple[Misreading]]:
-    return ((each,) for each in named if isinstance(each.change, PrecisionOtherwise) and each.change.joins)
+    return (
+        (misreading,)
+        for misreading in named
+        if isinstance(misreading.change, PrecisionOtherwise) and misreading.change.joins
+    )
 
 
 def _combinations(named: Sequence[Misreading]) -> Iterator[tuple[Misreading, ...]]:
@@ -96,7 +99,7 @@ def _explained(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run,
     """Return a failure with the first set of misreadings that explains its output; None where none does."""
     if case is None or (actual := _output(record, run, case)) is None:
         return None
-    problem = remembered(case, run.dialect)
+    problem = shared_problem(case, run.dialect)
     if problem.values is None:
         return None
     for misreadings in sets:
@@ -112,10 +115,10 @@ def _joins(misreadings: Sequence[Misreading], problem: Problem, actual: Array) -
     """Return whether the bits that one misreading loses explain an output, as other outputs show more of them."""
     match misreadings:
         case (Misreading(change=PrecisionOtherwise(joins=joins)),) if joins is not None:
-            owed = problem.held_against(actual.shape)
-            if owed is None or problem.truth.shape(owed.geometry) != actual.shape:
+            candidate = problem.held_against(actual.shape)
+            if candidate is None or problem.truth.shape(candidate.geometry) != actual.shape:
                 return False
-            return joins(actual, problem.truth.terms(owed.geometry), problem.case.x.dtype)
+            return joins(actual, problem.truth.terms(candidate.geometry), problem.case.x.dtype)
         case _:
             return False
 

@@ -114,25 +114,28 @@ def measure(cases: Iterable[Case], dialect: Dialect, progress: Callable[[int], N
             if kills:
                 killed[name].append(case.id)
         progress(len(case_ids))
-    powers = tuple(Power(each, tuple(affected[each.name]), tuple(killed[each.name])) for each in misreadings)
+    powers = tuple(
+        Power(misreading, tuple(affected[misreading.name]), tuple(killed[misreading.name]))
+        for misreading in misreadings
+    )
     return Measured(powers, tuple(_topics(case_ids, powers)), tuple(_needed(powers)), len(case_ids))
 
 
 def _without_layouts(case: Case) -> tuple[object, ...]:
-    given = case.attributes.given()
-    return tuple((name, value) for name, value in given.items() if name not in {"data_format", "filter_format"})
+    written = case.attributes.given()
+    return tuple((name, value) for name, value in written.items() if name not in {"data_format", "filter_format"})
 
 
 def _noticed(problem: Problem, misreadings: Sequence[Misreading]) -> dict[str, bool]:
     """Return the misreadings that change a problem's output, and whether the verdict notices them."""
-    owed, noticed = problem.output, {}
+    expected, noticed = problem.output, {}
     for misreading in misreadings:
         array = mutated(problem, misreading)
         # A misreading that gives what is owed cannot be noticed.
-        if array is None or owed is None or _equal(array, owed):
+        if array is None or expected is None or _equal(array, expected):
             continue
         verdict = judge(problem, out.Produced(array), {})
-        noticed[misreading.name] = not isinstance(verdict, ver.Agreed | ver.Disputed)
+        noticed[misreading.name] = not isinstance(verdict, ver.Allowed)
     return noticed
 
 

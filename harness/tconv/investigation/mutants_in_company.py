@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
-    from tconv.execution.answer import Answer
+    from tconv.execution.call_result import CallResult
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array
 
@@ -58,9 +58,9 @@ class Mutant:
 class _Judge(Evaluator):
     """Verdicts alone: which misreading gives a wrong output is known here, and need not be searched for."""
 
-    def record(self, problem: Problem, answer: Answer, verdict: ver.Verdict) -> Record:
+    def record(self, problem: Problem, result: CallResult, verdict: ver.Verdict) -> Record:
         """Return the verdict in a record."""
-        return Record(problem.case.id, "mutant", self.dialect.name, verdict, answer.seconds)
+        return Record(problem.case.id, "mutant", self.dialect.name, verdict, result.seconds)
 
 
 def killed(cases: Sequence[Case], dialect: Dialect, misreading: Misreading, together: int = WORTHWHILE) -> set[str]:
@@ -68,5 +68,5 @@ def killed(cases: Sequence[Case], dialect: Dialect, misreading: Misreading, toge
     position = Position(together)
     judge = _Judge(Mutant(misreading), "mutant", dialect, {}, None, 1, position)
     companion = Companion(judge, position, together)
-    passed = ver.Agreed | ver.Disputed | ver.Inexpressible
+    passed = ver.Allowed | ver.Inexpressible
     return {record.case for _, record in companion.records(cases) if not isinstance(record.verdict, passed)}

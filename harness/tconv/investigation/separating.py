@@ -94,21 +94,21 @@ def separate(
     assignment = Assignment(backend, dialect, None, "", REPEAT, options=dict(options), accumulates=unprobed)
     with Pool(assignment, 1, timeout) as pool:
         first = pool.record(case)
-        left = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
+        remaining = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []
         for other in sorted((case for case in others if _products(case) <= _LARGEST), key=_size):
             telling = sum(case.tells for case in further)
-            if len(left) < _SEVERAL or telling == most or len(further) - telling == _MOST_SILENT:
+            if len(remaining) < _SEVERAL or telling == most or len(further) - telling == _MOST_SILENT:
                 break
             problem = Problem(other, pool.dialect)
-            if problem.values is None or len({_predicted(problem, name) for name in left}) < _SEVERAL:
+            if problem.values is None or len({_predicted(problem, name) for name in remaining}) < _SEVERAL:
                 continue
             record = pool.record(other)
-            tells = isinstance(record.verdict, ver.Agreed) or any(_explains(name, record) for name in left)
+            tells = isinstance(record.verdict, ver.Agreed) or any(_explains(name, record) for name in remaining)
             if tells:
-                left = [name for name in left if _confirms(record, problem, name)]
-            further.append(FurtherCase(record, tuple(left), tells))
-    explained = tuple(left) if further or len(left) == 1 else tuple(map(str, first.diagnosis))
+                remaining = [name for name in remaining if _confirms(record, problem, name)]
+            further.append(FurtherCase(record, tuple(remaining), tells))
+    explained = tuple(remaining) if further or len(remaining) == 1 else tuple(map(str, first.diagnosis))
     return Reasoning(first, pool.backend, pool.dialect, tuple(further), explained)
 
 
@@ -125,8 +125,8 @@ def _products(case: Case) -> int:
 
 def _predicted(problem: Problem, name: str) -> bytes | None:
     """Return the output that a misreading gives, as bytes; None where it gives what is owed."""
-    array, owed = mutated(problem, misreadings_by_name(problem.dialect)[name]), problem.output
-    if array is None or owed is None or (array.shape == owed.shape and array.tobytes() == owed.tobytes()):
+    array, expected = mutated(problem, misreadings_by_name(problem.dialect)[name]), problem.output
+    if array is None or expected is None or (array.shape == expected.shape and array.tobytes() == expected.tobytes()):
         return None
     return str(array.shape).encode() + array.tobytes()
 

@@ -112,11 +112,11 @@ def _fewer_axes(case: Case) -> Iterator[Case]:
 
 def _fewer_attributes(case: Case) -> Iterator[Case]:
     """Leave attributes out, several at once first; groups other than 1 stay, since the operands depend on them."""
-    given = [name for name in case.attributes.given() if name != "groups" or case.attributes.groups == 1]
-    for names in (tuple(given), *_TOGETHER):
-        if len([name for name in names if name in given]) > 1:
+    written = [name for name in case.attributes.given() if name != "groups" or case.attributes.groups == 1]
+    for names in (tuple(written), *_TOGETHER):
+        if len([name for name in names if name in written]) > 1:
             yield _with(case, **dict.fromkeys(names))
-    for name in given:
+    for name in written:
         yield _with(case, **{name: None})
 
 

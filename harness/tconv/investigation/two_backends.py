@@ -108,11 +108,11 @@ def differ(case: Case, records: tuple[Record, Record], dialects: tuple[Dialect, 
 
 def response(case: Case, record: Record, dialect: Dialect) -> Response:
     """Return what a backend did with a case, by its record."""
-    verdict, owed = record.verdict, expectation(case, dialect)
-    if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule != "refusal" and isinstance(owed, Values):
+    verdict, expected = record.verdict, expectation(case, dialect)
+    if isinstance(verdict, ver.Allowed) and verdict.rule != "refusal" and isinstance(expected, Values):
         words = f"as {' or '.join(verdict.choices)}" if isinstance(verdict, ver.Disputed) else "as the text says"
-        return Response(words, followed(verdict, owed), verdict.rule == "shape")
-    if isinstance(verdict, ver.Agreed | ver.Disputed | ver.RefusedValid):
+        return Response(words, followed(verdict, expected), verdict.rule == "shape")
+    if isinstance(verdict, ver.Allowed | ver.RefusedValid):
         return Response("refuses")
     if isinstance(verdict, ver.AcceptedInvalid):
         return Response(ANSWERS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from tconv.learning.formulas import HALVES, SUMS, Form, Formula, TermColumns, co
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tconv.learning.answers import AnsweredAxis
+    from tconv.learning.observed_geometry import ObservedAxis
     from tconv.vocabulary import Array
 
+_Side = Literal["owed", "observed"]
+"""Whose numbers: what the text gives, or what the runtime gave."""
 _WITNESSES = 3
 """Different axes that a formula must fit, and one more than it has terms: fewer are a coincidence."""
 _MOST_FORMULAS = 3
@@ -58,42 +60,44 @@ _USUAL_OF_RUNTIMES: Mapping[str, tuple[Formula, ...]] = {
 """What runtimes compute besides: the padding of a forward convolution over the output."""
 
 
-def owed(axes: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
+def owed(axes: Sequence[ObservedAxis], quantity: str) -> Formula | None:
     """Return the text's own formula for a quantity, learnt from what it owes to these axes."""
     return _single(axes, quantity, "owed")
 
 
-def followed(axes: Sequence[AnsweredAxis], quantity: str) -> tuple[Formula, ...]:
+def followed(axes: Sequence[ObservedAxis], quantity: str) -> tuple[Formula, ...]:
     """Return the formulas that answers follow: one for all axes, or those of the axes that deviate from the text.
 
     Args:
         axes: the axes of a situation.
         quantity: `stride`, `dilation`, `size` or `pads_begin`.
     """
-    axes = [axis for axis in axes if quantity in axis.got]
+    axes = [axis for axis in axes if quantity in axis.observed]
     deviating = _deviating(axes, quantity)
     if not deviating:
         return ()
-    shared = _nearly(axes, deviating, quantity) or _single(axes, quantity, "got") or _mostly(axes, deviating, quantity)
+    shared = (
+        _nearly(axes, deviating, quantity) or _single(axes, quantity, "observed") or _mostly(axes, deviating, quantity)
+    )
     if shared and _witnessed(shared, axes) and not _is_of_text(shared, deviating, quantity):
         return (shared,)
-    found: list[Formula] = []
-    while deviating and len(found) < _MOST_FORMULAS:
-        formula = _single(deviating, quantity, "got") or _covering(deviating, quantity)
+    formulas: list[Formula] = []
+    while deviating and len(formulas) < _MOST_FORMULAS:
+        formula = _single(deviating, quantity, "observed") or _covering(deviating, quantity)
         if formula is None:
             break
-        given = formula.values(_columns(deviating, "got")) == _target(deviating, quantity, "got")
-        claimed = [axis for axis, fitting in zip(deviating, given, strict=True) if fitting]
+        fits = formula.values(_columns(deviating, "observed")) == _target(deviating, quantity, "observed")
+        claimed = [axis for axis, fitting in zip(deviating, fits, strict=True) if fitting]
         if not _witnessed(formula, claimed):
             break
         if _part(formula, axes, quantity) >= MOST:
             return (formula,)
-        found.append(formula)
-        deviating = [axis for axis, fitting in zip(deviating, given, strict=True) if not fitting]
-    return tuple(found)
+        formulas.append(formula)
+        deviating = [axis for axis, fitting in zip(deviating, fits, strict=True) if not fitting]
+    return tuple(formulas)
 
 
-def in_terms_of(text: Formula | None, formula: Formula, axes: Sequence[AnsweredAxis]) -> Formula:
+def in_terms_of(text: Formula | None, formula: Formula, axes: Sequence[ObservedAxis]) -> Formula:
     """Return a formula with those terms of the text's that are 0 on every axis, where these are all that it lacks.
 
     No answer tells whether a runtime has them, and without them the two would seem to differ in more than they do.
@@ -106,77 +110,81 @@ def in_terms_of(text: Formula | None, formula: Formula, axes: Sequence[AnsweredA
     if text is None or not set(formula.terms) < set(text.terms):
         return formula
     lacking = {name for _, name in set(text.terms) - set(formula.terms)}
-    unseen = not any(axis.of_answer[name] for axis in axes for name in lacking)
+    unseen = not any(axis.observed_terms[name] for axis in axes for name in lacking)
     return Formula(text.terms, formula.form) if unseen else formula
 
 
-def _deviating(axes: Sequence[AnsweredAxis], quantity: str) -> list[AnsweredAxis]:
+def _deviating(axes: Sequence[ObservedAxis], quantity: str) -> list[ObservedAxis]:
     """Return the axes of which neither the text nor its formula gives the quantity.
 
     Where another quantity deviates, as the size does, the text's formula may give another number than is owed.
     """
-    deviating = [axis for axis in axes if axis.got[quantity] != axis.owed[quantity]]
-    of_text = owed(axes, quantity) if deviating else None
-    return [axis for axis in deviating if of_text is None or of_text.value(axis.of_answer) != axis.got[quantity]]
+    deviating = [axis for axis in axes if axis.observed[quantity] != axis.owed[quantity]]
+    text_formula = owed(axes, quantity) if deviating else None
+    return [
+        axis
+        for axis in deviating
+        if text_formula is None or text_formula.value(axis.observed_terms) != axis.observed[quantity]
+    ]
 
 
-def _nearly(axes: Sequence[AnsweredAxis], deviating: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
+def _nearly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], quantity: str) -> Formula | None:
     """Return the usual formula that gives the most of the axes, where these are nearly all, those that deviate too."""
-    usual = _usual(quantity, _columns(axes, "got"), "got")
+    usual = _usual(quantity, _columns(axes, "observed"), "observed")
     best = max(usual, key=lambda formula: _part(formula, axes, quantity), default=None)
     if best is None or any(_part(best, some, quantity) < MOST for some in (deviating, axes)):
         return None
     return best
 
 
-def _mostly(axes: Sequence[AnsweredAxis], deviating: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
+def _mostly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], quantity: str) -> Formula | None:
     """Return a formula that gives nearly all of the axes, and most of those that deviate; others have other reasons."""
-    found = _covering(axes, quantity)
-    if found is None or _part(found, axes, quantity) < MOST or _part(found, deviating, quantity) < _HALF:
+    formula = _covering(axes, quantity)
+    if formula is None or _part(formula, axes, quantity) < MOST or _part(formula, deviating, quantity) < _HALF:
         return None
-    return found
+    return formula
 
 
-def _is_of_text(formula: Formula, axes: Sequence[AnsweredAxis], quantity: str) -> bool:
+def _is_of_text(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -> bool:
     """Return whether the text's numbers obey a formula too: what holds for both tells nothing of the runtime."""
     return bool((formula.values(_columns(axes, "owed")) == _target(axes, quantity, "owed")).all())
 
 
-def _part(formula: Formula, axes: Sequence[AnsweredAxis], quantity: str) -> float:
+def _part(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -> float:
     """Return the part of the axes of which a formula gives the quantity."""
-    return float((formula.values(_columns(axes, "got")) == _target(axes, quantity, "got")).mean())
+    return float((formula.values(_columns(axes, "observed")) == _target(axes, quantity, "observed")).mean())
 
 
-def _single(axes: Iterable[AnsweredAxis], quantity: str, whose: str) -> Formula | None:
-    """Return the simplest formula for all axes, of what is owed or of what was got."""
-    distinct = _distinct(axis for axis in axes if quantity in getattr(axis, whose))
+def _single(axes: Iterable[ObservedAxis], quantity: str, side: _Side) -> Formula | None:
+    """Return the simplest formula for all axes, of what is owed or of what was observed."""
+    distinct = _distinct(axis for axis in axes if quantity in getattr(axis, side))
     if not distinct:
         return None
-    target = _target(distinct, quantity, whose)
-    columns = _columns(distinct, whose)
-    choices = _TERMS[quantity] if whose == "got" else _TERMS[quantity][:1]
-    for usual in _usual(quantity, columns, whose):
+    target = _target(distinct, quantity, side)
+    columns = _columns(distinct, side)
+    choices = _TERMS[quantity] if side == "observed" else _TERMS[quantity][:1]
+    for usual in _usual(quantity, columns, side):
         if (usual.values(columns) == target).all():
             return usual
-    found = (simplest(target, _terms(columns, lengths, quantity), _FORMS[quantity]) for lengths in choices)
-    return next(filter(None, found), None)
+    formulas = (simplest(target, _terms(columns, lengths, quantity), _FORMS[quantity]) for lengths in choices)
+    return next(filter(None, formulas), None)
 
 
-def _usual(quantity: str, columns: Mapping[str, Array], whose: str) -> Iterator[Formula]:
+def _usual(quantity: str, columns: Mapping[str, Array], side: _Side) -> Iterator[Formula]:
     """Yield the usual formulas for a quantity, each without its terms that are 0 on every axis."""
-    of_runtimes = _USUAL_OF_RUNTIMES.get(quantity, ()) if whose == "got" else ()
+    of_runtimes = _USUAL_OF_RUNTIMES.get(quantity, ()) if side == "observed" else ()
     for formula in (*_USUAL[quantity], *of_runtimes):
         terms = tuple((sign, name) for sign, name in formula.terms if columns[name].any())
         if terms or not formula.terms:
             yield Formula(terms, formula.form)
 
 
-def _covering(axes: Sequence[AnsweredAxis], quantity: str) -> Formula | None:
+def _covering(axes: Sequence[ObservedAxis], quantity: str) -> Formula | None:
     """Return the formula that gives most of the axes."""
     distinct = _distinct(axes)
-    target, columns = _target(distinct, quantity, "got"), _columns(distinct, "got")
-    found = [covering(target, _terms(columns, lengths, quantity), _FORMS[quantity]) for lengths in _TERMS[quantity]]
-    return max(filter(None, found), key=lambda formula: int((formula.values(columns) == target).sum()), default=None)
+    target, columns = _target(distinct, quantity, "observed"), _columns(distinct, "observed")
+    formulas = [covering(target, _terms(columns, lengths, quantity), _FORMS[quantity]) for lengths in _TERMS[quantity]]
+    return max(filter(None, formulas), key=lambda formula: int((formula.values(columns) == target).sum()), default=None)
 
 
 def _terms(columns: Mapping[str, Array], lengths: Mapping[str, int], quantity: str) -> TermColumns:
@@ -185,22 +193,24 @@ def _terms(columns: Mapping[str, Array], lengths: Mapping[str, int], quantity: s
     return TermColumns({name: columns[name] for name in names}, lengths)
 
 
-def _target(axes: Sequence[AnsweredAxis], quantity: str, whose: str) -> Array:
-    return np.array([getattr(axis, whose)[quantity] for axis in axes], dtype=np.int64)
+def _target(axes: Sequence[ObservedAxis], quantity: str, side: _Side) -> Array:
+    return np.array([getattr(axis, side)[quantity] for axis in axes], dtype=np.int64)
 
 
-def _columns(axes: Sequence[AnsweredAxis], whose: str) -> dict[str, Array]:
+def _columns(axes: Sequence[ObservedAxis], side: _Side) -> dict[str, Array]:
     """Return every term's numbers, those of the text or those of the answer."""
-    numbers = [axis.of_answer if whose == "got" else axis.of_text for axis in axes]
-    return {name: np.array([each[name] for each in numbers], dtype=np.int64) for name in numbers[0]}
+    numbers = [axis.observed_terms if side == "observed" else axis.text_terms for axis in axes]
+    return {name: np.array([terms[name] for terms in numbers], dtype=np.int64) for name in numbers[0]}
 
 
-def _distinct(axes: Iterable[AnsweredAxis]) -> list[AnsweredAxis]:
+def _distinct(axes: Iterable[ObservedAxis]) -> list[ObservedAxis]:
     """Return axes that say something different, one of each."""
-    return list({(*axis.of_answer.values(), *axis.owed.values(), *axis.got.items()): axis for axis in axes}.values())
+    return list(
+        {(*axis.observed_terms.values(), *axis.owed.values(), *axis.observed.items()): axis for axis in axes}.values()
+    )
 
 
-def _witnessed(formula: Formula, axes: Sequence[AnsweredAxis]) -> bool:
+def _witnessed(formula: Formula, axes: Sequence[ObservedAxis]) -> bool:
     """Return whether axes are enough to believe a formula that fits them, and of more than one case."""
-    enough = max(_WITNESSES, len(formula.terms) + 1)
-    return len({axis.case for axis in axes}) > 1 and len(_distinct(axes)) >= enough
+    fewest = max(_WITNESSES, len(formula.terms) + 1)
+    return len({axis.case for axis in axes}) > 1 and len(_distinct(axes)) >= fewest

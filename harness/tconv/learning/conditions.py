@@ -121,11 +121,11 @@ def _most_telling(joined: _Joined, single: _Joined, telling: Counts) -> _Joined:
 
 def _first(pairs: Iterator[tuple[int, int]], terms: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
     """Yield the first pairs of a combination and a term that make another combination."""
-    known: set[frozenset[int]] = set()
+    combinations: set[frozenset[int]] = set()
     for at, number in pairs:
         members = frozenset((*terms[at], number))
-        if len(members) == len(terms[at]) + 1 and members not in known:
-            known.add(members)
+        if len(members) == len(terms[at]) + 1 and members not in combinations:
+            combinations.add(members)
             yield at, number
-        if len(known) == _PAIRS:
+        if len(combinations) == _PAIRS:
             return

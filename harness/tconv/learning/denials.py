@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.patterns import path_of
-from tconv.diagnosis import shared
+from tconv.diagnosis import single_explanations
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.expectation.problem import Problem
@@ -40,14 +40,14 @@ def denials(
         dialect: the dialect of the run.
     """
     explained: dict[Together, list[str]] = {}
-    for case, name in shared({record.case: record.diagnosis for record in failed}).items():
+    for case, name in single_explanations({record.case: record.diagnosis for record in failed}).items():
         explained.setdefault(name, []).append(case)
-    known = misreadings_by_name(dialect)
+    misreadings_known = misreadings_by_name(dialect)
     counts = {}
     for name, cases in explained.items():
-        misreadings = [known[each] for each in name.names if each in known]
+        misreadings = [misreadings_known[part] for part in name.names if part in misreadings_known]
         example = find(min(cases, key=len))
-        if example is None or any(isinstance(each.change, PrecisionOtherwise) for each in misreadings):
+        if example is None or any(isinstance(part.change, PrecisionOtherwise) for part in misreadings):
             continue
         siblings = list(_siblings(example, records, find))
         count = sum(changes(misreadings, Problem(case, dialect)) for case in siblings)
@@ -71,7 +71,7 @@ def _siblings(example: Case, records: Sequence[Record], find: Callable[[str], Ca
 
 
 def _by_value(record: Record) -> bool:
-    return isinstance(record.verdict, ver.Agreed) and record.verdict.rule in {"exact", "bound"}
+    return isinstance(record.verdict, ver.Agreed) and record.verdict.rule in ver.VALUE_RULES
 
 
 def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
@@ -85,7 +85,7 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
     # A misread stride may make an output that no memory holds: its shape says enough.
     if (*otherwise.shape(misread.geometry)[:2], *misread.output) != problem.truth.shape(geometry):
         return True
-    owed, values = problem.truth.values(geometry), otherwise.values(misread.geometry)
+    expected, values = problem.truth.values(geometry), otherwise.values(misread.geometry)
     changed = misread.finish(values) if misread.finish else values
     with np.errstate(invalid="ignore"):
-        return not np.allclose(changed, owed, rtol=0.1, atol=0, equal_nan=True)
+        return not np.allclose(changed, expected, rtol=0.1, atol=0, equal_nan=True)

@@ -179,11 +179,11 @@ def covering(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) ->
         among = by_zeros[: len(target) // 2 + _SAMPLE] if number % 2 else by_zeros
         rows = random.permutation(among)[:_SAMPLE]
         sample = TermColumns({name: column[rows] for name, column in terms.columns.items()}, terms.lengths)
-        found = _short(target[rows], sample, forms)
-        if found is not None:
-            given = int((found.values(terms.columns) == target).sum())
-            if best is None or given > best[0]:
-                best = given, found
+        formula = _short(target[rows], sample, forms)
+        if formula is not None:
+            fits = int((formula.values(terms.columns) == target).sum())
+            if best is None or fits > best[0]:
+                best = fits, formula
     return best[1] if best else None
 
 
@@ -202,7 +202,7 @@ def _short(target: Array, terms: TermColumns, forms: Sequence[Form]) -> Formula 
         for form in possible
         for at in np.flatnonzero((form.of(sums, some) == target[tried]).all(axis=1))
     ]
-    for _, at, form in sorted(fitting, key=lambda found: found[:2]):
+    for _, at, form in sorted(fitting, key=lambda fit: fit[:2]):
         formula = _formula(signs[at], names, form)
         if (formula.values(terms.columns) == target).all():
             return formula
@@ -224,13 +224,13 @@ def _long(target: Array, terms: TermColumns) -> Formula | None:
     order = np.argsort(hashes, kind="stable")
     starts = np.searchsorted(hashes[order], wanted, "left")
     ends = np.searchsorted(hashes[order], wanted, "right")
-    found: list[tuple[int, Any]] = []
+    candidates: list[tuple[int, Any]] = []
     for at in np.flatnonzero(ends > starts)[:_MOST_TIES]:
         for other in order[starts[at] : ends[at]][:10]:
             signs = first[at] + second[other]
             if np.abs(signs).max(initial=0) <= 1:
-                found.append((int(_lengths(signs[None], names, terms)[0]), tuple(signs)))
-    for _, signs in sorted(set(found)):
+                candidates.append((int(_lengths(signs[None], names, terms)[0]), tuple(signs)))
+    for _, signs in sorted(set(candidates)):
         if (np.array(signs) @ columns == target).all():
             return _formula(signs, names, Form.PLAIN)
     return None

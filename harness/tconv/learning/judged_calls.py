@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tconv.expectation.problem import remembered
+from tconv.expectation.problem import shared_problem
 from tconv.learning.conditions import HARDLY, condition_of
 from tconv.learning.features import features_of
 from tconv.learning.terms import terms_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
     from tconv.vocabulary import Mask
 
-_WRONG = ver.Differed | ver.ExceedsSummationBound | ver.WrongShape | ver.WrongDtype | ver.Unstable
+_WRONG = ver.WrongOutput | ver.WrongDtype | ver.Unstable
 
 
 class Condition(NamedTuple):
@@ -62,7 +62,7 @@ class JudgedCalls:
     def _known(self) -> list[tuple[Record, Features]]:
         answered = [record for record in self.records if is_right(record) or isinstance(record.verdict, _WRONG)]
         made = ((record, self.find(record.case)) for record in answered)
-        calls = ((record, features_of(remembered(case, self.dialect))) for record, case in made if case is not None)
+        calls = ((record, features_of(shared_problem(case, self.dialect))) for record, case in made if case is not None)
         return [(record, features) for record, features in calls if features is not None]
 
     @cached_property
@@ -132,4 +132,4 @@ class JudgedCalls:
 
 def is_right(record: Record) -> bool:
     """Return whether a record has the values that the text, or another reading of it, gives."""
-    return isinstance(record.verdict, ver.Agreed | ver.Disputed) and record.verdict.rule in {"exact", "bound"}
+    return isinstance(record.verdict, ver.Allowed) and record.verdict.rule in ver.VALUE_RULES

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tconv.learning.answers import QUANTITIES, SPACINGS
 from tconv.learning.axis_rules import MOST, followed, in_terms_of, owed
 from tconv.learning.lesson import Lesson, Rule
+from tconv.learning.observed_geometry import QUANTITIES, SPACINGS
 from tconv.learning.shared_facts import shared_facts
 from tconv.learning.text_axes import text_axes
 
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tconv.dialects import Dialect
-    from tconv.learning.answers import AnsweredAxis, ObservedAnswer
     from tconv.learning.formulas import Formula
+    from tconv.learning.observed_geometry import ObservedAxis, ObservedGeometry
     from tconv.learning.situations import Situation
 
 
 @dataclass
 class Learner:
-    """The answers of one situation, and what is learnt of them.
+    """The outputs of one situation, and what is learnt of them.
 
     Attributes:
         situation: the situation.
-        answers: its answers, those that agree with the text too.
+        geometries: those of its outputs, those that agree with the text too.
         dialect: the text.
     """
 
     situation: Situation
-    answers: Sequence[ObservedAnswer]
+    geometries: Sequence[ObservedGeometry]
     dialect: Dialect
 
     @cached_property
     def spacing(self) -> dict[str, tuple[Formula, ...]]:
         """The formulas that strides and dilations follow, where some deviate."""
-        axes = [axis for answer in self.answers for axis in answer.axes({})]
+        axes = [axis for observed in self.geometries for axis in observed.axes({})]
         return {quantity: followed(axes, quantity) for quantity in SPACINGS}
 
     @cached_property
-    def axes(self) -> dict[str, list[AnsweredAxis]]:
+    def axes(self) -> dict[str, list[ObservedAxis]]:
         """The axes of each answer, by the case's id."""
         single = {quantity: formulas[0] for quantity, formulas in self.spacing.items() if len(formulas) == 1}
-        return {answer.case.id: list(answer.axes(single)) for answer in self.answers}
+        return {observed.case.id: list(observed.axes(single)) for observed in self.geometries}
 
     @cached_property
-    def all_axes(self) -> list[AnsweredAxis]:
+    def all_axes(self) -> list[ObservedAxis]:
         """The axes of all answers."""
         return [axis for axes in self.axes.values() for axis in axes]
 
@@ -67,20 +67,20 @@ class Learner:
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield a lesson for each set of rules that deviating answers follow."""
-        members: dict[tuple[Rule, ...], list[ObservedAnswer]] = defaultdict(list)
-        for answer in self.answers:
-            if answer.deviates and (rules := self._rules(answer)):
-                members[rules].append(answer)
-        for rules, answers in members.items():
-            if len(answers) > 1:
-                yield self._lesson(rules, answers)
+        members: dict[tuple[Rule, ...], list[ObservedGeometry]] = defaultdict(list)
+        for observed in self.geometries:
+            if observed.deviates and (rules := self._rules(observed)):
+                members[rules].append(observed)
+        for rules, geometries in members.items():
+            if len(geometries) > 1:
+                yield self._lesson(rules, geometries)
 
-    def _rules(self, answer: ObservedAnswer) -> tuple[Rule, ...]:
+    def _rules(self, observed: ObservedGeometry) -> tuple[Rule, ...]:
         """Return the rules of an answer that are not the text's; none where no rules give all of it."""
         rules = []
         for quantity in QUANTITIES:
-            formulas, of_text = self.followed[quantity], self.of_text(answer, quantity)
-            fitting = next((formula for formula in formulas if self.gives(answer, quantity, (formula,))), None)
+            formulas, of_text = self.followed[quantity], self.of_text(observed, quantity)
+            fitting = next((formula for formula in formulas if self.gives(observed, quantity, (formula,))), None)
             if not of_text and fitting is None:
                 return ()
             # A rule for all answers is the rule of this one too, where it gives what the text gives.
@@ -89,49 +89,53 @@ class Learner:
                 rules.append(Rule(quantity, of_text_terms, self.owed[quantity]))
         return tuple(rule for rule in rules if str(rule.formula) != str(rule.owed))
 
-    def of_text(self, answer: ObservedAnswer, quantity: str) -> bool:
+    def of_text(self, observed: ObservedGeometry, quantity: str) -> bool:
         """Return whether a quantity is what the text owes, or what its formula gives for the answer's other numbers."""
         formula = self.owed[quantity]
-        if formula is not None and self.gives(answer, quantity, (formula,)):
+        if formula is not None and self.gives(observed, quantity, (formula,)):
             return True
-        return answer.gives(quantity, [axis.owed[quantity] for axis in self.axes[answer.case.id]])
+        return observed.gives(quantity, [axis.owed[quantity] for axis in self.axes[observed.case.id]])
 
-    def _lesson(self, rules: tuple[Rule, ...], members: Sequence[ObservedAnswer]) -> Lesson:
+    def _lesson(self, rules: tuple[Rule, ...], members: Sequence[ObservedGeometry]) -> Lesson:
         following = {
-            answer.case.id
-            for answer in self.answers
-            if all(self.gives(answer, rule.quantity, (rule.formula,)) for rule in rules)
+            observed.case.id
+            for observed in self.geometries
+            if all(self.gives(observed, rule.quantity, (rule.formula,)) for rule in rules)
         }
         # An answer that lies nowhere is wrong in another way too: it does not say whether these rules were followed.
-        telling = [answer for answer in self.answers if answer.case.id in following or not answer.lost]
+        telling = [observed for observed in self.geometries if observed.case.id in following or not observed.lost]
         where = None
         if len(following) < MOST * len(telling):
-            rest = [_facts(answer) for answer in telling if answer.case.id not in following]
-            where = shared_facts([_facts(answer) for answer in members], rest)
-        asked = [
-            answer
-            for answer in telling
-            if (where is None or where.holds(_facts(answer))) and all(answer.tells(rule.quantity) for rule in rules)
+            rest = [_facts(observed) for observed in telling if observed.case.id not in following]
+            where = shared_facts([_facts(observed) for observed in members], rest)
+        applicable = [
+            observed
+            for observed in telling
+            if (where is None or where.holds(_facts(observed))) and all(observed.tells(rule.quantity) for rule in rules)
         ]
         return Lesson(
             (self.situation,),
             rules,
             where,
-            tuple(sorted(answer.case.id for answer in members)),
-            sum(answer.case.id in following for answer in asked),
-            len(asked),
-            min((answer.case for answer in members), key=lambda case: case.simplicity),
+            tuple(sorted(observed.case.id for observed in members)),
+            sum(observed.case.id in following for observed in applicable),
+            len(applicable),
+            min((observed.case for observed in members), key=lambda case: case.simplicity),
             self._clause(rules),
         )
 
-    def gives(self, answer: ObservedAnswer, quantity: str, formulas: Sequence[Formula]) -> bool:
+    def gives(self, observed: ObservedGeometry, quantity: str, formulas: Sequence[Formula]) -> bool:
         """Return whether one of these formulas gives a quantity of an answer on all axes, as far as its values tell."""
-        axes = self.axes[answer.case.id]
-        return any(answer.gives(quantity, [formula.value(axis.of_answer) for axis in axes]) for formula in formulas)
+        axes = self.axes[observed.case.id]
+        return any(
+            observed.gives(quantity, [formula.value(axis.observed_terms) for axis in axes]) for formula in formulas
+        )
 
     def gives_most(self, quantity: str, formula: Formula) -> bool:
         """Return whether a formula gives a quantity of nearly all answers."""
-        return sum(self.gives(answer, quantity, (formula,)) for answer in self.answers) >= MOST * len(self.answers)
+        return sum(self.gives(observed, quantity, (formula,)) for observed in self.geometries) >= MOST * len(
+            self.geometries
+        )
 
     def _clause(self, rules: Sequence[Rule]) -> str:
         """Return the text's words on the first question that these rules answer otherwise."""
@@ -150,14 +154,16 @@ class Learner:
         return self.dialect.cites.get(question, "")
 
 
-def _facts(answer: ObservedAnswer) -> dict[str, str]:
+def _facts(observed: ObservedGeometry) -> dict[str, str]:
     """Return the facts of a case, and what follows from the sizes of all its axes."""
-    given, owed = answer.placement, answer.owed
+    placement, owed = observed.placement, observed.owed
     total = [
         full + op - size
-        for full, op, size in zip(owed.full, answer.signature.per_axis("output_padding"), given.output, strict=True)
+        for full, op, size in zip(
+            owed.full, observed.signature.per_axis("output_padding"), placement.output, strict=True
+        )
     ]
-    case, groups = answer.case, answer.owed.groups
+    case, groups = observed.case, observed.owed.groups
     return {
         "depthwise": str(1 < groups == case.x.shape[1]).lower(),
         **case.facts,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.learning.axis_rules import MOST
-from tconv.learning.situations import named
+from tconv.learning.situations import situation_names
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
@@ -59,10 +59,10 @@ class Lesson:
     clause: str = ""
 
     def __str__(self) -> str:
-        return f"{self._some}{self.said}; {self.fits} of {self.of} answers fit"
+        return f"{self._some}{self.rules_text}; {self.fits} of {self.of} answers fit"
 
     @property
-    def said(self) -> str:
+    def rules_text(self) -> str:
         """The rules, and where they apply, without the number of answers that fit."""
         return f"{self._under}: {'; '.join(map(str, self.rules))}"
 
@@ -73,7 +73,7 @@ class Lesson:
 
     @property
     def _under(self) -> str:
-        return f"under {named(self.situations)}" + (f" where {self.where}" if self.where else "")
+        return f"under {situation_names(self.situations)}" + (f" where {self.where}" if self.where else "")
 
     @property
     def _some(self) -> str:

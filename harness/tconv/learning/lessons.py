@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tconv.learning.answers import SHOWING, answers_of
 from tconv.learning.learner import Learner
+from tconv.learning.observed_geometry import SHOWING, observed_geometries
 from tconv.learning.situations import situation_of
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Together
-    from tconv.learning.answers import ObservedAnswer
     from tconv.learning.lesson import Lesson, Rule
+    from tconv.learning.observed_geometry import ObservedGeometry
     from tconv.learning.situations import Situation
     from tconv.records.record import Record
 
@@ -43,16 +43,18 @@ def lessons(
     situations = {situation_of(case) for case in cases.values() if case is not None}
     if not situations:
         return ()
-    found = [
+    of_situations = [
         lesson
         for learner in learners(records, find, dialect, situations)
-        if any(answer.deviates and answer.case.id in wanted for answer in learner.answers)
+        if any(observed.deviates and observed.case.id in wanted for observed in learner.geometries)
         for lesson in learner.lessons()
     ]
-    return tuple(sorted(_merged(found), key=lambda lesson: (-len(lesson.cases), str(lesson))))
+    return tuple(sorted(_merged(of_situations), key=lambda lesson: (-len(lesson.cases), str(lesson))))
 
 
-def without_named(found: Sequence[Lesson], failed: Sequence[Record], denied: Container[Together]) -> tuple[Lesson, ...]:
+def without_named(
+    lessons: Sequence[Lesson], failed: Sequence[Record], denied: Container[Together]
+) -> tuple[Lesson, ...]:
     """Return lessons without those that say less than the name of a misreading does.
 
     Rules that hold in some cases alone are what a misreading happens to give there, if it explains all of their
@@ -60,7 +62,7 @@ def without_named(found: Sequence[Lesson], failed: Sequence[Record], denied: Con
     cases, if it explains more than twice as many failures.
 
     Args:
-        found: the lessons.
+        lessons: the lessons.
         failed: the records of the failures.
         denied: names that cases which agree deny.
     """
@@ -73,7 +75,7 @@ def without_named(found: Sequence[Lesson], failed: Sequence[Record], denied: Con
         times = 1 if lesson.partial else _MANY_TIMES
         return any(counts[name] > times * len(lesson.cases) for name in shared)
 
-    return tuple(lesson for lesson in found if not (lesson.of_some and named(lesson)))
+    return tuple(lesson for lesson in lessons if not (lesson.of_some and named(lesson)))
 
 
 def learners(
@@ -97,21 +99,21 @@ def learners(
             if case is not None and (situations is None or situation_of(case) in situations):
                 yield record, case
 
-    by_situation: dict[Situation, list[ObservedAnswer]] = defaultdict(list)
-    for answer in answers_of(wanted(), dialect):
-        by_situation[answer.situation].append(answer)
-    for situation, answers in sorted(by_situation.items()):
-        yield Learner(situation, answers, dialect)
+    by_situation: dict[Situation, list[ObservedGeometry]] = defaultdict(list)
+    for observed in observed_geometries(wanted(), dialect):
+        by_situation[observed.situation].append(observed)
+    for situation, geometries in sorted(by_situation.items()):
+        yield Learner(situation, geometries, dialect)
 
 
 def _of_geometry(record: Record) -> bool:
     return record.placement is not None or record.verdict.kind in {"wrong-shape", "inconsistent", "disputed"}
 
 
-def _merged(found: Sequence[Lesson]) -> Iterator[Lesson]:
+def _merged(lessons: Sequence[Lesson]) -> Iterator[Lesson]:
     """Yield lessons with those of the same rules in several situations made one."""
     groups: dict[tuple[tuple[Rule, ...], str], list[Lesson]] = defaultdict(list)
-    for lesson in found:
+    for lesson in lessons:
         groups[lesson.rules, str(lesson.where or "")].append(lesson)
     for lessons_of_rules in groups.values():
         first = min(lessons_of_rules, key=lambda lesson: lesson.example.simplicity)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
-from tconv.expectation.problem import SMALL, remembered
+from tconv.expectation.problem import SMALL, shared_problem
 from tconv.learning.denials import changes
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ class Misread(NamedTuple):
         elsewhere, right = len(self.cases) - self.met, self.condition.right
         least = "" if self.counted else "at least "
         unseen = "" if self.counted else "not all right answers were looked at"
-        said = (
+        parts = (
             f"{elsewhere:,} of these {'is' if elsewhere == 1 else 'are'} elsewhere" if elsewhere else "",
             f"{least}{right:,} such {'answer is' if right == 1 else 'answers are'} right" if right else unseen,
         )
-        return ", and ".join(filter(None, said))
+        return ", and ".join(filter(None, parts))
 
 
 def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Together, Misread]:
@@ -78,21 +78,21 @@ def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Toget
     """
     names = {record.case: frozenset(record.diagnosis) for record in failed}
     counts = Counter(name for of_case in names.values() for name in of_case)
-    found: dict[Together, Misread] = {}
-    known: set[str] = set()
-    asked = _sampled(calls.right_cases, calls)
+    by_name: dict[Together, Misread] = {}
+    explained: set[str] = set()
+    sample = _sampled(calls.right_cases, calls)
     for name, _ in sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:_MOST_NAMES]:
-        cases = [case for case, of_case in names.items() if name in of_case and case not in known]
+        cases = [case for case, of_case in names.items() if name in of_case and case not in explained]
         if len(cases) < _FEWEST or not (misreadings := _changing(name, calls)):
             continue
-        denying = _changed(misreadings, asked, calls)
+        denying = _changed(misreadings, sample, calls)
         if len(denying) < _FEWEST:
             # Hardly a case speaks against it: a name of fewer failures says less of these.
-            known.update(cases if len(denying) <= (1 - _NEARLY) * len(cases) else ())
+            explained.update(cases if len(denying) <= (1 - _NEARLY) * len(cases) else ())
         elif (misread := _misread(misreadings, cases, denying, calls)) is not None:
-            found[name] = _with_right(misread, misreadings, asked, denying, calls)
-            known.update(cases)
-    return found
+            by_name[name] = _with_right(misread, misreadings, sample, denying, calls)
+            explained.update(cases)
+    return by_name
 
 
 def _misread(
@@ -110,7 +110,7 @@ def _misread(
 def _with_right(
     misread: Misread,
     misreadings: Sequence[Misreading],
-    asked: Sequence[str],
+    sample: Sequence[str],
     denying: Sequence[str],
     calls: JudgedCalls,
 ) -> Misread:
@@ -119,11 +119,11 @@ def _with_right(
     Args:
         misread: where calls are misread.
         misreadings: those that are made there.
-        asked: the ids of the cases of the sample.
+        sample: the ids of the cases of the sample.
         denying: those of them that the misreadings would change.
         calls: the calls of the run.
     """
-    met = calls.meeting(misread.condition, calls.right_cases).difference(asked)
+    met = calls.meeting(misread.condition, calls.right_cases).difference(sample)
     made = [case for case_id in met if (case := calls.find(case_id)) is not None]
     # The smallest ones first, so that as many as possible are looked at.
     made.sort(key=lambda case: (case.simplicity[1], case.id))
@@ -138,28 +138,30 @@ def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misrea
     """Return lessons without those of which a misreading of some calls explains all failures, in fewer words."""
 
     def explained(lesson: Lesson) -> bool:
-        return any(each.cases.issuperset(lesson.cases) for each in misread.values())
+        return any(where.cases.issuperset(lesson.cases) for where in misread.values())
 
     return tuple(lesson for lesson in lessons if not explained(lesson))
 
 
 def _changing(name: Together, calls: JudgedCalls) -> list[Misreading]:
     """Return the misreadings of a name; none where it is a matter of chance which answers they change."""
-    known = misreadings_by_name(calls.dialect)
-    misreadings = [known[each] for each in name.names if each in known]
+    by_name = misreadings_by_name(calls.dialect)
+    misreadings = [by_name[part] for part in name.names if part in by_name]
     # Whether fewer bits would be seen in an answer is such a matter.
-    return [] if any(isinstance(each.change, PrecisionOtherwise) for each in misreadings) else misreadings
+    return [] if any(isinstance(part.change, PrecisionOtherwise) for part in misreadings) else misreadings
 
 
 def _sampled(cases: Sequence[str], calls: JudgedCalls) -> list[str]:
     """Return some of the cases, evenly chosen, without those that are large."""
-    found = ((case_id, calls.find(case_id)) for case_id in cases[:: -(-len(cases) // _SAMPLE) or 1])
-    return [case_id for case_id, case in found if case is not None and case.simplicity[1] <= SMALL]
+    candidates = ((case_id, calls.find(case_id)) for case_id in cases[:: -(-len(cases) // _SAMPLE) or 1])
+    return [case_id for case_id, case in candidates if case is not None and case.simplicity[1] <= SMALL]
 
 
 def _changed(misreadings: Sequence[Misreading], cases: Iterable[str], calls: JudgedCalls) -> list[str]:
     """Return those of some cases that misreadings would change."""
-    found = ((case_id, calls.find(case_id)) for case_id in cases)
+    candidates = ((case_id, calls.find(case_id)) for case_id in cases)
     return [
-        case_id for case_id, case in found if case is not None and changes(misreadings, remembered(case, calls.dialect))
+        case_id
+        for case_id, case in candidates
+        if case is not None and changes(misreadings, shared_problem(case, calls.dialect))
     ]

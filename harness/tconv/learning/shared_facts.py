@@ -60,8 +60,8 @@ class Shared:
 
     def holds(self, facts: Mapping[str, str]) -> bool:
         """Return whether a case of these facts is covered."""
-        each = (facts.get(name, _NOT_WRITTEN) in values for name, values in self.where.items())
-        return all(each) if self.all_of else any(each)
+        matches = (facts.get(name, _NOT_WRITTEN) in values for name, values in self.where.items())
+        return all(matches) if self.all_of else any(matches)
 
 
 def shared_facts(
@@ -73,8 +73,8 @@ def shared_facts(
 
     A longer conjunction is taken only where it at least halves the others that a shorter one leaves, or the cases of
     other causes where these are more than the members. A list of sizes counts as three other facts, a label of a sweep
-    as two. Where every conjunction holds for many others, facts are looked for that no other case has, and of which
-    every member has one or another.
+    as two. Where each conjunction holds for many others, facts are looked for that no other case has, and of which
+    each member has at least one.
 
     Args:
         members: the facts of each case of a cause.
@@ -86,13 +86,13 @@ def shared_facts(
     """
     if not members or not others:
         return None
-    found = _conjunction(members, others, apart if len(members) >= _MANY else ())
-    if found is not None and found.others <= _HARDLY * len(members):
-        return found
+    conjunction = _conjunction(members, others, apart if len(members) >= _MANY else ())
+    if conjunction is not None and conjunction.others <= _HARDLY * len(members):
+        return conjunction
     alternatives = _alternatives(members, others)
     if alternatives is not None:
         return alternatives
-    return found if found is not None and found.others <= len(members) else None
+    return conjunction if conjunction is not None and conjunction.others <= len(members) else None
 
 
 def _conjunction(
@@ -134,15 +134,15 @@ def _alternatives(members: Sequence[Mapping[str, str]], others: Sequence[Mapping
     """Return facts of which every member has at least one, and no other case has any."""
     pairs = {pair for facts in members for pair in facts.items() if pair[0] not in IDENTITY}
     pure = pairs.difference(*(facts.items() for facts in others))
-    left, chosen = list(members), dict[str, list[str]]()
-    while left and sum(map(len, chosen.values())) < _MOST_ALTERNATIVES:
-        counts = Counter(pair for facts in left for pair in facts.items() if pair in pure)
+    remaining, chosen = list(members), dict[str, list[str]]()
+    while remaining and sum(map(len, chosen.values())) < _MOST_ALTERNATIVES:
+        counts = Counter(pair for facts in remaining for pair in facts.items() if pair in pure)
         if not counts:
             return None
         name, value = max(counts, key=lambda pair: (counts[pair], pair))
         chosen.setdefault(name, []).append(value)
-        left = [facts for facts in left if facts.get(name) != value]
-    return None if left else Shared({name: tuple(values) for name, values in chosen.items()}, 0, all_of=False)
+        remaining = [facts for facts in remaining if facts.get(name) != value]
+    return None if remaining else Shared({name: tuple(values) for name, values in chosen.items()}, 0, all_of=False)
 
 
 def _left(conditions: Mapping[str, Mask], names: tuple[str, ...], others: int) -> tuple[int, int]:
@@ -156,17 +156,17 @@ def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[s
 
     An attribute is a fact of all members where one writes it.
     """
-    every = dict.fromkeys(name for facts in members for name in facts if name not in IDENTITY)
-    names = [name for name in every if name in ATTRIBUTES or all(name in facts for facts in members)]
-    found: dict[str, Mask] = {}
+    written = dict.fromkeys(name for facts in members for name in facts if name not in IDENTITY)
+    names = [name for name in written if name in ATTRIBUTES or all(name in facts for facts in members)]
+    masks: dict[str, Mask] = {}
     for name in names:
         values = set(_values(members, name))
         if len(values) <= _MOST_VALUES:
             mask = np.array([facts.get(name, _NOT_WRITTEN) in values for facts in others])
             if not mask.all():
-                found[name] = mask
-    ordered = sorted(found, key=lambda name: (int(found[name].sum()), names.index(name)))
-    return {name: found[name] for name in ordered[:_CANDIDATES]}
+                masks[name] = mask
+    ordered = sorted(masks, key=lambda name: (int(masks[name].sum()), names.index(name)))
+    return {name: masks[name] for name in ordered[:_CANDIDATES]}
 
 
 def _values(members: Sequence[Mapping[str, str]], name: str) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.learning.answers import QUANTITIES, SPACINGS
 from tconv.learning.lessons import learners
-from tconv.learning.situations import named
+from tconv.learning.observed_geometry import QUANTITIES, SPACINGS
+from tconv.learning.situations import situation_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ class SheetLine:
     @property
     def where(self) -> str:
         """The situations, named."""
-        return named(self.situations)
+        return situation_names(self.situations)
 
     @property
     def computes(self) -> str:
@@ -87,12 +87,12 @@ def _lines(learner: Learner) -> Iterator[SheetLine]:
             continue
         whole = len(followed) == 1 and learner.gives_most(quantity, followed[0])
         formulas = followed if whole or owed is None else (owed, *followed)
-        telling = [answer for answer in learner.answers if answer.tells(quantity)]
+        telling = [observed for observed in learner.geometries if observed.tells(quantity)]
         # Beside a size of its own a runtime may still begin where the text does, by the size that the text has.
         by_text = owed in formulas
         fits = sum(
-            learner.gives(answer, quantity, formulas) or (by_text and learner.of_text(answer, quantity))
-            for answer in telling
+            learner.gives(observed, quantity, formulas) or (by_text and learner.of_text(observed, quantity))
+            for observed in telling
         )
         if not followed and fits < len(telling) / 2:
             # The text's formula is not the runtime's, and no other one was found.

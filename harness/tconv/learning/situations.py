@@ -26,7 +26,7 @@ def situation_of(case: Case) -> Situation:
     return Situation(case.attributes.output_shape is not None, case.attributes.auto_pad or AutoPad.EXPLICIT)
 
 
-def named(situations: Iterable[Situation]) -> str:
+def situation_names(situations: Iterable[Situation]) -> str:
     """Return a name for several situations together, as short as it can be."""
     modes: dict[bool, list[str]] = {False: [], True: []}
     for situation in sorted(situations):

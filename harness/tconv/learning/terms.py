@@ -36,11 +36,11 @@ _PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides")
 
 def terms_of(calls: Sequence[Features]) -> dict[str, Mask]:
     """Return for which calls each term holds, the plainest terms first; of terms that hold for the same calls one."""
-    found: dict[bytes, tuple[str, Mask]] = {}
+    terms: dict[bytes, tuple[str, Mask]] = {}
     for text, holds in _terms(calls):
         if holds.any() and not holds.all():
-            found.setdefault(holds.tobytes(), (text, holds))
-    return dict(found.values())
+            terms.setdefault(holds.tobytes(), (text, holds))
+    return dict(terms.values())
 
 
 def _terms(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
@@ -97,6 +97,12 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
         yield f"{name} of every axis is even", odd == 0
         yield f"{name} of every axis is odd", even == 0
         yield f"{name} differs between axes", np.array([len(set(column)) > 1 for column in columns])
+    yield from _of_pairs(calls)
+    yield from _of_products(calls)
+
+
+def _of_pairs(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
+    """Yield terms that compare two attributes of an axis."""
     for first, second in _PAIRS:
         below = [[axis[first] < axis[second] for axis in call.axes] for call in calls]
         yield f"{first} < {second} on an axis", np.array([any(column) for column in below])
@@ -105,6 +111,10 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
     yield "kernel is no multiple of strides on an axis", np.array([not all(column) for column in divided])
     divisors = [[gcd(axis["strides"], axis["dilations"]) > 1 for axis in call.axes] for call in calls]
     yield "strides and dilations share a divisor on an axis", np.array([any(column) for column in divisors])
+
+
+def _of_products(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
+    """Yield terms on numbers of output elements, from which a kernel may tile, thread or overflow."""
     points = np.array([prod(axis["output"] for axis in call.axes) for call in calls])
     yield from ((f"output points of a channel >= {limit}", points >= limit) for limit in _POINTS)
     channels = np.array([call.sizes["out_channels"] for call in calls])

@@ -12,8 +12,8 @@ import numpy as np
 
 from tconv.dialects.geometry import reach
 from tconv.expectation.owed import Values, owed
-from tconv.learning.answers import AnsweredAxis
 from tconv.learning.axis_terms import terms
+from tconv.learning.observed_geometry import ObservedAxis
 from tconv.vocabulary import Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _FROM_REACH = 4
 """How far output_shape is at most from all that the taps reach."""
 
 
-def text_axes(situation: Situation, dialect: Dialect) -> Iterator[AnsweredAxis]:
+def text_axes(situation: Situation, dialect: Dialect) -> Iterator[ObservedAxis]:
     """Yield axes of calls that the text allows, with what it owes; nothing was got of them.
 
     Args:
@@ -68,9 +68,9 @@ def _drawn(random: np.random.Generator, situation: Situation, dialect: Dialect) 
     return Signature(attributes, data, filters, None)
 
 
-def _axis(signature: Signature, geometry: Geometry) -> AnsweredAxis:
+def _axis(signature: Signature, geometry: Geometry) -> ObservedAxis:
     quantities = (geometry.strides, geometry.dilations, geometry.output, geometry.pads_begin)
     stride, dilation, size, begin = (entries[0] for entries in quantities)
     numbers = terms(signature, 0, stride, dilation, size)
     owes = {"stride": stride, "dilation": dilation, "size": size, "pads_begin": begin}
-    return AnsweredAxis("", owes, {}, numbers, numbers)
+    return ObservedAxis("", owes, {}, numbers, numbers)

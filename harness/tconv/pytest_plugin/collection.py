@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.pytest_plugin.session import Session
 
 RECORD = "tconv_record"
@@ -33,12 +33,12 @@ class FailedCase(Exception):  # noqa: N818 - a result, not a fault of the progra
     """A case failed.
 
     Attributes:
-        judged: what the gate says of it.
+        member: its record, with the status that the gate gives it.
     """
 
-    def __init__(self, judged: Judged) -> None:
-        self.judged = judged
-        super().__init__(judged)
+    def __init__(self, member: RecordStatus) -> None:
+        self.member = member
+        super().__init__(member)
 
 
 class Elsewhere(pytest.File):
@@ -98,23 +98,23 @@ class CaseItem(pytest.Item):
         Raises:
             FailedCase: it failed.
         """
-        judged = self._judged()
-        self.user_properties.append((RECORD, record_line(judged.record)))
+        member = self._run()
+        self.user_properties.append((RECORD, record_line(member.record)))
         self.user_properties.append((VERSION, self._shared.pool.backend.version))
-        self.add_report_section("call", "tconv", f"{judged.status}: {phrase(judged.record.verdict)}")
-        match judged.status:
+        self.add_report_section("call", "tconv", f"{member.status}: {phrase(member.record.verdict)}")
+        match member.status:
             case Status.WAIVED if not self.config.getoption("runxfail"):
-                pytest.xfail(judged.reason)
+                pytest.xfail(member.reason)
             case Status.FAILED | Status.WAIVED:
-                raise FailedCase(judged)
+                raise FailedCase(member)
             case Status.UNSUPPORTED | Status.INEXPRESSIBLE | Status.MISTRUSTED:
-                pytest.skip(judged.reason)
+                pytest.skip(member.reason)
             case _:
                 pass
 
-    def _judged(self) -> Judged:
+    def _run(self) -> RecordStatus:
         try:
-            return self._shared.judged(self.case)
+            return self._shared.run(self.case)
         except TconvError:
             # The failure of this case says why.
             self.session.shouldfail = "there is no backend, so no other case is run"
@@ -123,9 +123,9 @@ class CaseItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401
         """Return the explanation of a failure, without a traceback through tconv."""
         match excinfo.value:
-            case FailedCase(judged=judged):
+            case FailedCase(member=member):
                 settings = self._shared.settings
-                return "\n".join(explanation.of(judged, settings.backend, settings.root_of(self.path) or self.path))
+                return "\n".join(explanation.of(member, settings.backend, settings.root_of(self.path) or self.path))
             case TconvError() | pytest.xfail.Exception():
                 return str(excinfo.value)
             case _:

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
 
 _MOST_LINES = 20
 
 
-def of(judged: Judged, backend: str, root: Path) -> Iterator[str]:
+def of(member: RecordStatus, backend: str, root: Path) -> Iterator[str]:
     """Yield the lines of a failure, the first of which is a summary.
 
     Args:
-        judged: the record of the failure.
+        member: the record of the failure, with its status.
         backend: how the settings name the backend; it may not be found by the name that it gives itself.
         root: the case file, or the folder of case files, that the case is in.
     """
-    record = judged.record
-    reason = judged.reason if judged.status is Status.FAILED else ""
+    record = member.record
+    reason = member.reason if member.status is Status.FAILED else ""
     yield f"{record.verdict.kind}: {reason or phrase(record.verdict)}"
     yield _line("case", record.case)
     yield _line("backend", f"{record.backend}, speaking {record.dialect}")

@@ -134,10 +134,10 @@ class Gatekeeper:
 
     def _settled_failures(self, assessment: Assessment) -> Iterator[str]:
         """Yield what fails by what other cases show; the item of such a case passed, by its own answer alone."""
-        for judged in assessment.judged:
-            case = judged.record.case
-            if judged.status is Status.FAILED and isinstance(self._records[case].verdict, ver.Disputed):
-                yield f"{case}: {headline(judged.record.verdict)}"
+        for member in assessment.statuses:
+            case = member.record.case
+            if member.status is Status.FAILED and isinstance(self._records[case].verdict, ver.Disputed):
+                yield f"{case}: {headline(member.record.verdict)}"
 
     def _fail(self, session: pytest.Session, reasons: list[str]) -> None:
         """Report a failure that is no case's, in the way of a test, so that every report of pytest's has it."""

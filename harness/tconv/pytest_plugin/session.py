@@ -11,7 +11,7 @@ from tconv.corpus.literals import refuse_contradicted
 from tconv.errors import FileError
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
-from tconv.gate.status import judged
+from tconv.gate.status import status_of
 from tconv.gate.waivers_of_run import active_entries
 from tconv.pytest_plugin import settings as ini
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.gate.waivers import WaiverFile
     from tconv.pytest_plugin.settings import Settings
 
@@ -77,7 +77,7 @@ class Session:
             self._corpora[file] = corpus
         return self._corpora[file]
 
-    def judged(self, case: Case) -> Judged:
+    def run(self, case: Case) -> RecordStatus:
         """Run a case and return its record with its status.
 
         Raises:
@@ -85,7 +85,7 @@ class Session:
         """
         record, backend = self.pool.record(case), self.pool.backend
         active = active_entries(self.waivers(backend.name), record.dialect, backend)
-        return judged(record, case.facts, active, strict=self.settings.strict)
+        return status_of(record, case.facts, active, strict=self.settings.strict)
 
     def waivers(self, backend: str) -> WaiverFile | None:
         """Return the waivers for the backend of that name; None where there are none."""

@@ -68,7 +68,7 @@ class Settings:
         Raises:
             FileError: the file is not there, or something in it is not as it must be.
         """
-        return waivers.chosen(self.waivers, backend)
+        return waivers.chosen_waivers(self.waivers, backend)
 
 
 def folder_of(root: Path) -> Path:
@@ -141,9 +141,9 @@ def _tier(config: pytest.Config) -> Tier:
 
 def _known(config: pytest.Config, name: str, word: str, words: Collection[_Word]) -> _Word:
     """Return a setting's word if it is one of `words`."""
-    for known in words:
-        if known == word:
-            return known
+    for allowed in words:
+        if allowed == word:
+            return allowed
     raise _error(config, name, f"must be one of {', '.join(words)} (got {word!r}){nearest(word, words)}")
 
 

@@ -54,8 +54,8 @@ class Cell(Recorded):
     def line(self) -> str:
         """Return its line, without the newline."""
         values = {"cell": self.cell, "kind": self.kind, "rule": self.rule, "cases": self.cases, "digest": self.digest}
-        known = {key: value for key, value in values.items() if value is not None}
-        return json.dumps(known | {"seconds": round(self.seconds, 6)}, separators=(",", ":"))
+        present = {key: value for key, value in values.items() if value is not None}
+        return json.dumps(present | {"seconds": round(self.seconds, 6)}, separators=(",", ":"))
 
 
 _CELL: TypeAdapter[Cell] = TypeAdapter(Cell)

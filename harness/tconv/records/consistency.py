@@ -45,10 +45,10 @@ def _of_readings(record: Record) -> str | None:
         return None
     if isinstance(verdict, ver.Disputed) and not verdict.readings:
         return "a disputed verdict must name a reading (got none)"
-    known = {reading.name for reading in dialect.disputed}
+    names = {reading.name for reading in dialect.disputed}
     refusals = {f"{constraint}-refused" for constraint in CONSTRAINTS}
     alike = verdict.alike if isinstance(verdict, ver.Disputed) else ()
     for reading in (*verdict.readings, *alike):
-        if not known.union(refusals).issuperset(Together.parse(reading).names):
-            return f"a reading must be one that {dialect} disputes (got {shown(reading)}){nearest(reading, known)}"
+        if not names.union(refusals).issuperset(Together.parse(reading).names):
+            return f"a reading must be one that {dialect} disputes (got {shown(reading)}){nearest(reading, names)}"
     return None

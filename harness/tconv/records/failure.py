@@ -96,9 +96,9 @@ def group_of(record: Record, explained: Together | None) -> tuple[str, ...]:
     """Return what a failure has in common with others: its explanation, else its words, else its sweep."""
     if explained:
         return ("explained", str(explained))
-    known = failure(record)
-    if known is not None and known.words:
-        return (known.kind, known.words)
+    shown = failure(record)
+    if shown is not None and shown.words:
+        return (shown.kind, shown.words)
     return (record.verdict.kind, "in", path_of(record.case))
 
 

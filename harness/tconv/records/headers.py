@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tconv.backends.options import written
+from tconv.backends.options import assignments
 from tconv.dialects.known_names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
 from tconv.records.machine_facts import joined_backend, without_confinement
 from tconv.records.texts import Name, Text  # noqa: TC001 - as above
@@ -46,7 +46,7 @@ class BackendHeader(BaseModel):
     @property
     def chosen(self) -> tuple[str, ...]:
         """The options that are not at their defaults, as `name=value`."""
-        return written(self.options)
+        return assignments(self.options)
 
     @property
     def title(self) -> str:

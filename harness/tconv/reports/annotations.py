@@ -14,7 +14,7 @@ from tconv.corpus.file_reading import SUFFIXES
 from tconv.documents import document as yaml_file
 from tconv.errors import FileError
 from tconv.gate.status import Status
-from tconv.reports.between_runs.comparing import Transition
+from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.causes import causes
 
 if TYPE_CHECKING:

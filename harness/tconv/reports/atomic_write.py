@@ -53,10 +53,10 @@ def is_stream(path: Path) -> bool:
     if _named_descriptor(path):
         return True
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return False
-    return not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)) or _printed_to(found) is not None
+    return not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)) or _printed_to(status) is not None
 
 
 def _write_into(stream: Path, data: bytes) -> None:
@@ -76,8 +76,8 @@ def _named_descriptor(path: Path) -> tuple[str, int] | None:
     """Return the process and the number of the descriptor that a path names, perhaps by links; None for another."""
     name = os.path.abspath(path)  # noqa: PTH100 - Path.resolve would follow the descriptor's own link too
     for _ in range(_LINKS):
-        if found := _DESCRIPTOR.fullmatch(name):
-            return found[1] or "self", int(found[2])
+        if match := _DESCRIPTOR.fullmatch(name):
+            return match[1] or "self", int(match[2])
         try:
             name = os.path.normpath(Path(name).parent / Path(name).readlink())
         except (OSError, ValueError):

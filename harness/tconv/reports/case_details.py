@@ -14,7 +14,7 @@ from tconv.dialects.readings import Together
 from tconv.expectation.bound import SYMBOLS, bound, derivation
 from tconv.expectation.owed import Inexpressible, Refuse, Values
 from tconv.expectation.problem import Problem
-from tconv.reports.phrases import written
+from tconv.reports.phrases import attribute_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ def of_case(case: Case) -> Iterator[str]:
     for name, operand in (("x", case.x), ("w", case.w), ("b", case.b)):
         if operand is not None:
             yield f"  {name}  {_operand(operand)}"
-    yield f"  attributes  {written(case.attributes.given()) or 'none'}"
+    yield f"  attributes  {attribute_words(case.attributes.given()) or 'none'}"
     names = {"x": "data", "w": "filter", "b": "bias"}
     sources = ", ".join(f"{names.get(role, role)} as {source}" for role, source in case.sources.items())
     yield f"  sizes {case.shapes}, {sources}{', spelt as on the page' if case.spelling == 'page' else ''}"
@@ -57,12 +57,12 @@ def in_dialects(case: Case, dialects: Sequence[Dialect]) -> Iterator[tuple[str, 
     lines at the end that all share which can say the case, such as the tolerance, come last.
     """
     texts = {dialect.name: list(in_dialect(case, dialect))[1:] for dialect in dialects}
-    said = {tuple(lines) for lines in texts.values() if not lines[0].startswith(_INEXPRESSIBLE)}
-    backwards = zip(*map(reversed, said), strict=False) if len(said) > 1 else ()
+    distinct = {tuple(lines) for lines in texts.values() if not lines[0].startswith(_INEXPRESSIBLE)}
+    backwards = zip(*map(reversed, distinct), strict=False) if len(distinct) > 1 else ()
     shared = sum(1 for _ in takewhile(lambda lines: len(set(lines)) == 1, backwards))
     by_owed: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, lines in texts.items():
-        calls = _CALL_LINES if tuple(lines) in said else 0
+        calls = _CALL_LINES if tuple(lines) in distinct else 0
         owed = lines[calls : len(lines) - shared] if calls else lines
         by_owed[tuple(owed)][tuple(lines[:calls])].append(name)
     for owed_lines, by_call in by_owed.items():
@@ -71,7 +71,7 @@ def in_dialects(case: Case, dialects: Sequence[Dialect]) -> Iterator[tuple[str, 
         if len(by_call) > 1 and owed_lines:
             yield f"all {sum(map(len, by_call.values()))} of these", list(owed_lines)
     if shared:
-        yield "in all that can say it", list(min(said)[-shared:])
+        yield "in all that can say it", list(min(distinct)[-shared:])
 
 
 def as_json(case: Case, dialects: Sequence[Dialect]) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _as_json(problem: Problem) -> dict[str, Any]:
     if isinstance(expected, Inexpressible):
         return {"inexpressible": expected.reason}
     call = problem.call
-    said = {
+    values = {
         "attributes": dict(call.attributes),
         "inputs": [
             {"name": tensor.name, "shape": list(tensor.shape), "constant": bool(tensor.constant)}
@@ -101,8 +101,8 @@ def _as_json(problem: Problem) -> dict[str, Any]:
         "filter_format": str(call.filter_format),
     }
     if isinstance(expected, Refuse):
-        return said | {"refusal": {"owed": expected.stated, "because": str(expected.violation)}}
-    return said | {
+        return values | {"refusal": {"owed": expected.stated, "because": str(expected.violation)}}
+    return values | {
         "candidates": [
             {
                 "readings": list(candidate.readings),
@@ -140,7 +140,7 @@ def _operand(operand: Operand) -> str:
 
 def _call(call: Call) -> Iterator[str]:
     inputs = ", ".join(map(_input, call.inputs))
-    yield f"  call        {written(call.attributes) or 'no attribute'}"
+    yield f"  call        {attribute_words(call.attributes) or 'no attribute'}"
     yield f"  inputs      {inputs}, in {call.data_format} and {call.filter_format}"
 
 

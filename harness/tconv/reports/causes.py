@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis import shared
+from tconv.diagnosis import single_explanations
 from tconv.dialects.readings import Together
 from tconv.gate.examples import example
-from tconv.gate.status import Status
+from tconv.gate.status import AGREEING, Status
 from tconv.gate.varying_answers import NOT_ASKED, may_vary
 from tconv.learning import Lesson, Symptom, shared_facts
 from tconv.records.failure import group_of
-from tconv.reports.phrases import fresh, headline, phrase
-from tconv.shown_texts import beginning, without_beginning
+from tconv.reports.example_phrases import example_phrases
+from tconv.reports.phrases import fresh_process_phrase, headline
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.learning import Shared
     from tconv.records.record import Record
 
-_LONGEST = 160
-"""Characters of a phrase in a cause; a longer one is cut."""
-_BEGINNING = 40
-"""Characters of its beginning that are left of a phrase whose middle is left out."""
 _NAMED = 0.2
 """The part of a symptom's cases that a misreading gives, so that its name stands beside it."""
 
-_NUMBER = re.compile(r"((?<![\w.])\d+(?!\w|\.\d))")
-"""A whole number that is no part of a name or of a version."""
-_MESSAGES = ver.RefusedValid | ver.Broke | ver.Unsupported | ver.Died
-"""Verdicts whose phrase is a runtime's message."""
 _NOT_ASKED = (NOT_ASKED,)
 """The group of failures whose answers may vary, as those of others do that were asked again."""
-_AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +39,23 @@ class Cause:
     Attributes:
         what: the waiver, the reading, the learnt rule, or the failure with the phrase of its example.
         example: the id of the case that stands for it.
-        members: the records, judged.
+        members: the records with their statuses.
         common: of failures that have neither a rule nor a name, the facts that their cases share.
         lesson: the rule that they follow, where one was learnt.
         symptom: what they have in common, where they follow no rule.
         group: what makes records those of this cause, also in another run.
-        said: `what` without what the cases share.
+        line: `what` without what the cases share.
         where: of a misreading that is made on some calls only, the condition on these calls; empty for all calls.
     """
 
     what: str
     example: str
-    members: tuple[Judged, ...]
+    members: tuple[RecordStatus, ...]
     common: Shared | None = None
     lesson: Lesson | None = None
     symptom: Symptom | None = None
     group: tuple[str, ...] = ()
-    said: str = ""
+    line: str = ""
     where: str = ""
 
     @property
@@ -95,131 +84,115 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
 
     After these come undeclared cases, and at last failures of which nothing is known, as answers vary.
     """
-    groups: dict[tuple[str, ...], list[Judged]] = defaultdict(list)
-    members = [judged for judged in assessment.judged if judged.status is status]
+    groups: dict[tuple[str, ...], list[RecordStatus]] = defaultdict(list)
+    members = [member for member in assessment.statuses if member.status is status]
     learnt = _learnt_of(assessment) if status is Status.FAILED else {}
-    rest = [judged for judged in members if judged.record.case not in learnt]
-    explained = shared({judged.record.case: judged.record.diagnosis for judged in rest})
+    rest = [member for member in members if member.record.case not in learnt]
+    explained = single_explanations({member.record.case: member.record.diagnosis for member in rest})
     explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
     spoiled = status is Status.FAILED and assessment.answers_vary
-    for judged in members:
-        found = learnt.get(judged.record.case)
-        if spoiled and may_vary(judged.record):
-            groups[_NOT_ASKED].append(judged)
+    for member in members:
+        rule = learnt.get(member.record.case)
+        if spoiled and may_vary(member.record):
+            groups[_NOT_ASKED].append(member)
         else:
-            groups[_key(found) if found else _group(judged, explained.get(judged.record.case))].append(judged)
+            groups[_key(rule) if rule else _group(member, explained.get(member.record.case))].append(member)
     in_order = sorted(
         groups.items(), key=lambda item: (item[0] == _NOT_ASKED, _undeclared(item[1]), -len(item[1]), item[0])
     )
-    said = {group: _said(example(members, group), members) for group, members in groups.items()}
-    cut = _cut(said.values())
-    return [_cause(group, members, assessment, learnt, cut[said[group]]) for group, members in in_order]
+    phrases = example_phrases(groups)
+    return [_cause(group, members, assessment, learnt, phrases[group]) for group, members in in_order]
 
 
-def _undeclared(members: Iterable[Judged]) -> bool:
+def _undeclared(members: Iterable[RecordStatus]) -> bool:
     return all(member.undeclared for member in members)
 
 
 def _learnt_of(assessment: Assessment) -> dict[str, Lesson | Symptom]:
     """Return what was learnt of each failure: a rule, or else a symptom."""
-    found: dict[str, Lesson | Symptom] = {}
-    for learnt in (assessment.symptoms, assessment.learnt):
-        for each in learnt:
-            found |= dict.fromkeys(each.cases, each)
-    return found
+    symptoms = {case: symptom for symptom in assessment.symptoms for case in symptom.cases}
+    return symptoms | {case: lesson for lesson in assessment.learnt for case in lesson.cases}
 
 
-def _key(found: Lesson | Symptom) -> tuple[str, ...]:
-    return ("learnt" if isinstance(found, Lesson) else "symptom", str(found))
-
-
-def _said(shown: Judged, members: list[Judged]) -> str:
-    """Return the phrase of the example; of a message, with `#` for each number that another member has not."""
-    text = shown.reason or phrase(shown.record.verdict)
-    if not isinstance(shown.record.verdict, _MESSAGES):
-        return text
-    parts = _NUMBER.split(text)
-    texts = {member.reason or phrase(member.record.verdict) for member in members}
-    others = [_as_far_as_alike(_NUMBER.split(other), parts) for other in texts]
-    # Every second part is a number.
-    return "".join(
-        "#" if at % 2 and any(other[at : at + 1] != [part] for other in others) else part
-        for at, part in enumerate(parts)
-    )
-
-
-def _as_far_as_alike(parts: list[str], others: list[str]) -> list[str]:
-    """Return the parts of a text before what another text says otherwise, where it has more or fewer numbers."""
-    if len(parts) == len(others):
-        return parts
-    differs = (at for at in range(0, len(parts), 2) if parts[at : at + 1] != others[at : at + 1])
-    return parts[: next(differs, len(parts))]
+def _key(learnt: Lesson | Symptom) -> tuple[str, ...]:
+    return ("learnt" if isinstance(learnt, Lesson) else "symptom", str(learnt))
 
 
 def _cause(
     group: tuple[str, ...],
-    members: list[Judged],
+    members: list[RecordStatus],
     assessment: Assessment,
     learnt: Mapping[str, Lesson | Symptom],
-    said: str,
+    phrase: str,
 ) -> Cause:
+    """Return the cause of a group of records with one status; `phrase` is that of its example."""
     shown = example(members, group)
     case = shown.record.case
-    found = learnt.get(case)
-    match shown.status:
-        case Status.FAILED if isinstance(found, Lesson):
-            line = _learnt(found, members)
-            return Cause(line, case, tuple(members), lesson=found, group=group, said=line)
-        case Status.FAILED if isinstance(found, Symptom):
-            what, line = _of_symptom(found, members, assessment, said)
-            common = common_facts(members, assessment)
-            return Cause(what, case, tuple(members), common, symptom=found, group=group, said=line)
-        case Status.FAILED if group == _NOT_ASKED:
-            line = f"{_kinds(members)}, and {NOT_ASKED}"
-            return Cause(line, case, tuple(members), group=group, said=line)
-        case Status.FAILED if group[0] == "explained":
-            misread = assessment.misread.get(Together.parse(group[-1]))
-            where = str(misread.condition) if misread else ""
-            line = _failed(group, members, shown, said, f" where {where}" if where else "")
-            exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
-            doubt = exceptions or _doubt(group, assessment)
-            return Cause(
-                line + doubt,
-                case,
-                tuple(members),
-                group=group,
-                said=line,
-                where=where,
-            )
-        case Status.FAILED if shown.record.varies:
-            line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {said}"
-            return Cause(line, case, tuple(members), group=group, said=line)
-        case Status.FAILED:
-            common = common_facts(members, assessment)
-            shares = f"; all {len(members)} are {common}, and {_that_agree(common.others)}" if common else ""
-            line = _failed(group, members, shown, said)
-            return Cause(line + shares, case, tuple(members), common, group=group, said=line)
-        case Status.DISPUTED:
-            return Cause(said, case, tuple(members), group=group, said=said)
-        case _:
-            return Cause(group[0], case, tuple(members), group=group, said=group[0])
+    if shown.status is Status.FAILED:
+        return _failure_cause(Cause("", case, tuple(members), group=group), shown, assessment, learnt.get(case), phrase)
+    line = phrase if shown.status is Status.DISPUTED else group[0]
+    return Cause(line, case, tuple(members), group=group, line=line)
+
+
+def _failure_cause(
+    cause: Cause, shown: RecordStatus, assessment: Assessment, learnt: Lesson | Symptom | None, phrase: str
+) -> Cause:
+    """Return the cause of failures with its line, and what the line ends with.
+
+    Args:
+        cause: the cause without a line.
+        shown: its example.
+        assessment: the run.
+        learnt: the rule or the symptom of the failures, where there is one.
+        phrase: the phrase of the example.
+    """
+    members = cause.members
+    match learnt:
+        case Lesson():
+            line = _learnt(learnt, members)
+            return replace(cause, what=line, line=line, lesson=learnt)
+        case Symptom():
+            what, line = _of_symptom(learnt, members, assessment, phrase)
+            return replace(cause, what=what, line=line, common=common_facts(members, assessment), symptom=learnt)
+    if cause.group == _NOT_ASKED:
+        line = f"{_kinds(members)}, and {NOT_ASKED}"
+        return replace(cause, what=line, line=line)
+    if cause.group[0] == "explained":
+        return _explained_cause(cause, shown, assessment, phrase)
+    if shown.record.varies:
+        line = f"{shown.record.verdict.kind} {fresh_process_phrase(shown.record)}: {phrase}"
+        return replace(cause, what=line, line=line)
+    common = common_facts(members, assessment)
+    shares = f"; all {len(members)} are {common}, and {_that_agree(common.others)}" if common else ""
+    line = _failed(cause.group, members, shown, phrase)
+    return replace(cause, what=line + shares, line=line, common=common)
+
+
+def _explained_cause(cause: Cause, shown: RecordStatus, assessment: Assessment, phrase: str) -> Cause:
+    """Return the cause of failures that a misreading explains, with the condition under which it is made, if any."""
+    misread = assessment.misread.get(Together.parse(cause.group[-1]))
+    where = str(misread.condition) if misread else ""
+    line = _failed(cause.group, cause.members, shown, phrase, f" where {where}" if where else "")
+    exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
+    doubt = exceptions or _doubt(cause.group, assessment)
+    return replace(cause, what=line + doubt, line=line, where=where)
 
 
 def _that_agree(count: int) -> str:
     return f"{count} that agree" if count > 1 else f"{count or 'none'} that agrees"
 
 
-def _group(judged: Judged, explained: Together | None) -> tuple[str, ...]:
+def _group(member: RecordStatus, explained: Together | None) -> tuple[str, ...]:
     """Return what records of a cause that was not learnt have in common.
 
     For failures it is the explanation, else the words without their numbers, else the sweep.
     """
-    verdict = judged.record.verdict
-    if judged.waiver is not None:
-        return (f"{judged.waiver.name}: {judged.waiver.because}",)
-    if judged.status not in {Status.FAILED, Status.DISPUTED}:
+    verdict = member.record.verdict
+    if member.waiver is not None:
+        return (f"{member.waiver.name}: {member.waiver.because}",)
+    if member.status not in {Status.FAILED, Status.DISPUTED}:
         return (headline(verdict),)
-    return group_of(judged.record, explained)
+    return group_of(member.record, explained)
 
 
 def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
@@ -228,14 +201,14 @@ def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
     return f"; {denied} siblings that agree deny it, so it only fits these" if denied else ""
 
 
-def common_facts(members: Sequence[Judged], assessment: Assessment) -> Shared | None:
+def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Shared | None:
     """Return what the cases of a group have in common, and cases that agree have not."""
     refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
-    agreeing = [other.record for other in assessment.judged if other.status in _AGREEING]
+    agreeing = [other.record for other in assessment.statuses if other.status in AGREEING]
     # Who is owed a refusal, and refuses, says nothing of why others are refused.
     others = [assessment.facts[record.case] for record in agreeing if not (refused and _is_refusal(record))]
     own = [member.record.case for member in members]
-    apart = {other.record.case for other in assessment.judged if other.status is Status.FAILED}.difference(own)
+    apart = {other.record.case for other in assessment.statuses if other.status is Status.FAILED}.difference(own)
     # Where agreement is only counted, in cells, there are others of which nothing is known.
     if len(members) < 2 or assessment.run.cells:  # noqa: PLR2004 - what they share
         return None
@@ -244,22 +217,24 @@ def common_facts(members: Sequence[Judged], assessment: Assessment) -> Shared | 
 
 
 def _is_refusal(record: Record) -> bool:
-    return isinstance(record.verdict, ver.Agreed | ver.Disputed) and record.verdict.rule == "refusal"
+    return isinstance(record.verdict, ver.Allowed) and record.verdict.rule == "refusal"
 
 
-def _learnt(lesson: Lesson, members: list[Judged]) -> str:
+def _learnt(lesson: Lesson, members: Sequence[RecordStatus]) -> str:
     """Return the line of failures that follow a rule: their kinds, the rule, and the name that all of them have."""
-    names = shared({member.record.case: member.record.diagnosis for member in members})
+    names = single_explanations({member.record.case: member.record.diagnosis for member in members})
     usual = Counter(map(str, names.values())).most_common(1)
     known = f" (known as {usual[0][0]})" if usual and usual[0][1] == len(members) else ""
     return f"{_kinds(members)}: {lesson}{known}"
 
 
-def _of_symptom(symptom: Symptom, members: list[Judged], assessment: Assessment, said: str) -> tuple[str, str]:
+def _of_symptom(
+    symptom: Symptom, members: Sequence[RecordStatus], assessment: Assessment, phrase: str
+) -> tuple[str, str]:
     """Return the line of failures with something in common, and that line without what their calls have in common."""
-    names = Counter(shared({member.record.case: member.record.diagnosis for member in members}).values())
+    names = Counter(single_explanations({member.record.case: member.record.diagnosis for member in members}).values())
     usual = [(name, count) for name, count in names.most_common(1) if name not in assessment.denied]
-    words = f"wrong elements {symptom.relation}" if symptom.relation else f"for example {said}"
+    words = f"wrong elements {symptom.relation}" if symptom.relation else f"for example {phrase}"
     words += "".join(f"; {count} of them as if {name}" for name, count in usual if count >= _NAMED * len(members))
     kinds = _kinds(members)
     if symptom.condition is None:
@@ -269,7 +244,9 @@ def _of_symptom(symptom: Symptom, members: list[Judged], assessment: Assessment,
     return f"{kinds} where {symptom.condition}: {symptom.evidence}; {words}", f"{kinds}: {words}"
 
 
-def _failed(group: tuple[str, ...], members: list[Judged], shown: Judged, said: str, where: str = "") -> str:
+def _failed(
+    group: tuple[str, ...], members: Sequence[RecordStatus], shown: RecordStatus, phrase: str, where: str = ""
+) -> str:
     """Return the line of a group of failures: their kinds, what they have in common, and the phrase of the example."""
     what = {"explained": f" as if {group[-1]}{where}", "in": f" in {group[-1]}"}.get(group[-2], "")
     record = shown.record
@@ -277,30 +254,8 @@ def _failed(group: tuple[str, ...], members: list[Judged], shown: Judged, said: 
     described = f"; {record.described}" if record.described and record.verdict.kind != "wrong-shape" else ""
     kinds = f"{_kinds(members)}{what}"
     # The gate's reason begins with the kind that it speaks of.
-    return f"{said}{described}" if said.startswith(f"{kinds}, ") else f"{kinds}: {said}{described}"
+    return f"{phrase}{described}" if phrase.startswith(f"{kinds}, ") else f"{kinds}: {phrase}{described}"
 
 
-def _kinds(members: list[Judged]) -> str:
+def _kinds(members: Sequence[RecordStatus]) -> str:
     return " or ".join(sorted({member.record.verdict.kind for member in members}))
-
-
-def _cut(texts: Iterable[str]) -> dict[str, str]:
-    """Return each text in at most about `_LONGEST` characters, so that those that begin alike can be told apart."""
-    in_order = sorted(set(texts))
-    # With how many characters in common neighbours begin: no other text has more in common with either.
-    shared = [_alike(*pair) for pair in pairwise(["", *in_order, ""])]
-    return {text: _shown(text, max(counts)) for text, counts in zip(in_order, pairwise(shared), strict=True)}
-
-
-def _alike(one: str, other: str) -> int:
-    """Return with how many characters in common two texts begin."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _shown(text: str, shared: int) -> str:
-    """Return a text without its end, or where so much of it is shared with another, without a part of that."""
-    if len(text) <= _LONGEST:
-        return text
-    if shared <= _LONGEST // 2:
-        return f"{beginning(text, _LONGEST)}..."
-    return f"{beginning(text, _BEGINNING)} ... {_shown(without_beginning(text, shared - _BEGINNING // 2), 0)}"

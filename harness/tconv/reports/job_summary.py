@@ -94,13 +94,13 @@ def _known(name: str, assessment: Assessment) -> Iterator[str]:
 
 
 def _causes(assessment: Assessment, status: Status) -> Iterator[str]:
-    found = causes(assessment, status)
-    if not found:
+    causes_of_status = causes(assessment, status)
+    if not causes_of_status:
         return
     yield from _TABLE
-    for cause in found[:_MOST]:
+    for cause in causes_of_status[:_MOST]:
         words = command_of(assessment, cause, status)
         yield f"| {cause.count:,} | {escaped(cause.what)} | {code(words)} |"
-    if rest := found[_MOST:]:
+    if rest := causes_of_status[_MOST:]:
         yield f"| {sum(cause.count for cause in rest):,} | in {len(rest)} smaller causes | |"
     yield ""

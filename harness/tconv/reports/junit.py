@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.records.cells import Cell
     from tconv.records.record import Record
     from tconv.reports.between_runs import Comparison
@@ -61,27 +61,27 @@ def _suite(assessment: Assessment, worse: Sequence[str]) -> TestSuite:
         suite.add_property(_clean(name), _clean(value))
     if note := unasked(assessment):
         suite.add_property("not asked again", note)
-    found = causes(assessment, Status.FAILED) if assessment.counts[Status.FAILED] else []
+    all_causes = causes(assessment, Status.FAILED) if assessment.counts[Status.FAILED] else []
     # The line of a cause of one case, or of answers that vary, says what its failures say.
-    told = [cause for cause in found if cause.count > 1 and not cause.varies]
-    lines = {member.record.case: cause.what for cause in told for member in cause.members}
-    suite.add_testcases([_case(judged, assessment, lines) for judged in assessment.judged])
+    shared_causes = [cause for cause in all_causes if cause.count > 1 and not cause.varies]
+    lines = {member.record.case: cause.what for cause in shared_causes for member in cause.members}
+    suite.add_testcases([_case(member, assessment, lines) for member in assessment.statuses])
     suite.add_testcases([_cell(cell) for cell in assessment.run.cells])
     suite.add_testcases([_gate(reason) for reason in (*assessment.other_reasons, *worse)])
     return suite
 
 
-def _case(judged: Judged, assessment: Assessment, causes_of: Mapping[str, str]) -> TestCase:
-    record = judged.record
+def _case(member: RecordStatus, assessment: Assessment, causes_of: Mapping[str, str]) -> TestCase:
+    record = member.record
     path, _, labels = _clean(record.case).partition("[")
     case = TestCase(
         f"{path.rpartition('/')[2]}{'[' + labels if labels else ''}", path.replace("/", "."), record.seconds
     )
-    match judged.status:
+    match member.status:
         case Status.PASSED | Status.DISPUTED | Status.REPORTED:
-            case.system_out = _clean(f"{judged.status}: {phrase(record.verdict)}")
+            case.system_out = _clean(f"{member.status}: {phrase(record.verdict)}")
         case Status.FAILED:
-            why = _clean(explanation(record) or ("" if judged.undeclared else judged.reason))
+            why = _clean(explanation(record) or ("" if member.undeclared else member.reason))
             what = _clean(headline(record.verdict))
             failure = Failure(what + (f"; {why}" if why else ""), record.verdict.kind)
             cause = causes_of.get(record.case, "")
@@ -89,7 +89,7 @@ def _case(judged: Judged, assessment: Assessment, causes_of: Mapping[str, str]) 
             failure.text = _clean("\n".join(lines))
             case.result = [failure]
         case _:
-            case.result = [Skipped(_clean(f"{judged.status}: {judged.reason}"))]
+            case.result = [Skipped(_clean(f"{member.status}: {member.reason}"))]
     if record.harmed:
         harmed = _clean(f"{HARMED} ({record.harmed}): {NOTE_MEANINGS[HARMED]}")
         case.system_out = "\n".join(filter(None, (case.system_out, harmed)))
@@ -103,8 +103,8 @@ def _to_see_it(record: Record, assessment: Assessment) -> str:
     if not isinstance(verdict := record.verdict, ver.Inconsistent):
         return again
     gate = f"tconv gate {assessment.run.argument}" + (f" --cases {shlex.quote(header.path)}" if header.path else "")
-    given = next((answers.given for answers in assessment.mixed if answers.question == verdict.question), ())
-    others = [answer.example.id for answer in given if answer.answer == verdict.elsewhere]
+    answers_shown = next((answers.answers for answers in assessment.mixed if answers.question == verdict.question), ())
+    others = [answer.example.id for answer in answers_shown if answer.answer == verdict.elsewhere]
     such_as = f", such as {others[0]}" if others else ""
     return f"{gate}\nalone this case is no failure: it contradicts other cases of the run{such_as}"
 

@@ -38,11 +38,11 @@ def console() -> Console:
     The environment variable COLUMNS sets the width of a line, in a pipe too, where it is a number that a line can have.
     """
     columns = os.environ.get("COLUMNS", "")
-    said = re.fullmatch(r"[0-9]{1,5}", columns)
-    piped = not sys.stdout.isatty() and not said
+    is_width = re.fullmatch(r"[0-9]{1,5}", columns)
+    piped = not sys.stdout.isatty() and not is_width
     # The command escapes what is written to its streams; on a terminal a console needs the one below, for its colours.
     below = None if piped else getattr(sys.stdout, "unescaped", None)
-    width = max(int(columns), _NARROWEST) if said else WIDEST if piped else None
+    width = max(int(columns), _NARROWEST) if is_width else WIDEST if piped else None
     return PrintableConsole(file=below, width=width, highlight=False)
 
 
@@ -68,7 +68,7 @@ class PrintableConsole(Console):
         lost(error)
 
 
-def say(out: Console, line: str, style: str = "") -> None:
+def print_line(out: Console, line: str, style: str = "") -> None:
     """Print a line as it is: nothing in it is markup, and a terminal that folds it still copies it whole."""
     out.print(Text(line, style=style), soft_wrap=True)
 
@@ -113,11 +113,11 @@ def show(
     """
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
     if title:
-        say(out, title, "bold")
+        print_line(out, title, "bold")
     joined = [_GAP.join(cell or "-" for cell in row) for row in (columns, *rows)]
     if not out.is_terminal and max(map(len, joined)) <= 2 * WIDEST:
         for line in joined:
-            say(out, line)
+            print_line(out, line)
     elif sum(widths) + 3 * len(widths) <= out.width:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for column in columns:
@@ -130,7 +130,7 @@ def show(
         for row in rows:
             first, *others = _lines(columns, row, out.width)
             for line in others if first == above else (first, *others):
-                say(out, line)
+                print_line(out, line)
             above = first
 
 

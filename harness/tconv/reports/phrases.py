@@ -17,7 +17,7 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.comparison.answers import Answers
+    from tconv.comparison.answers import QuestionAnswers
     from tconv.gate.assessment import Assessment
     from tconv.gate.declarations import DeclarationUse
     from tconv.gate.waiver_uses import WaiverUse
@@ -59,7 +59,7 @@ def phrase(verdict: ver.Verdict) -> str:
             assert_never(verdict)
 
 
-def _of_allowed_values(verdict: ver.Agreed | ver.Disputed | ver.Inconsistent | ver.Mistrusted) -> str:
+def _of_allowed_values(verdict: ver.Allowed | ver.Inconsistent | ver.Mistrusted) -> str:
     """Return what a verdict says of an answer that the text allows."""
     match verdict:
         case ver.Agreed(rule, notes):
@@ -75,7 +75,7 @@ def _of_allowed_values(verdict: ver.Agreed | ver.Disputed | ver.Inconsistent | v
             assert_never(verdict)
 
 
-def _of_differences(verdict: ver.Differed | ver.ExceedsSummationBound) -> str:
+def _of_differences(verdict: ver.WrongValues) -> str:
     place = ",".join(map(str, verdict.first))
     worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
     return (
@@ -132,12 +132,12 @@ def summary(record: Record) -> str:
 def explanation(record: Record) -> str:
     """Return why an output is wrong: the misreadings that give it, or where and how; empty where neither is known."""
     if record.varies:
-        return fresh(record)
+        return fresh_process_phrase(record)
     why = f"as if {' or '.join(map(str, record.diagnosis))}" if record.diagnosis else record.described or ""
-    return "; ".join(filter(None, (why, fresh(record))))
+    return "; ".join(filter(None, (why, fresh_process_phrase(record))))
 
 
-def fresh(record: Record) -> str:
+def fresh_process_phrase(record: Record) -> str:
     """Return what came of a failure that was asked again, alone in a fresh process; empty where it was not asked."""
     if record.alone is None:
         return ""
@@ -158,18 +158,18 @@ def tolerance(record: Record) -> str:
     return f"{derived}; {SYMBOLS}" if derived and bounded else derived
 
 
-def written(attributes: Mapping[str, object]) -> str:
+def attribute_words(attributes: Mapping[str, object]) -> str:
     """Return attributes with their values, arrays in brackets."""
     return ", ".join(f"{name}={_bracketed(value)}" for name, value in attributes.items())
 
 
-def inconsistency(answers: Answers) -> str:
+def inconsistency(answers: QuestionAnswers) -> str:
     """Return which answers a backend gives to one question, with a case for each."""
-    given = ", and ".join(
+    shown_answers = ", and ".join(
         f"{answer.answer} in {answer.count} {'case' if answer.count == 1 else 'cases'}, such as {answer.example.id}"
-        for answer in answers.given
+        for answer in answers.answers
     )
-    return f"inconsistent: the question {answers.question} is answered by {given}"
+    return f"inconsistent: the question {answers.question} is answered by {shown_answers}"
 
 
 def other_waivers(assessment: Assessment) -> str:

@@ -12,7 +12,7 @@ from tconv.reports.phrases import implemented, other_waivers, unasked, waivers_o
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.reports.between_runs import Comparison
@@ -46,20 +46,19 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         "waivers_that_waive_nothing": [use.waiver.name for use in assessment.shadowed],
         "cases": assessment.run.cases,
         "counts": {str(status): assessment.counts[status] for status in Status},
-        "causes": [
-            {
-                "status": str(status),
-                "what": cause.what,
-                "count": cause.count,
-                "example": cause.example,
-                **({"cases": [member.record.case for member in cause.members]} if status is Status.FAILED else {}),
-            }
-            for status in STATUSES
-            if STATUSES[status].heading and assessment.counts[status]
-            for cause in causes(assessment, status)
-        ],
+        "causes": list(_causes(assessment)),
         "notes": [{"name": note.name, "count": note.count, "example": note.example} for note in assessment.notes],
     }
+
+
+def _causes(assessment: Assessment) -> Iterator[dict[str, Any]]:
+    for status in STATUSES:
+        if not (STATUSES[status].heading and assessment.counts[status]):
+            continue
+        for cause in causes(assessment, status):
+            cases = {"cases": [member.record.case for member in cause.members]} if status is Status.FAILED else {}
+            shown = {"status": str(status), "what": cause.what, "count": cause.count, "example": cause.example}
+            yield shown | cases
 
 
 def badge(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:

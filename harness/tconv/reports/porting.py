@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.call import express
-from tconv.reports.phrases import written
+from tconv.reports.phrases import attribute_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +102,7 @@ def _values(case: Case, dialect: Dialect) -> dict[str, Any]:
 
 
 def _words(case: Case, dialect: Dialect) -> str:
-    return written(_values(case, dialect)) or "no attribute"
+    return attribute_words(_values(case, dialect)) or "no attribute"
 
 
 def _fields(geometry: Geometry) -> dict[str, list[int]]:

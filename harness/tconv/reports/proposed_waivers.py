@@ -13,7 +13,7 @@ from packaging.version import InvalidVersion, Version
 from tconv.cases.patterns import label, path_of
 from tconv.gate.examples import example
 from tconv.gate.scope import Scope
-from tconv.gate.status import Status
+from tconv.gate.status import AGREEING, Status
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.learning import Shared
     from tconv.reports.causes import Cause
 
@@ -39,7 +39,6 @@ _MOST_VALUES = 3
 """Values that such a fact may have in the failures."""
 _HARDLY = 0.1
 """The cases that agree, as a part of the failures, which are no reason for another fact."""
-_AGREEING = (Status.PASSED, Status.DISPUTED)
 
 
 def proposed(assessment: Assessment) -> str:
@@ -62,8 +61,8 @@ def proposed(assessment: Assessment) -> str:
             if isinstance(members[0].record.verdict, ver.Unsupported):
                 entry = {**scope, "because": _because(members)}
                 declared += [*_declaration_comments(cause, entry, members, assessment), *_entry(entry)]
-            elif left := _not_waived(members, made, assessment):
-                waiver = _waiver(scope, members, left, cause, assessment)
+            elif remaining := _not_waived(members, made, assessment):
+                waiver = _waiver(scope, members, remaining, cause, assessment)
                 waiver["name"] = f"cause-{len(made) + 1}-{waiver['verdict']['kind']}"
                 made.append(Waiver.model_validate({**waiver, "clause": "?", "because": "?"}))
                 waived += [*_comments(cause, made[-1], assessment), *_entry(waiver)]
@@ -87,7 +86,7 @@ def is_open(text: str) -> bool:
     return re.search(rf"^ +(clause|because): '?{OPEN}", text, re.MULTILINE) is not None
 
 
-def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str, Any], list[Judged]]]:
+def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str, Any], list[RecordStatus]]]:
     """Yield which cases an entry is for, and those of the cause, which are of one kind of verdict.
 
     Each kind has its own entries, and where its cases share no facts, each sweep.
@@ -105,7 +104,7 @@ def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str,
             yield {"cases": sweep}, [member for member in members if path_of(member.record.case) == sweep]
 
 
-def _narrowed(where: Mapping[str, Any], members: Sequence[Judged], assessment: Assessment) -> dict[str, Any]:
+def _narrowed(where: Mapping[str, Any], members: Sequence[RecordStatus], assessment: Assessment) -> dict[str, Any]:
     """Return the facts that a rule asks for, and others that its failures share and that rule out cases that agree.
 
     A rule says what is computed, and where that is what the text says too, cases agree. At each step the fact is added
@@ -114,23 +113,25 @@ def _narrowed(where: Mapping[str, Any], members: Sequence[Judged], assessment: A
     """
     narrowed = dict(where)
     failing = [_facts(member, assessment) for member in members]
-    agreeing = [_facts(member, assessment) for member in assessment.judged if member.status in _AGREEING]
+    agreeing = [_facts(member, assessment) for member in assessment.statuses if member.status in AGREEING]
     agreeing = [facts for facts in agreeing if _has(where, facts)]
     common = set(failing[0]).intersection(*failing).difference(where, IDENTITY)
     values = {name: sorted({facts[name] for facts in failing}) for name in sorted(common)}
     values = {name: labels for name, labels in values.items() if len(labels) <= _MOST_VALUES}
     for _ in range(_MOST_FACTS):
-        left = {name: [facts for facts in agreeing if _has({name: labels}, facts)] for name, labels in values.items()}
-        best = min(left, key=lambda name: (len(left[name]), len(values[name]), name), default=None)
+        agreeing_left = {
+            name: [facts for facts in agreeing if _has({name: labels}, facts)] for name, labels in values.items()
+        }
+        best = min(agreeing_left, key=lambda name: (len(agreeing_left[name]), len(values[name]), name), default=None)
         hardly = len(agreeing) <= _HARDLY * len(members)
-        if best is None or hardly or 2 * len(left[best]) > len(agreeing):
+        if best is None or hardly or 2 * len(agreeing_left[best]) > len(agreeing):
             break
-        agreeing, labels = left[best], values.pop(best)
+        agreeing, labels = agreeing_left[best], values.pop(best)
         narrowed[best] = labels if len(labels) > 1 else labels[0]
     return narrowed
 
 
-def _because(members: Sequence[Judged]) -> str:
+def _because(members: Sequence[RecordStatus]) -> str:
     """Return what the runtime answers to all of these cases, with `#` for numbers that vary; open where it varies."""
     verdicts = [member.record.verdict for member in members]
     texts = {one_line(verdict.reason) for verdict in verdicts if isinstance(verdict, ver.Unsupported)}
@@ -144,16 +145,16 @@ def _has(where: Mapping[str, Any], facts: Mapping[str, str]) -> bool:
     return all(facts.get(name, label(None)) in values for name, values in allowed.items())
 
 
-def _where(cause: Cause, members: Sequence[Judged], assessment: Assessment) -> Iterator[dict[str, Any]]:
+def _where(cause: Cause, members: Sequence[RecordStatus], assessment: Assessment) -> Iterator[dict[str, Any]]:
     """Yield the facts that waivers ask for, all of them or one or another; none where members share none."""
     if cause.lesson is not None:
-        known = {name for member in members for name in _facts(member, assessment)}
+        names = {name for member in members for name in _facts(member, assessment)}
         shared = cause.lesson.where.where if cause.lesson.where and cause.lesson.where.all_of else {}
         for situation in cause.lesson.situations:
             modes = (
                 [AutoPad.EXPLICIT.value, label(None)] if situation.auto_pad == AutoPad.EXPLICIT else situation.auto_pad
             )
-            more = {name: list(values) for name, values in shared.items() if name in known}
+            more = {name: list(values) for name, values in shared.items() if name in names}
             yield {"auto_pad": modes, "output_shape_given": label(situation.output_shape), **more}
     elif (common := _common(cause, assessment)) is not None:
         facts = {name: list(values) if len(values) > 1 else values[0] for name, values in common.where.items()}
@@ -170,7 +171,7 @@ def _common(cause: Cause, assessment: Assessment) -> Shared | None:
     return cause.common
 
 
-def _not_waived(members: Sequence[Judged], made: Sequence[Waiver], assessment: Assessment) -> list[Judged]:
+def _not_waived(members: Sequence[RecordStatus], made: Sequence[Waiver], assessment: Assessment) -> list[RecordStatus]:
     """Return the members that no entry waives so far: one of them shows that another entry is needed."""
     facts = assessment.facts
     return [m for m in members if not any(entry.waives(m.record, facts[m.record.case]) for entry in made)]
@@ -178,8 +179,8 @@ def _not_waived(members: Sequence[Judged], made: Sequence[Waiver], assessment: A
 
 def _waiver(
     scope: Mapping[str, Any],
-    members: Sequence[Judged],
-    left: Sequence[Judged],
+    members: Sequence[RecordStatus],
+    remaining: Sequence[RecordStatus],
     cause: Cause,
     assessment: Assessment,
 ) -> dict[str, Any]:
@@ -189,7 +190,7 @@ def _waiver(
         verdict["message"] = words
     waiver = {"name": "", "dialects": [header.dialect], **scope, "verdict": verdict}
     names = {str(name) for member in members for name in member.record.diagnosis}
-    common = [name for name in sorted(names) if all(name in map(str, each.record.diagnosis) for each in members)]
+    common = [name for name in sorted(names) if all(name in map(str, member.record.diagnosis) for member in members)]
     # Where they are waived, other failures are no evidence any more.
     common = [] if any(explained_elsewhere(member.record) for member in members) else common
     if common:
@@ -198,13 +199,13 @@ def _waiver(
         "versions": _versions(header.backend.version),
         "clause": cause.lesson.clause if cause.lesson and cause.lesson.clause else OPEN,
         "because": OPEN,
-        "example": example(left, cause.group).record.case,
+        "example": example(remaining, cause.group).record.case,
         "link": None,
         "date": datetime.now(UTC).date().isoformat(),
     }
 
 
-def _words(members: Iterable[Judged]) -> str:
+def _words(members: Iterable[RecordStatus]) -> str:
     """Return the words that the messages of members share, with a star for every number; empty where they differ."""
     texts = {without_numbers(_message(member)) for member in members}
     if len(texts) != 1:
@@ -213,7 +214,7 @@ def _words(members: Iterable[Judged]) -> str:
     return f"{words.rstrip('*')}*" if words.strip("* ") else ""
 
 
-def _message(member: Judged) -> str:
+def _message(member: RecordStatus) -> str:
     verdict = member.record.verdict
     return verdict.message if isinstance(verdict, ver.RefusedValid | ver.Broke) else ""
 
@@ -227,10 +228,10 @@ def _versions(version: str) -> str:
 
 
 def _declaration_comments(
-    cause: Cause, entry: Mapping[str, Any], members: Sequence[Judged], assessment: Assessment
+    cause: Cause, entry: Mapping[str, Any], members: Sequence[RecordStatus], assessment: Assessment
 ) -> Iterator[str]:
     made = Scope.model_validate({key: value for key, value in entry.items() if key != "because"})
-    covered = [member for member in assessment.judged if made.covers(member.record.case, _facts(member, assessment))]
+    covered = [member for member in assessment.statuses if made.covers(member.record.case, _facts(member, assessment))]
     same = [member for member in covered if isinstance(member.record.verdict, ver.Unsupported)]
     own = {member.record.case for member in cause.members}
     others = sum(member.record.case not in own for member in same)
@@ -239,15 +240,17 @@ def _declaration_comments(
     yield f"  # For example: {one_line(example(members, cause.group).record.case)}"
 
 
-def _counted(own: int, others: int, cause: Cause, covered: Iterable[Judged], of_others: str = "of other causes") -> str:
+def _counted(
+    own: int, others: int, cause: Cause, covered: Iterable[RecordStatus], of_others: str = "of other causes"
+) -> str:
     """Return of how many cases an entry is, and what else it covers."""
-    agreeing = sum(member.status in _AGREEING for member in covered)
+    agreeing = sum(member.status in AGREEING for member in covered)
     also = f", and {others} {of_others}" if others else ""
     return f"{own} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
 
 
 def _comments(cause: Cause, made: Waiver, assessment: Assessment) -> Iterator[str]:
-    covered = [member for member in assessment.judged if made.covers(member.record.case, _facts(member, assessment))]
+    covered = [member for member in assessment.statuses if made.covers(member.record.case, _facts(member, assessment))]
     waived = {member.record.case for member in covered if made.waives(member.record, _facts(member, assessment))}
     own = {member.record.case for member in cause.members}
     count = _counted(len(waived & own), len(waived - own), cause, covered)
@@ -257,7 +260,7 @@ def _comments(cause: Cause, made: Waiver, assessment: Assessment) -> Iterator[st
     yield f"  # Smaller still: {one_line(shlex.join([*command, *cases_option(header.path)]))}"
 
 
-def _facts(member: Judged, assessment: Assessment) -> Mapping[str, str]:
+def _facts(member: RecordStatus, assessment: Assessment) -> Mapping[str, str]:
     return assessment.facts[member.record.case]
 
 

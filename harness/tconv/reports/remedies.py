@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def remedy(
     record: Record,
-    left: Sequence[str],
-    says: Mapping[str, str],
+    remaining: Sequence[str],
+    meanings: Mapping[str, str],
     lesson: Lesson | None,
     backend: Sequence[str] = (),
     cases: str = "",
@@ -27,8 +27,8 @@ def remedy(
 
     Args:
         record: the record of the case.
-        left: the misreadings that still explain it.
-        says: what the runtime does, by the misreading's name.
+        remaining: the misreadings that still explain it.
+        meanings: what the runtime does, by the misreading's name.
         lesson: the rule that the runtime follows, where one was learnt.
         backend: the words that name the backend on the command line; empty for the backend's own name.
         cases: the value of --cases; empty for tconv's own corpus.
@@ -41,8 +41,8 @@ def remedy(
             for rule in lesson.rules
         ]
         return f"change this: {lesson.condition}, {'; '.join(rules)}"
-    if left:
-        does = " or ".join(says.get(name, name) for name in left)
+    if remaining:
+        does = " or ".join(meanings.get(name, name) for name in remaining)
         # Of one case it is not known on which other calls the runtime does so.
         return f"change this for calls like this one, as the text does not say it: {does}"
     return _of_kind(record, backend, cases)
@@ -74,7 +74,7 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
             assert_never(verdict)
 
 
-def _of_allowed_values(verdict: ver.Agreed | ver.Disputed | ver.Inconsistent | ver.Mistrusted) -> str:
+def _of_allowed_values(verdict: ver.Allowed | ver.Inconsistent | ver.Mistrusted) -> str:
     """Return what to change where the text allows the values."""
     match verdict:
         case ver.Agreed():

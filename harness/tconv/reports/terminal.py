@@ -9,13 +9,15 @@ from tconv.backends.machine import chosen_kernels
 from tconv.gate.status import Status
 from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
-from tconv.reports.listing import console, folded, say
+from tconv.reports.listing import console, folded, print_line
 from tconv.reports.phrases import inconsistency, notes_on, run_again
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from rich.console import Console
 
     from tconv.gate.assessment import Assessment
     from tconv.reports.causes import Cause
@@ -40,38 +42,39 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
         detail: how much is printed.
         regressions: why it is red since its baselines, in sentences.
     """
-    out, header = console(), assessment.run.header
-    red = [*assessment.red, *regressions]
-    words = [header.backend.title, header.dialect]
+    out, red = console(), [*assessment.red, *regressions]
     if detail == "quiet":
+        header = assessment.run.header
         counts = ", ".join(f"{count:,} {status}" for status in Status if (count := assessment.counts[status]))
-        say(out, f"{'  '.join(words)}  {'red' if red else 'green'}: {counts}")
+        print_line(out, f"{header.backend.title}  {header.dialect}  {'red' if red else 'green'}: {counts}")
     else:
-        cases = assessment.run.cases
-        words += [f"{header.tier} tier", f"{cases:,} {'case' if cases == 1 else 'cases'}"]
-        say(out, "")
-        say(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
-        for line, style in _totals(assessment, out.width):
-            say(out, line, style)
-        notes = [
-            line
-            for note in _notes(assessment, verbose=detail == "verbose")
-            for line in folded(note, out.width, "note: ", "  ")
-        ]
-        # A screen also has the head, the totals, the answer and the prompt.
-        screen = (out.height if out.is_terminal else _PIPED_LINES) - len(assessment.counts) - len(notes) - _AROUND
-        room = None if detail == "verbose" else screen
-        for line, style in listed(_sections(assessment, out.width), room):
-            say(out, line, style)
-        for line in notes:
-            say(out, line)
+        _show_causes(out, assessment, verbose=detail == "verbose")
     for reason in red:
         for line in folded(reason, out.width, "red: ", "  "):
-            say(out, line, "bold red")
+            print_line(out, line, "bold red")
     if detail != "quiet":
         if not red:
-            say(out, "green: every deviation is known", "bold green")
-        say(out, f"records {assessment.run.path}{f'   page {page}' if page else ''}", "dim")
+            print_line(out, "green: every deviation is known", "bold green")
+        print_line(out, f"records {assessment.run.path}{f'   page {page}' if page else ''}", "dim")
+
+
+def _show_causes(out: Console, assessment: Assessment, *, verbose: bool) -> None:
+    """Print the head, the totals, the causes and the notes of a run; no more than a screen has, unless verbose."""
+    header = assessment.run.header
+    cases = assessment.run.cases
+    counted = f"{cases:,} {'case' if cases == 1 else 'cases'}"
+    words = [header.backend.title, header.dialect, f"{header.tier} tier", counted]
+    print_line(out, "")
+    print_line(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
+    for line, style in _totals(assessment, out.width):
+        print_line(out, line, style)
+    notes = [line for note in _notes(assessment, verbose=verbose) for line in folded(note, out.width, "note: ", "  ")]
+    # A screen also has the head, the totals, the answer and the prompt.
+    screen = (out.height if out.is_terminal else _PIPED_LINES) - len(assessment.counts) - len(notes) - _AROUND
+    for line, style in listed(_sections(assessment, out.width), None if verbose else screen):
+        print_line(out, line, style)
+    for line in notes:
+        print_line(out, line)
 
 
 def listed(
@@ -92,11 +95,11 @@ def listed(
         for number in range(len(entries))
     )
     # A heading, the line before it, and the line that says what is left out.
-    left = (room or 0) - 3 * len(parts)
+    room_left = (room or 0) - 3 * len(parts)
     for _, at, number in turns if room is not None else ():
         lines = len(parts[at][1][number])
-        if fitting[at] == number and (lines <= left or (number == 0 and parts[at][0] == urgent)):
-            fitting[at], left = number + 1, left - lines
+        if fitting[at] == number and (lines <= room_left or (number == 0 and parts[at][0] == urgent)):
+            fitting[at], room_left = number + 1, room_left - lines
     for (heading, entries), count in zip(parts, fitting, strict=True):
         more = len(entries) - count
         rest = f"{more:,}{' more' if count else ''} {'cause' if more == 1 else 'causes'}; --verbose lists them"

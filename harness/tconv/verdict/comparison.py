@@ -99,9 +99,9 @@ def _is_reduced(actual: Array, expected: Array, limits: Bound, conforming: Mask)
 def _untested(expected: Array, limits: Bound, dtype: DType) -> int:
     """Return how many elements are untested: the bound is vacuous there, or zeros everywhere would be within it."""
     with np.errstate(over="ignore", invalid="ignore"):
-        owed = expected.astype(NUMPY_TYPES[dtype]) != 0
-    passes = owed & near(np.zeros(()), expected, limits.allowed)
-    untested = passes if np.array_equal(passes, owed) else passes & limits.vacuous
+        nonzero = expected.astype(NUMPY_TYPES[dtype]) != 0
+    passes = nonzero & near(np.zeros(()), expected, limits.allowed)
+    untested = passes if np.array_equal(passes, nonzero) else passes & limits.vacuous
     # Where products underflow, zero and the smallest numbers alone are within the bound of a zero.
-    loose = limits.vacuous & np.isfinite(expected) & ~owed & (limits.allowed >= SMALLEST_NORMAL[dtype])
+    loose = limits.vacuous & np.isfinite(expected) & ~nonzero & (limits.allowed >= SMALLEST_NORMAL[dtype])
     return int((untested | loose).sum())

@@ -44,7 +44,7 @@ def judge(problem: Problem, outcome: out.Outcome, accumulates: Mapping[str, str]
 
 def followed(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
     """Return the geometry that the backend followed by its verdict; None where it followed none."""
-    if not isinstance(verdict, ver.Agreed | ver.Disputed) or not isinstance(expected, Values):
+    if not isinstance(verdict, ver.Allowed) or not isinstance(expected, Values):
         return None
     return expected.geometry(verdict.readings if isinstance(verdict, ver.Disputed) else ())
 
@@ -121,7 +121,7 @@ def _gives(candidate: Candidate, actual: Array, truth: Truth, accumulates: Mappi
     return compare(actual, truth, candidate.geometry, accumulates).conforms
 
 
-def _followed(giving: Sequence[Candidate], rule: ver.Rule, notes: tuple[str, ...]) -> ver.Agreed | ver.Disputed:
+def _followed(giving: Sequence[Candidate], rule: ver.Rule, notes: tuple[str, ...]) -> ver.Allowed:
     """Return the verdict on what the first of some candidates, and each of the others, gives."""
     first = giving[0]
     if not first.readings:
@@ -137,9 +137,7 @@ def _dtype_name(array: Array) -> str:
     return str(_DTYPE_NAMES.get(array.dtype, array.dtype))
 
 
-def _differed(
-    kind: type[ver.Differed | ver.ExceedsSummationBound], comparison: Comparison, actual: Array
-) -> ver.Differed | ver.ExceedsSummationBound:
+def _differed(kind: type[ver.WrongValues], comparison: Comparison, actual: Array) -> ver.WrongValues:
     """Return the verdict of a kind with the first wrong element and the worst one."""
     places = np.argwhere(comparison.wrong)
     first = tuple(int(i) for i in places[0])

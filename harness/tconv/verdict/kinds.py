@@ -13,8 +13,10 @@ from tconv.dialects.readings import Together
 __all__ = [
     "KINDS",
     "NOTES",
+    "VALUE_RULES",
     "AcceptedInvalid",
     "Agreed",
+    "Allowed",
     "Broke",
     "Died",
     "Differed",
@@ -31,7 +33,9 @@ __all__ = [
     "Unsupported",
     "Verdict",
     "WrongDtype",
+    "WrongOutput",
     "WrongShape",
+    "WrongValues",
 ]
 
 Rule = Literal["exact", "bound", "shape", "refusal"]
@@ -279,6 +283,15 @@ Verdict = (
     | Unstable
     | Broke
 )
+
+Allowed = Agreed | Disputed
+"""The verdicts on what a reading of the text gives, a value or a refusal."""
+WrongValues = Differed | ExceedsSummationBound
+"""The verdicts on outputs of the right shape and type whose values are wrong."""
+WrongOutput = WrongValues | WrongShape
+"""The verdicts on outputs that a misreading may explain."""
+VALUE_RULES = frozenset[Rule]({"exact", "bound"})
+"""The rules of verdicts for which values were compared."""
 
 KINDS: dict[str, type[Verdict]] = {
     verdict.__dataclass_fields__["kind"].default: verdict for verdict in get_args(Verdict)

@@ -83,19 +83,19 @@ def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geomet
     off = (np.abs(error) > line).sum(axis=(0, *range(2, error.ndim)))
     ones = np.ones((error.shape[0], 1, *error.shape[2:]))
     # A wrong bias is the same error everywhere in its channel.
-    left = [_left(error[:, channel], line[:, channel], ones) for channel in range(error.shape[1])]
-    left = np.minimum(off, left)
+    remaining = [_left(error[:, channel], line[:, channel], ones) for channel in range(error.shape[1])]
+    remaining = np.minimum(off, remaining)
     x, (inputs, outputs) = truth.operands["x"], truth.operands["w"].shape[:2]
     share = inputs // geometry.groups
     identity = np.tile(np.eye(share), (geometry.groups, 1)).reshape(inputs, share, *(1,) * len(geometry.kernel))
     for k in np.ndindex(*geometry.kernel):
         # The data under one tap, at every element of the output.
         data = definition(x, identity, None, tap_alone(k, geometry))
-        for channel in np.flatnonzero(left):
+        for channel in np.flatnonzero(remaining):
             first = channel // outputs * share
             fewest = _left(error[:, channel], line[:, channel], data[:, first : first + share])
-            left[channel] = min(left[channel], fewest)
-    return bool(left.sum() >= max(_FEWEST, off.sum() / 2, error.size / _SHARE_REMARKABLE))
+            remaining[channel] = min(remaining[channel], fewest)
+    return bool(remaining.sum() >= max(_FEWEST, off.sum() / 2, error.size / _SHARE_REMARKABLE))
 
 
 def _left(error: Float64s, line: Float64s, data: Float64s) -> int:

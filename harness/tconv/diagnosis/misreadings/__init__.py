@@ -38,6 +38,7 @@ __all__ = [
     "Misreading",
     "apply",
     "beside_readings",
+    "meanings",
     "misreadings_by_name",
     "misreadings_of",
     "pairs",
@@ -90,8 +91,14 @@ def _followed(reading: Reading) -> Misreading:
 @cache
 def misreadings_by_name(dialect: Dialect) -> Mapping[str, Misreading]:
     """Return all that an explanation in a dialect may name: misreadings, and disputed readings that go beside them."""
-    known = (*misreadings_of(dialect), *map(_followed, dialect.disputed))
-    return MappingProxyType({misreading.name: misreading for misreading in known})
+    misreadings = (*misreadings_of(dialect), *map(_followed, dialect.disputed))
+    return MappingProxyType({misreading.name: misreading for misreading in misreadings})
+
+
+@cache
+def meanings(dialect: Dialect) -> Mapping[str, str]:
+    """Return what each name that an explanation in a dialect may have says, in a sentence."""
+    return MappingProxyType({name: misreading.says for name, misreading in misreadings_by_name(dialect).items()})
 
 
 def beside_readings(dialect: Dialect, disputed: Sequence[Sequence[str]]) -> Iterator[tuple[Misreading, ...]]:

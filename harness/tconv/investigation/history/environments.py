@@ -132,5 +132,5 @@ def _run(command: Sequence[str]) -> None:
             process.communicate()
         raise
     if process.returncode:
-        said = [line for line in printed.splitlines() if line.strip()][-_LAST_LINES:]
-        raise BackendMissing(f"{shlex.join(command)} must succeed (got: {one_line(' '.join(said))})")
+        last_lines = [line for line in printed.splitlines() if line.strip()][-_LAST_LINES:]
+        raise BackendMissing(f"{shlex.join(command)} must succeed (got: {one_line(' '.join(last_lines))})")

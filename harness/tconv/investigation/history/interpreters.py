@@ -39,12 +39,12 @@ def interpreters() -> list[Interpreter]:
 
     They are looked for among pyenv's, as `python3.*` on PATH, and in the Python that runs tconv.
     """
-    found: dict[tuple[int, int], Interpreter] = {}
+    by_version: dict[tuple[int, int], Interpreter] = {}
     for executable in _candidates():
         version = _version(executable)
         if version is not None and version >= _OLDEST:
-            found.setdefault(version, Interpreter(version, executable))
-    return sorted(found.values())
+            by_version.setdefault(version, Interpreter(version, executable))
+    return sorted(by_version.values())
 
 
 def _candidates() -> list[Path]:

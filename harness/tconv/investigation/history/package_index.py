@@ -43,8 +43,8 @@ def wheels(
     Raises:
         BackendMissing: pip is not there, the index cannot be reached, or has no wheel for any of the Pythons.
     """
-    found: dict[Version, Interpreter] = {}
-    said = lost = ""
+    by_version: dict[Version, Interpreter] = {}
+    reason = lost = ""
     for python in pythons:
         command = [sys.executable, "-m", "pip", "index", "versions", package, "--python-version", python.name]
         command += ["--only-binary", ":all:", "--disable-pip-version-check", *(["--pre"] if prereleases else [])]
@@ -58,18 +58,18 @@ def wheels(
             )
         lost = lost or _lost(answer.stderr)
         for version in _listed(answer.stdout):
-            found.setdefault(version, python)
-        said = answer.stderr.strip().rpartition("\n")[2] or said
-    if lost and not found:
+            by_version.setdefault(version, python)
+        reason = answer.stderr.strip().rpartition("\n")[2] or reason
+    if lost and not by_version:
         raise BackendMissing(lost)
     if lost:
         unreachable(lost)
-    if not found:
+    if not by_version:
         names = ", ".join(python.name for python in pythons)
         raise BackendMissing(
-            f"{package} must have a wheel for a Python of this machine, {names} (got: {one_line(said)})"
+            f"{package} must have a wheel for a Python of this machine, {names} (got: {one_line(reason)})"
         )
-    return dict(sorted(found.items()))
+    return dict(sorted(by_version.items()))
 
 
 def _lost(printed: str) -> str:

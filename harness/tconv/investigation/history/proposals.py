@@ -74,11 +74,11 @@ def _proposal(waiver: Waiver, releases: Sequence[Assessment]) -> Proposal:
 
 def _mark(waiver: Waiver, release: Assessment) -> Mark:
     """Return what a release shows of a waiver: only its example counts."""
-    judged = next((judged for judged in release.judged if judged.record.case == waiver.example), None)
-    if judged is None or judged.status is Status.INEXPRESSIBLE:
+    member = next((member for member in release.statuses if member.record.case == waiver.example), None)
+    if member is None or member.status is Status.INEXPRESSIBLE:
         return Mark.SILENT
-    if waiver.waives(judged.record, release.facts[waiver.example]):
+    if waiver.waives(member.record, release.facts[waiver.example]):
         return Mark.BAD
-    if judged.record.verdict.kind == "unsupported":
+    if member.record.verdict.kind == "unsupported":
         return Mark.UNSUPPORTED
-    return Mark.GOOD if judged.status in {Status.PASSED, Status.DISPUTED} else Mark.OTHERWISE
+    return Mark.GOOD if member.status in {Status.PASSED, Status.DISPUTED} else Mark.OTHERWISE

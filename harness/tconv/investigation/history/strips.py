@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis import shared
+from tconv.diagnosis import single_explanations
 from tconv.gate.examples import example
 from tconv.gate.status import Status
 from tconv.records.failure import group_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tconv.dialects.readings import Together
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
 
 ORDER = (Status.FAILED, Status.WAIVED, Status.MISTRUSTED, Status.REPORTED, Status.DISPUTED, Status.UNSUPPORTED)
 """The statuses that are shown, the most urgent first."""
@@ -80,7 +80,7 @@ class Strip:
     """
 
     status: Status
-    example: Judged
+    example: RecordStatus
     explained: Together | None
     rule: str
     counts: tuple[int, ...]
@@ -94,21 +94,23 @@ class Strip:
 
 def spans(marks: Sequence[Mark]) -> list[Span]:
     """Return the parts of a strip that are bad; what does not tell neither begins nor ends one."""
-    found: list[Span] = []
+    spans_found: list[Span] = []
     good: int | None = None
     for place, mark in enumerate(marks):
         match mark:
-            case Mark.BAD if found and found[-1].mended is None:
-                found[-1] = Span(found[-1].first, place, found[-1].good_before, None)
+            case Mark.BAD if spans_found and spans_found[-1].mended is None:
+                spans_found[-1] = Span(spans_found[-1].first, place, spans_found[-1].good_before, None)
             case Mark.BAD:
-                found.append(Span(place, place, good, None))
+                spans_found.append(Span(place, place, good, None))
             case Mark.GOOD:
                 good = place
-                if found and found[-1].mended is None:
-                    found[-1] = Span(found[-1].first, found[-1].last, found[-1].good_before, place)
+                if spans_found and spans_found[-1].mended is None:
+                    spans_found[-1] = Span(
+                        spans_found[-1].first, spans_found[-1].last, spans_found[-1].good_before, place
+                    )
             case Mark.OTHERWISE | Mark.UNSUPPORTED | Mark.SILENT:
                 pass
-    return found
+    return spans_found
 
 
 def strips(releases: Sequence[Assessment]) -> list[Strip]:
@@ -117,80 +119,82 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
     Args:
         releases: the records of each, the oldest first, judged with waivers that hold for every version.
     """
-    by_case = [{judged.record.case: judged for judged in release.judged} for release in releases]
-    explained = shared(
-        {f"{place} {case}": judged.record.diagnosis for place, of in enumerate(by_case) for case, judged in of.items()}
+    by_case = [{member.record.case: member for member in release.statuses} for release in releases]
+    explained = single_explanations(
+        {f"{place} {case}": member.record.diagnosis for place, of in enumerate(by_case) for case, member in of.items()}
     )
-    rules = [{case: lesson.said for lesson in release.learnt for case in lesson.cases} for release in releases]
-    causes: dict[_Key, list[list[Judged]]] = defaultdict(lambda: [[] for _ in releases])
+    rules = [{case: lesson.rules_text for lesson in release.learnt for case in lesson.cases} for release in releases]
+    causes: dict[_Key, list[list[RecordStatus]]] = defaultdict(lambda: [[] for _ in releases])
     for place, of in enumerate(by_case):
-        for case, judged in of.items():
-            if judged.status in ORDER:
-                rule = rules[place].get(case, "") if judged.status is Status.FAILED else ""
-                causes[_key(judged, explained.get(f"{place} {case}"), rule)][place].append(judged)
-    found = [_strip(key, members, by_case, explained) for key, members in _reworded(causes)]
-    return sorted(found, key=lambda strip: (ORDER.index(strip.status), -max(strip.counts), strip.example.record.case))
+        for case, member in of.items():
+            if member.status in ORDER:
+                rule = rules[place].get(case, "") if member.status is Status.FAILED else ""
+                causes[_key(member, explained.get(f"{place} {case}"), rule)][place].append(member)
+    strips_found = [_strip(key, members, by_case, explained) for key, members in _reworded(causes)]
+    return sorted(
+        strips_found, key=lambda strip: (ORDER.index(strip.status), -max(strip.counts), strip.example.record.case)
+    )
 
 
-def _reworded(causes: Mapping[_Key, list[list[Judged]]]) -> list[tuple[_Key, list[list[Judged]]]]:
+def _reworded(causes: Mapping[_Key, list[list[RecordStatus]]]) -> list[tuple[_Key, list[list[RecordStatus]]]]:
     """Return the causes with their records; causes that are one in other words are joined.
 
     They are one where the kind is the same, most of the cases are, and no release has both.
     """
-    found: list[tuple[_Key, list[list[Judged]]]] = []
+    reworded: list[tuple[_Key, list[list[RecordStatus]]]] = []
     for key, members in causes.items():
-        same = next((of for other, of in found if other[0] == key[0] and _same(members, of)), None)
+        same = next((of for other, of in reworded if other[0] == key[0] and _same(members, of)), None)
         if key[0] not in _WORDED or same is None:
-            found.append((key, members))
+            reworded.append((key, members))
         else:
             for mine, more in zip(same, members, strict=True):
                 mine.extend(more)
-    return found
+    return reworded
 
 
-def _same(cause: Sequence[Sequence[Judged]], other: Sequence[Sequence[Judged]]) -> bool:
+def _same(cause: Sequence[Sequence[RecordStatus]], other: Sequence[Sequence[RecordStatus]]) -> bool:
     """Return whether two causes have most of their cases in common, and no release."""
     if any(mine and others for mine, others in zip(cause, other, strict=True)):
         return False
-    cases, more = ({judged.record.case for of in members for judged in of} for members in (cause, other))
+    cases, more = ({member.record.case for of in members for member in of} for members in (cause, other))
     return len(cases & more) > len(cases | more) / 2
 
 
-def _key(judged: Judged, explained: Together | None, rule: str) -> _Key:
+def _key(member: RecordStatus, explained: Together | None, rule: str) -> _Key:
     """Return what records of one cause have in common, in all releases; a rule covers more than a misreading's name."""
-    verdict = judged.record.verdict
-    if judged.waiver is not None:
-        return ("waiver", judged.waiver.name)
+    verdict = member.record.verdict
+    if member.waiver is not None:
+        return ("waiver", member.waiver.name)
     if isinstance(verdict, ver.Disputed):
         # Its words change from release to release.
         return (verdict.kind, verdict.rule, *verdict.readings)
-    return (_LEARNT, rule) if rule else group_of(judged.record, explained)
+    return (_LEARNT, rule) if rule else group_of(member.record, explained)
 
 
 def _strip(
     key: _Key,
-    members: Sequence[Sequence[Judged]],
-    by_case: Sequence[Mapping[str, Judged]],
+    members: Sequence[Sequence[RecordStatus]],
+    by_case: Sequence[Mapping[str, RecordStatus]],
     explained: Mapping[str, Together],
 ) -> Strip:
-    seen = Counter(judged.record.case for of in members for judged in of)
+    seen = Counter(member.record.case for of in members for member in of)
     # Of the cases that tell the most releases the one that stands for the cause in the other reports too.
-    telling = [judged for of in members for judged in of if seen[judged.record.case] == max(seen.values())]
+    telling = [member for of in members for member in of if seen[member.record.case] == max(seen.values())]
     case = example(telling, key).record.case
-    shown = [judged for judged in telling if judged.record.case == case][-1]
-    names = {explained.get(f"{place} {judged.record.case}") for place, of in enumerate(members) for judged in of}
-    status = min((judged.status for of in members for judged in of), key=ORDER.index)
+    shown = [member for member in telling if member.record.case == case][-1]
+    names = {explained.get(f"{place} {member.record.case}") for place, of in enumerate(members) for member in of}
+    status = min((member.status for of in members for member in of), key=ORDER.index)
     marks = [Mark.BAD if of else _mark(there.get(case), status) for of, there in zip(members, by_case, strict=True)]
     rule = key[1] if key[0] == _LEARNT else ""
     name = names.pop() if len(names) == 1 else None
     return Strip(status, shown, name, rule, tuple(map(len, members)), tuple(marks))
 
 
-def _mark(judged: Judged | None, of: Status) -> Mark:
+def _mark(member: RecordStatus | None, of: Status) -> Mark:
     """Return what a record of the smallest case shows of a cause that its release does not have."""
-    if judged is None or judged.status is Status.INEXPRESSIBLE:
+    if member is None or member.status is Status.INEXPRESSIBLE:
         return Mark.SILENT
-    if isinstance(judged.record.verdict, ver.Unsupported):
+    if isinstance(member.record.verdict, ver.Unsupported):
         return Mark.UNSUPPORTED
     fine = {Status.PASSED} if of is Status.DISPUTED else {Status.PASSED, Status.DISPUTED}
-    return Mark.GOOD if judged.status in fine else Mark.OTHERWISE
+    return Mark.GOOD if member.status in fine else Mark.OTHERWISE

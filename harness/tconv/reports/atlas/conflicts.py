@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis import shared
+from tconv.diagnosis import single_explanations
 from tconv.dialects import Open
 from tconv.dialects.constraints import CONSTRAINTS
 
@@ -74,11 +74,11 @@ def used_waivers(runs: Sequence[AtlasRun]) -> Iterator[UsedWaiver]:
     """Yield every waiver that was used, run by run, the most used first, and those for other machines after them."""
     for run in runs:
         uses: dict[str, tuple[Waiver, list[Record]]] = {}
-        for judged in run.assessment.judged:
-            if judged.waiver is not None:
-                uses.setdefault(judged.waiver.name, (judged.waiver, []))[1].append(judged.record)
+        for member in run.assessment.statuses:
+            if member.waiver is not None:
+                uses.setdefault(member.waiver.name, (member.waiver, []))[1].append(member.record)
         for waiver, records in sorted(uses.values(), key=lambda use: -len(use[1])):
-            explanations = Counter(shared({record.case: record.diagnosis for record in records}).values())
+            explanations = Counter(single_explanations({record.case: record.diagnosis for record in records}).values())
             explained = tuple(together for together, _ in explanations.most_common(_NAMED))
             yield UsedWaiver(run, waiver, len(records), explained)
         for waiver in run.assessment.elsewhere:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tconv.cases.call import express
 from tconv.expectation.problem import truth_of
-from tconv.reports.phrases import written
+from tconv.reports.phrases import attribute_words
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
@@ -51,5 +51,5 @@ def call_text(case: Case, dialect: Dialect) -> str:
     call = express(case, dialect)
     parts = [f"{tensor.name} {'x'.join(map(str, tensor.shape))}" for tensor in call.inputs if tensor.dtype is not None]
     parts += [f"{tensor.name} {list(tensor.values)}" for tensor in call.inputs if tensor.dtype is None]
-    parts += [written(call.attributes)] if call.attributes else []
+    parts += [attribute_words(call.attributes)] if call.attributes else []
     return ", ".join(parts)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tconv.cases.case import Case
-    from tconv.comparison.answers import Answers, Given
+    from tconv.comparison.answers import QuestionAnswers, ShownAnswer
     from tconv.corpus import Corpus
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Reading
@@ -98,7 +98,7 @@ def questions(runs: Sequence[AtlasRun], corpus: Corpus, dialects: Sequence[Diale
             yield Question(name, asks, texts, follows)
 
 
-def _answers(run: AtlasRun, corpus: Corpus) -> dict[str, Answers]:
+def _answers(run: AtlasRun, corpus: Corpus) -> dict[str, QuestionAnswers]:
     """Return the answers that a run shows, by question, including those that no reading of its text allows."""
     records = run.assessment.run
     if run.dialect is GEOMETRY_1:
@@ -123,12 +123,12 @@ def _texts(name: str, dialects: Sequence[Dialect]) -> Iterator[TextAnswer]:
             yield TextAnswer(dialect, says, dialect.cites[name], also)
 
 
-def _follows(run: AtlasRun, answered: Answers) -> Follows:
+def _follows(run: AtlasRun, answered: QuestionAnswers) -> Follows:
     cells = (
         BackendAnswer(
-            given.answer, _standing(run.dialect, answered.question, given.answer), given.count, _example(run, given)
+            answer.answer, _standing(run.dialect, answered.question, answer.answer), answer.count, _example(run, answer)
         )
-        for given in answered.given
+        for answer in answered.answers
     )
     return Follows(run, tuple(cells))
 
@@ -144,9 +144,9 @@ def _standing(dialect: Dialect, question: str, answer: str) -> str:
     return "disputed" if allowed else "deviation"
 
 
-def _example(run: AtlasRun, given: Given) -> Example:
-    case = given.example
-    return Example(case.id, call_text(case, run.dialect), _output(run, case, given.answer))
+def _example(run: AtlasRun, answer: ShownAnswer) -> Example:
+    case = answer.example
+    return Example(case.id, call_text(case, run.dialect), _output(run, case, answer.answer))
 
 
 def _output(run: AtlasRun, case: Case, answer: str) -> str:
@@ -160,6 +160,6 @@ def _output(run: AtlasRun, case: Case, answer: str) -> str:
         array = reference(case, geometry)
     if array is None:
         return "a value"
-    if isinstance(verdict, ver.Agreed | ver.Disputed) and verdict.rule == "shape":
+    if isinstance(verdict, ver.Allowed) and verdict.rule == "shape":
         return f"shape {list(array.shape)}"
     return output_text(array)

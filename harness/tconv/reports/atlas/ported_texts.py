@@ -33,7 +33,7 @@ def ported_texts(dialects: Sequence[Dialect]) -> dict[str, Any]:
 
 
 def _words(dialect: Dialect) -> dict[str, str]:
-    """Return the dialect's name for each attribute that it has, be it an attribute or an input."""
+    """Return the dialect's name for each attribute that it has, as an attribute or as an input."""
     inputs = (
         {"output_shape": dialect.spelling.inputs["output_shape"]} if "output_shape" in dialect.spelling.inputs else {}
     )

@@ -11,7 +11,7 @@ from tconv.comparison.porting import Catalogue, Change
 from tconv.expectation.owed import expectation
 from tconv.reports.atlas import wording
 from tconv.reports.atlas.examples import Example, call_text, output_text, reference
-from tconv.reports.phrases import written
+from tconv.reports.phrases import attribute_words
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
 
@@ -92,7 +92,7 @@ def _ported(change: Change, source: Dialect, target: Dialect, catalogue: Catalog
     if change.rewriting is None:
         advice = wording.ADVICE.get(change.what, "none: crop or pad the output with an operation of its own")
         return PortedChange(change, before, after, instead, advice, "")
-    rewriting = written(express(change.rewriting, target).attributes) or "no attribute"
+    rewriting = attribute_words(express(change.rewriting, target).attributes) or "no attribute"
     plain = catalogue.with_explicit_pads(case, change.before)
     verified = "computed" if plain is None else _verified((case.id, plain.id), sides)
     return PortedChange(change, before, after, instead, rewriting, verified)

@@ -86,7 +86,10 @@ def allowed_by(question: Question) -> Iterator[tuple[str, list[str]]]:
 
 def contradicted_by(atlas: Atlas) -> Iterator[tuple[str, str, list[str]]]:
     """Yield what texts say in two ways: what, how, and the texts."""
-    pairs = (((each.about, each.says), short(each.dialect)) for each in atlas.contradictions)
+    pairs = (
+        ((contradiction.about, contradiction.says), short(contradiction.dialect))
+        for contradiction in atlas.contradictions
+    )
     for (about, says), texts in _grouped(pairs):
         yield about, says, texts
 
@@ -107,14 +110,14 @@ def rules_of(atlas: Atlas) -> Iterator[tuple[SheetLine, list[str]]]:
 
 def deviations_of(atlas: Atlas) -> Iterator[tuple[AtlasRun, list[UsedWaiver]]]:
     """Yield each run that has deviations, and these; of a run with other kernels those that it has otherwise."""
-    known: dict[tuple[str, str], set[tuple[str, int | None]]] = {}
+    listed: dict[tuple[str, str], set[tuple[str, int | None]]] = {}
     for run in atlas.runs:
-        used = [each for each in atlas.deviations if each.run is run]
+        used = [deviation for deviation in atlas.deviations if deviation.run is run]
         key = (run.assessment.run.header.backend.title, run.dialect.name)
-        before = known.setdefault(key, set())
+        before = listed.setdefault(key, set())
         if used:
-            yield run, [each for each in used if (each.waiver.name, each.count) not in before]
-        before.update((each.waiver.name, each.count) for each in used)
+            yield run, [deviation for deviation in used if (deviation.waiver.name, deviation.count) not in before]
+        before.update((deviation.waiver.name, deviation.count) for deviation in used)
 
 
 def notes_of(atlas: Atlas) -> Iterator[tuple[str, str, list[str]]]:

@@ -5,84 +5,33 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from enum import StrEnum
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import parse, path_of
-from tconv.dialects.readings import Together
 from tconv.gate.examples import Rank, rank
 from tconv.gate.notes import NO_VALUES, NOTE_MEANINGS, noted
 from tconv.gate.status import OF_CELLS, Status
-from tconv.records.failure import failure
 from tconv.records.header_differences import differences
+from tconv.reports.between_runs.transitions import CaseState, Transition, answered_alike, transition
 from tconv.reports.causes import causes
 from tconv.reports.phrases import other_waivers, unasked
 from tconv.reports.run_names import run_names
-from tconv.verdict.kinds import Agreed, Disputed, Inconsistent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.records.header_differences import Difference
-    from tconv.records.record import Record
     from tconv.reports.causes import Cause
-    from tconv.verdict.kinds import Verdict
 
-_LEVELS = (
-    {Status.PASSED, Status.DISPUTED, Status.INEXPRESSIBLE},
-    {Status.UNSUPPORTED, Status.REPORTED, Status.MISTRUSTED},
-    {Status.WAIVED},
-    {Status.FAILED},
-)
-"""Statuses from the best to the worst; those of one level are neither better nor worse than each other."""
 _CAUSELESS = {Status.PASSED, Status.INEXPRESSIBLE}
 _NOT_COMPARED = {"started", "path", "cases", "asked_again", "backend.spec"}
-
-
-class Transition(StrEnum):
-    """What became of a case between two runs, the most urgent first."""
-
-    NEW = "new"
-    CHANGED = "changed"
-    FIXED = "fixed"
-    GONE = "gone"
-
-
+"""Fields of the header that need not be equal in two runs of the same."""
 _LOOKED_BACK = {Transition.FIXED, Transition.GONE}
 """Those that the old run's records say more of."""
-MEANINGS = {
-    Transition.NEW: "became worse, or fails and was not asked before",
-    Transition.CHANGED: "is answered otherwise, neither better nor worse",
-    Transition.FIXED: "became better",
-    Transition.GONE: "is not asked any more",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class CaseState:
-    """How a case stands in a run.
-
-    Attributes:
-        status: its status.
-        cause: its cause in words.
-        record: its record; None where it is only counted.
-        group: what makes records those of its cause.
-    """
-
-    status: Status
-    cause: str = ""
-    record: Record | None = None
-    group: tuple[str, ...] = ()
-
-    @property
-    def level(self) -> tuple[int, bool]:
-        """How bad it is: that of its status, from 0, and whether no values were compared."""
-        level = next(level for level, statuses in enumerate(_LEVELS) if self.status in statuses)
-        return level, self.record is not None and NO_VALUES in noted(self.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +96,7 @@ class Comparison:
         return [f"{name}: {note}" for name, note in of_both if note]
 
     @property
-    def answer(self) -> str:
+    def sentence(self) -> str:
         """The whole comparison in a sentence."""
         counts = ", ".join(f"{self.count(transition):,} {transition}" for transition in Transition)
         # With these the numbers, those gone aside, are all cases of the new run.
@@ -162,14 +111,13 @@ def became_worse(count: int) -> str:
 
 def regressions(assessment: Assessment, comparisons: Iterable[Comparison]) -> list[str]:
     """Return why a run is red since its baselines, a sentence for each of which a case became worse."""
-    return [
-        f"since {each.old.run.path}, {each.answer}" for each in comparisons if each.new is assessment and each.worse
-    ]
+    worse = (comparison for comparison in comparisons if comparison.new is assessment and comparison.worse)
+    return [f"since {comparison.old.run.path}, {comparison.sentence}" for comparison in worse]
 
 
 def compared(old: Assessment, new: Assessment) -> Comparison:
     """Return what became of the cases of one run in another; the two may be of different backends or dialects."""
-    before, after = _standings(old), _standings(new)
+    before, after = _states(old), _states(new)
     groups: dict[tuple[Transition, str], list[tuple[str, CaseState | None]]] = defaultdict(list)
     same = added = 0
     in_part = _is_part(new, old) or _is_part(old, new)
@@ -178,29 +126,33 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
         now = after.get(case) or _counted(new, case, old)
         if now is None and _is_part(new, old):
             continue
-        transition = None if in_part and _answered_alike(was, now) else _transition(was, now)
-        if transition is not None:
-            shown = was if transition in _LOOKED_BACK else now
-            groups[transition, _what(was, now)].append((case, shown))
+        change = None if in_part and answered_alike(was, now) else transition(was, now)
+        if change is not None:
+            shown = was if change in _LOOKED_BACK else now
+            groups[change, _what(was, now)].append((case, shown))
         elif was is None:
             added += 1
         else:
             same += 1
+    of_headers = differences(old.run.header, new.run.header)
+    differing = tuple(difference for difference in of_headers if difference.name not in _NOT_COMPARED)
+    return Comparison(old, new, differing, tuple(_sorted(groups)), same, added)
+
+
+def _sorted(groups: Mapping[tuple[Transition, str], list[tuple[str, CaseState | None]]]) -> list[Group]:
+    """Return groups by transition and then the largest first, each with its example first."""
     order = tuple(Transition)
-    found = [
+    in_order = [
         Group(*key, tuple(case for case, _ in sorted(members, key=lambda member: _rank(*member))))
         for key, members in groups.items()
     ]
-    found.sort(key=lambda group: (order.index(group.transition), -len(group.cases), group.what))
-    said = differences(old.run.header, new.run.header)
-    differing = tuple(difference for difference in said if difference.name not in _NOT_COMPARED)
-    return Comparison(old, new, differing, tuple(found), same, added)
+    return sorted(in_order, key=lambda group: (order.index(group.transition), -len(group.cases), group.what))
 
 
-def _rank(case: str, standing: CaseState | None) -> Rank:
-    if standing is None or standing.record is None:
+def _rank(case: str, state: CaseState | None) -> Rank:
+    if state is None or state.record is None:
         return False, False, False, False, (0, len(case), case)
-    return rank(standing.record, standing.group)
+    return rank(state.record, state.group)
 
 
 def _is_part(new: Assessment, old: Assessment) -> bool:
@@ -209,39 +161,7 @@ def _is_part(new: Assessment, old: Assessment) -> bool:
     return bool(header.patterns not in {(), old.run.header.patterns} or header.shard or new.run.cases != header.cases)
 
 
-def _answered_alike(was: CaseState | None, now: CaseState | None) -> bool:
-    """Return whether a case may follow the same readings in both runs, and other cases settled it in one of them.
-
-    They show that it is inconsistent, or which of several readings it follows, and a part of the corpus may be without
-    them: that the case alone is no failure does not say that it was mended.
-    """
-    if was is None or was.record is None or now is None or now.record is None:
-        return False
-    verdicts = was.record.verdict, now.record.verdict
-    inconsistent = sum(isinstance(verdict, Inconsistent) for verdict in verdicts)
-    # What is inconsistent has no rule: of others it is known whether values were compared.
-    undecided = was.level[1] == now.level[1] and any(isinstance(each, Disputed) and each.alike for each in verdicts)
-    settled = inconsistent == 1 or (not inconsistent and undecided)
-    return settled and not _choices(verdicts[0]).isdisjoint(_choices(verdicts[1]))
-
-
-def _choices(verdict: Verdict) -> set[tuple[str, ...]]:
-    """Return the readings that a value may follow, each as names that are followed together; `()` for the text's own.
-
-    An answer that is no value of the text has none.
-    """
-    match verdict:
-        case Agreed() if verdict.rule != "refusal":
-            return {()}
-        case Inconsistent():
-            return {tuple(verdict.readings)}
-        case Disputed() if verdict.rule != "refusal":
-            return {Together.parse(choice).names for choice in verdict.choices}
-        case _:
-            return set()
-
-
-def _standings(assessment: Assessment) -> dict[str, CaseState]:
+def _states(assessment: Assessment) -> dict[str, CaseState]:
     of_cause = {
         member.record.case: cause
         for status in Status
@@ -249,14 +169,14 @@ def _standings(assessment: Assessment) -> dict[str, CaseState]:
         for cause in causes(assessment, status)
         for member in cause.members
     }
-    return {judged.record.case: _standing(judged, of_cause.get(judged.record.case)) for judged in assessment.judged}
+    return {member.record.case: _state(member, of_cause.get(member.record.case)) for member in assessment.statuses}
 
 
-def _standing(judged: Judged, cause: Cause | None) -> CaseState:
+def _state(member: RecordStatus, cause: Cause | None) -> CaseState:
     what, group = (cause.what, cause.group) if cause else ("", ())
-    if judged.status is Status.PASSED and NO_VALUES in noted(judged.record):
+    if member.status is Status.PASSED and NO_VALUES in noted(member.record):
         what = NOTE_MEANINGS[NO_VALUES]
-    return CaseState(judged.status, what, judged.record, group)
+    return CaseState(member.status, what, member.record, group)
 
 
 def _counted(assessment: Assessment, case: str, other: Assessment) -> CaseState | None:
@@ -267,25 +187,8 @@ def _counted(assessment: Assessment, case: str, other: Assessment) -> CaseState 
     return CaseState(OF_CELLS[kinds.pop()]) if len(kinds) == 1 else None
 
 
-def _transition(was: CaseState | None, now: CaseState | None) -> Transition | None:
-    if now is None:
-        return Transition.GONE
-    if was is None:
-        return Transition.NEW if now.status is Status.FAILED else None
-    if now.level != was.level:
-        return Transition.NEW if now.level > was.level else Transition.FIXED
-    return None if now.status is was.status and _alike(was.record, now.record) else Transition.CHANGED
-
-
-def _alike(old: Record | None, new: Record | None) -> bool:
-    if old is None or new is None:
-        return True
-    before, after = failure(old), failure(new)
-    return before is after is None or (before is not None and before.alike(after))
-
-
 def _what(was: CaseState | None, now: CaseState | None) -> str:
-    words = " -> ".join(str(standing.status) if standing else "not asked" for standing in (was, now))
+    words = " -> ".join(str(state.status) if state else "not asked" for state in (was, now))
     # The line of what is unsupported begins with its status.
     cause = f": {now.cause.removeprefix(f'{now.status}: ')}" if now and now.cause else ""
     before = was.cause if was and was.cause and not (now and now.cause == was.cause) else ""

@@ -30,17 +30,17 @@ def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Compari
     """
     if len(old) == 1 or (len(new) == 1 and not any(_key(before) == _key(new[0]) for before in old)):
         return [compared(before, after) for before in old for after in new]
-    left, pairs = list(old), []
+    remaining, pairs = list(old), []
     for after in new:
         header = after.run.header
-        alike = [before for before in left if _key(before) == _key(after)]
+        alike = [before for before in remaining if _key(before) == _key(after)]
         before = _narrowed(alike, header.corpus, header.path)
         if len(before) != 1:
             raise _not_one(header, before)
         pairs.append(compared(before[0], after))
-        left.remove(before[0])
-    known = {_key(after) for after in new}
-    if len(new) > 1 and (without := [before for before in left if _key(before) not in known]):
+        remaining.remove(before[0])
+    keys = {_key(after) for after in new}
+    if len(new) > 1 and (without := [before for before in remaining if _key(before) not in keys]):
         must = f"the new runs must have one of {_words(without[0].run.header)}"
         raise UsageError(f"{must} (got none); name the two record files")
     return pairs
@@ -86,15 +86,15 @@ def refuse_ambiguous(
 def _narrowed(alike: list[Assessment], corpus: str, path: str) -> list[Assessment]:
     """Return those of several runs that are of a corpus, or else whose cases are at a path; all where none is."""
     if len(alike) > 1:
-        of_corpus = [each for each in alike if each.run.header.corpus == corpus]
-        return of_corpus or [each for each in alike if each.run.header.path == path] or alike
+        of_corpus = [run for run in alike if run.run.header.corpus == corpus]
+        return of_corpus or [run for run in alike if run.run.header.path == path] or alike
     return alike
 
 
-def _not_one(header: RunHeader, found: Sequence[Assessment]) -> UsageError:
+def _not_one(header: RunHeader, runs: Sequence[Assessment]) -> UsageError:
     must = f"the old runs must have one of {_words(header)}, as the new ones have"
-    files = f": {', '.join(str(each.run.path) for each in found)}" if found else ""
-    return UsageError(f"{must} (got {len(found)}{files}); name the two record files")
+    files = f": {', '.join(str(run.run.path) for run in runs)}" if runs else ""
+    return UsageError(f"{must} (got {len(runs)}{files}); name the two record files")
 
 
 def _words(header: RunHeader) -> str:

@@ -6,7 +6,8 @@ import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tconv.reports.between_runs.comparing import MEANINGS, Transition, became_worse
+from tconv.reports.between_runs.comparing import became_worse
+from tconv.reports.between_runs.transitions import MEANINGS, Transition
 from tconv.reports.markdown import code, escaped
 from tconv.reports.templates import content, environment
 

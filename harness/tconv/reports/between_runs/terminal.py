@@ -6,8 +6,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from tconv.records.headers import cases_option
-from tconv.reports.between_runs.comparing import MEANINGS, Transition
-from tconv.reports.listing import console, folded, say
+from tconv.reports.between_runs.transitions import MEANINGS, Transition
+from tconv.reports.listing import console, folded, print_line
 from tconv.reports.terminal import entry, listed
 
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ def show(comparison: Comparison, detail: Detail = "screen") -> None:
     """Print a comparison; with the detail `verbose` every cause, and every case below its cause."""
     out = console()
     if detail != "quiet":
-        say(out, f"\n{comparison.title}", "bold")
+        print_line(out, f"\n{comparison.title}", "bold")
         lines = [line for text in _differing(comparison) for line in folded(text, out.width, "  ", "    ")]
         for line in lines:
-            say(out, line)
+            print_line(out, line)
         room = (out.height if out.is_terminal else _PIPED_LINES) - len(lines) - _AROUND
         sections = _sections(comparison, out.width, verbose=detail == "verbose")
         for line, style in listed(sections, None if detail == "verbose" else room, _heading(Transition.NEW)):
-            say(out, line, style)
-    say(out, comparison.answer, "bold red" if comparison.worse else "bold green")
+            print_line(out, line, style)
+    print_line(out, comparison.sentence, "bold red" if comparison.worse else "bold green")
 
 
 def _differing(comparison: Comparison) -> Iterator[str]:
@@ -51,8 +51,8 @@ def _sections(comparison: Comparison, width: int, *, verbose: bool) -> Iterator[
     for transition in Transition:
         groups = [group for group in comparison.groups if group.transition is transition]
         if groups:
-            asked = comparison.old if transition is Transition.GONE else comparison.new
-            entries = [_entry(group, asked.run.header.path, width, verbose=verbose) for group in groups]
+            run = comparison.old if transition is Transition.GONE else comparison.new
+            entries = [_entry(group, run.run.header.path, width, verbose=verbose) for group in groups]
             yield _heading(transition), entries
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from tconv.errors import UsageError
-from tconv.gate.assessment import assessed
+from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.selected_records import read_selected
-from tconv.gate.waivers import chosen
+from tconv.gate.waivers import chosen_waivers
 from tconv.investigation.history.proposals import proposals
 from tconv.investigation.history.strips import strips
 from tconv.records.shards import merged
@@ -98,17 +98,19 @@ def histories(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> Ite
         UsageError: there is no record file, or a version in one is none that can be put in order.
         FileError: a file is not as it must be.
     """
-    found: dict[tuple[object, ...], list[Run]] = defaultdict(list)
+    by_runtime: dict[tuple[object, ...], list[Run]] = defaultdict(list)
     for run in merged([read_selected(file, corpus) for file in files]):
         header = run.header
-        found[header.backend.name, header.dialect, header.tier, header.patterns].append(run)
-    if not found:
+        by_runtime[header.backend.name, header.dialect, header.tier, header.patterns].append(run)
+    if not by_runtime:
         raise UsageError("there must be record files (got none)")
-    for runs in (runs for _, runs in sorted(found.items(), key=lambda item: item[0])):
-        file = chosen(waivers, runs[0].header.backend.name)
-        known = None if file is None else file.for_every_version()
+    for runs in (runs for _, runs in sorted(by_runtime.items(), key=lambda item: item[0])):
+        file = chosen_waivers(waivers, runs[0].header.backend.name)
+        waivers_of_all = None if file is None else file.for_every_version()
         runs.sort(key=_version)
-        yield History(tuple(assessed(run, known, corpus, strict=False, own=True) for run in runs), file)
+        yield History(
+            tuple(assess_with_corpus(run, waivers_of_all, corpus, strict=False, own=True) for run in runs), file
+        )
 
 
 def _version(run: Run) -> Version:

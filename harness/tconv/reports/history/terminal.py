@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tconv.investigation.history.strips import MEANINGS, ORDER
 from tconv.records.headers import cases_option
 from tconv.reports.history.wording import evidence, heading, mended, seen, since, what
-from tconv.reports.listing import console, folded, say
+from tconv.reports.listing import console, folded, print_line
 from tconv.reports.listing import show as show_rows
 
 if TYPE_CHECKING:
@@ -24,18 +24,18 @@ _PROPOSALS = ("waiver", "releases", "written", "seen", "evidence")
 def show(history: History, *, propose: bool) -> None:
     """Print a history; with `propose`, which releases each waiver is for."""
     out = console()
-    say(out, f"{history.title}, {history.asked}", "bold")
+    print_line(out, f"{history.title}, {history.asked}", "bold")
     lines = [f"releases, a sign each: {' '.join(history.versions)}"]
     lines.append(", ".join(f"'{mark}' {meaning}" for mark, meaning in MEANINGS.items()))
     lines += [f"note: {line}" for line in history.incomplete]
     for line in lines:
-        say(out, "\n".join(folded(line, out.width, indent="  ")))
+        print_line(out, "\n".join(folded(line, out.width, indent="  ")))
     for status in ORDER:
         if of_status := [strip for strip in history.strips if strip.status is status]:
-            say(out, f"\n{heading(status)}", "bold")
+            print_line(out, f"\n{heading(status)}", "bold")
             for strip in of_status:
                 lines = _strip(strip, history.versions, history.header.path, out.width)
-                say(out, "\n".join(lines))
+                print_line(out, "\n".join(lines))
     if propose:
         rows = [_proposal(proposal) for proposal in history.proposals]
         show_rows(out, _PROPOSALS, rows, title="\nversions of the waivers, by their examples")

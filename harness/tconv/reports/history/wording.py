@@ -29,10 +29,10 @@ def heading(status: Status) -> str:
 
 def what(strip: Strip) -> str:
     """Return the line of a cause: of the waiver, or of what its smallest case does."""
-    judged = strip.example
-    verdict = judged.record.verdict
-    if judged.waiver is not None:
-        return f"{judged.waiver.name}: {judged.waiver.because}"
+    example = strip.example
+    verdict = example.record.verdict
+    if example.waiver is not None:
+        return f"{example.waiver.name}: {example.waiver.because}"
     if strip.status is Status.DISPUTED:
         text = phrase(verdict)
     elif strip.rule:
@@ -40,7 +40,7 @@ def what(strip: Strip) -> str:
     elif strip.explained is not None:
         text = f"{verdict.kind} as if {strip.explained}: {phrase(verdict)}"
     elif strip.status is Status.FAILED and verdict.kind != "wrong-shape":
-        text = summary(judged.record)
+        text = summary(example.record)
     else:
         # The phrase of a wrong shape already has both shapes.
         text = headline(verdict)

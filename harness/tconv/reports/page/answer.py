@@ -27,7 +27,7 @@ _FORMULA = re.compile(r"(\w+) is .*?(?=; \w+ is |$)")
 
 def is_red(assessments: Sequence[Assessment], comparisons: Sequence[Comparison]) -> bool:
     """Return whether a run is red, or a case became worse than in its baseline."""
-    return any(assessment.red for assessment in assessments) or any(each.worse for each in comparisons)
+    return any(assessment.red for assessment in assessments) or any(comparison.worse for comparison in comparisons)
 
 
 def answer(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.reports.page.cause_lines import CauseLine
 
 MOST = 30
@@ -48,27 +48,27 @@ def _in_order(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> 
     """Return number, run and artifact of the records that get their arrays as long as there is room."""
     causes = cause_numbers(lines)
     examples = {line.members[0] for line in lines}
-    found = sorted(
+    in_order = sorted(
         _with_artifacts(assessments),
         key=lambda item: ((item[1], item[2].record.case) not in examples, size(item[2].record)),
     )
     ranked = []
     sizes: dict[tuple[int, int], int] = {}
-    for number, run, judged in found:
-        cause = causes.get((run, judged.record.case), 0)
+    for number, run, member in in_order:
+        cause = causes.get((run, member.record.case), 0)
         place = sizes.get((run, cause), 0)
         sizes[run, cause] = place + 1
-        if place < MOST and judged.record.artifact is not None:
-            urgency = list(STATUSES).index(judged.status)
-            ranked.append((place, urgency, number, assessments[run], judged.record.artifact))
+        if place < MOST and member.record.artifact is not None:
+            urgency = list(STATUSES).index(member.status)
+            ranked.append((place, urgency, number, assessments[run], member.record.artifact))
     ranked.sort(key=lambda item: item[:3])
     return [(number, assessment, artifact) for _, _, number, assessment, artifact in ranked]
 
 
-def _with_artifacts(assessments: Sequence[Assessment]) -> Iterator[tuple[int, int, Judged]]:
+def _with_artifacts(assessments: Sequence[Assessment]) -> Iterator[tuple[int, int, RecordStatus]]:
     number = 0
     for run, assessment in enumerate(assessments):
-        for judged in assessment.judged:
-            if judged.record.artifact is not None:
-                yield number, run, judged
+        for member in assessment.statuses:
+            if member.record.artifact is not None:
+                yield number, run, member
             number += 1

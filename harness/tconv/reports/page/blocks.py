@@ -44,9 +44,9 @@ def block(values: object, arrays: Mapping[str, Array]) -> str:
     parts: list[bytes] = []
     at = 0
     for name, array in arrays.items():
-        kept = array if array.dtype.kind == "f" else narrow(array)
-        content = np.ascontiguousarray(kept, dtype=kept.dtype.newbyteorder("<")).tobytes()
-        places[name] = (f"{kept.dtype.kind}{kept.dtype.itemsize}", at, kept.size)
+        stored = array if array.dtype.kind == "f" else narrow(array)
+        content = np.ascontiguousarray(stored, dtype=stored.dtype.newbyteorder("<")).tobytes()
+        places[name] = (f"{stored.dtype.kind}{stored.dtype.itemsize}", at, stored.size)
         padded = content + bytes(-len(content) % _ALIGNED)
         parts.append(padded)
         at += len(padded)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis.misreadings import misreadings_of
+from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.gate.examples import size
 from tconv.gate.status import Status
-from tconv.learning.situations import named
+from tconv.learning.situations import situation_names
 from tconv.reports.causes import causes
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.learning import Lesson
@@ -113,13 +113,13 @@ def _readings(record: Record) -> str:
     return " or ".join(verdict.choices) if isinstance(verdict, Disputed) else ""
 
 
-def _line(found: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
-    run, status, largest = max(found, key=lambda item: item[2].count)
+def _line(causes: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
+    run, status, largest = max(causes, key=lambda item: item[2].count)
     example = run, largest.example
     counts: tuple[Counter[Status], ...] = tuple(Counter() for _ in range(runs))
-    for run, its_status, cause in found:
+    for run, its_status, cause in causes:
         counts[run][its_status] += cause.count
-    sizes = {(run, member.record.case): size(member.record) for run, _, cause in found for member in cause.members}
+    sizes = {(run, member.record.case): size(member.record) for run, _, cause in causes for member in cause.members}
     members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
     words, evidence = _words(largest, status)
     shares, conditional = str(_shared(largest) or ""), largest.symptom is not None
@@ -150,7 +150,7 @@ def _words(cause: Cause, status: Status) -> tuple[str, str]:
     if cause.lesson is not None:
         return _rules(cause.lesson), f"{cause.lesson.fits:,} of {cause.lesson.of:,} answers fit"
     if cause.symptom is not None:
-        return cause.said, cause.symptom.evidence
+        return cause.line, cause.symptom.evidence
     if status is Status.MISTRUSTED:
         return STATUSES[status].total, ""
     if status is Status.DISPUTED and isinstance(cause.members[0].record.verdict, Disputed):
@@ -158,11 +158,11 @@ def _words(cause: Cause, status: Status) -> tuple[str, str]:
         return f"follows {_described(_readings(record), record.dialect)}", ""
     if status is Status.FAILED and _is_explained(cause):
         return f"as if {_described(cause.group[-1], cause.members[0].record.dialect, cause.where)}", cause.what
-    return cause.said or cause.what, ""
+    return cause.line or cause.what, ""
 
 
 def _rules(lesson: Lesson) -> str:
-    return f"under {named(lesson.situations)}: {'; '.join(map(str, lesson.rules))}"
+    return f"under {situation_names(lesson.situations)}: {'; '.join(map(str, lesson.rules))}"
 
 
 def _is_explained(cause: Cause) -> bool:
@@ -177,18 +177,10 @@ def _described(names: str, dialect_name: str, where: str = "") -> str:
 
 def says(names: str, dialect_name: str) -> str:
     """Return what each of some readings or misreadings says, by their names joined with ` + `."""
-    known = _known(dialect_name)
+    dialect = DIALECTS.get(dialect_name)
+    known = meanings(dialect) if dialect else {}
     all_names = (name for together in names.split(" or ") for name in Together.parse(together).names)
     return "; ".join(known[name] for name in all_names if name in known)
-
-
-@cache
-def _known(dialect_name: str) -> Mapping[str, str]:
-    dialect = DIALECTS.get(dialect_name)
-    if dialect is None:
-        return {}
-    misread = {misreading.name: misreading.says for misreading in misreadings_of(dialect)}
-    return misread | {reading.name: reading.says for reading in dialect.disputed}
 
 
 def _clause(cause: Cause) -> str:

@@ -57,10 +57,10 @@ def _figure(verdict: ver.Verdict, name: str, value: object, data_format: str) ->
 def prose(verdict: ver.Verdict) -> list[tuple[str, str]]:
     """Return a verdict's long texts, each with its heading: messages, the end of standard error, reasons."""
     texts = ((heading, getattr(verdict, name, "")) for name, heading in _PROSE.items())
-    found = [(heading, content) for heading, content in texts if content]
+    parts = [(heading, content) for heading, content in texts if content]
     if isinstance(verdict, ver.DiffersInCompany):
-        found.append(("Company, the cases of the model", "\n".join(verdict.company)))
-    return found
+        parts.append(("Company, the cases of the model", "\n".join(verdict.company)))
+    return parts
 
 
 def readings(verdict: ver.Verdict) -> tuple[str, ...]:

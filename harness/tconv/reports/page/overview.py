@@ -111,8 +111,8 @@ def overviews(assessments: Sequence[Assessment]) -> list[Overview]:
 def _overview(assessment: Assessment, key: str, name: str, short: str) -> Overview:
     statuses = tuple(s for s in STATUSES if s in {Status.FAILED, Status.PASSED} or assessment.counts[s])
     by_topic: defaultdict[str, Counter[Status]] = defaultdict(Counter)
-    for judged in assessment.judged:
-        by_topic[topic_of(judged.record.case)][judged.status] += 1
+    for member in assessment.statuses:
+        by_topic[topic_of(member.record.case)][member.status] += 1
     for cell in assessment.run.cells:
         by_topic[topic_of(cell.cell)][OF_CELLS[cell.kind]] += cell.cases
     return Overview(
@@ -206,13 +206,13 @@ def _pairs(named: Mapping[str, str], between: str) -> str:
 def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
     for status in (Status.UNSUPPORTED, Status.INEXPRESSIBLE):
         # Reasons that differ only in the value that was found count as the same.
-        reasons = Counter(_GOT.sub("", judged.reason) for judged in assessment.judged if judged.status is status)
+        reasons = Counter(_GOT.sub("", member.reason) for member in assessment.statuses if member.status is status)
         if reasons:
             yield status, _groups(reasons)
 
 
 def _readings(assessment: Assessment, key: str) -> Groups:
-    names = Counter(name for judged in assessment.judged for name in figures.readings(judged.record.verdict))
+    names = Counter(name for member in assessment.statuses for name in figures.readings(member.record.verdict))
     return _groups(names, {name: link(backend=key, q=name) for name in names if " " not in name})
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from tconv.cases.call import express
 from tconv.cases.layouts import data_shape
 from tconv.expectation.owed import Inexpressible, Refuse, Values
-from tconv.expectation.problem import remembered
+from tconv.expectation.problem import shared_problem
 from tconv.reports.page import figures
 from tconv.reports.page.tables import Table
 from tconv.vocabulary import AutoPad
@@ -44,7 +44,7 @@ class CaseParts:
         """Return the parts of a case's row."""
         key = case.id, dialect.name
         if key not in self._known:
-            self._known[key] = self._parts(remembered(case, dialect))
+            self._known[key] = self._parts(shared_problem(case, dialect))
         return self._known[key]
 
     def _parts(self, problem: Problem) -> tuple[Part, ...]:

@@ -15,7 +15,7 @@ from tconv.cases.patterns import facts_of, topic_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.records.headers import USUAL_TIMEOUT
-from tconv.reports.between_runs.comparing import Transition
+from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.page import figures, overview
 from tconv.reports.page.blocks import block, table_block
 from tconv.reports.page.cause_lines import cause_numbers, says
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.diagnosis.placement import Placement
-    from tconv.gate.status import Judged
+    from tconv.gate.status import RecordStatus
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
     from tconv.verdict.kinds import Verdict
@@ -92,7 +92,7 @@ def record_blocks(
     facts = {f"fact {name}": numbers for name, numbers in records.facts.numbers().items()}
     if since:
         values["transitions"] = list(Transition)
-        cases = ((number, judged.record.case) for number, run in enumerate(runs) for judged in run.assessment.judged)
+        cases = ((number, member.record.case) for number, run in enumerate(runs) for member in run.assessment.statuses)
         records.columns["since"] = tuple(_TRANSITIONS[since.get(case)] for case in cases)
     data = block(values, {name: np.array(column) for name, column in records.columns.items()} | facts)
     return RecordBlocks(data, table_block(records.details), table_block(records.problems.table))
@@ -109,26 +109,26 @@ class _Records:
         self._causes = cause_numbers(lines)
         self.ids = sorted({record.case for run in runs for record in run.assessment.run.records})
         self._cases = {case: number for number, case in enumerate(self.ids)}
-        facts = {case: given for run in runs for case, given in run.assessment.facts.items()}
+        facts = {case: facts_of_case for run in runs for case, facts_of_case in run.assessment.facts.items()}
         for case in self.ids:
             known = facts.get(case) or facts_of(case)
             self.facts.append(_topic(topic_of(case)), *parts_of(known))
-        rows = [self._row(number, judged) for number, run in enumerate(runs) for judged in run.assessment.judged]
+        rows = [self._row(number, member) for number, run in enumerate(runs) for member in run.assessment.statuses]
         self.columns = dict(zip(_COLUMNS, zip(*rows, strict=True) if rows else [()] * len(_COLUMNS), strict=True))
 
-    def _row(self, run: int, judged: Judged) -> tuple[float, ...]:
+    def _row(self, run: int, member: RecordStatus) -> tuple[float, ...]:
         """Return a record's value in each of `_COLUMNS`."""
-        record = judged.record
+        record = member.record
         text = (_said if isinstance(record.verdict, _SHARED) else _said.__wrapped__)(record.verdict)
-        waiver = self._waiver(run, judged)
-        detail = tuple(_detail(judged, waiver))
+        waiver = self._waiver(run, member)
+        detail = tuple(_detail(member, waiver))
         dialect = DIALECTS.get(record.dialect)
         return (
             run,
             self._cases[record.case],
-            _STATUSES[judged.status],
+            _STATUSES[member.status],
             _KINDS[record.verdict.kind],
-            self.phrases[text if judged.waiver is None else f"{judged.waiver.name}: {text}"],
+            self.phrases[text if member.waiver is None else f"{member.waiver.name}: {text}"],
             self._causes.get((run, record.case), 0),
             self.details.append(*detail) + 1 if detail else 0,
             self.problems.number(record, dialect) if dialect else 0,
@@ -136,12 +136,12 @@ class _Records:
             round(record.seconds, 4) if math.isfinite(record.seconds) else math.nan,
         )
 
-    def _waiver(self, run: int, judged: Judged) -> int | None:
-        if judged.waiver is None:
+    def _waiver(self, run: int, member: RecordStatus) -> int | None:
+        if member.waiver is None:
             return None
-        number = self._waiver_numbers.setdefault((run, judged.waiver.name), len(self.waivers))
+        number = self._waiver_numbers.setdefault((run, member.waiver.name), len(self.waivers))
         if number == len(self.waivers):
-            self.waivers.append(overview.waiver_facts(judged.waiver))
+            self.waivers.append(overview.waiver_facts(member.waiver))
         return number
 
 
@@ -166,10 +166,10 @@ def _run(run: Overview) -> dict[str, str | list[str]]:
 def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
     """Return, by dialect and name, what each reading that is followed says, and its citation."""
     followed = {
-        (judged.record.dialect, name)
+        (member.record.dialect, name)
         for run in runs
-        for judged in run.assessment.judged
-        for followed_here in figures.readings(judged.record.verdict)
+        for member in run.assessment.statuses
+        for followed_here in figures.readings(member.record.verdict)
         for together in followed_here.split(" or ")
         for name in Together.parse(together).names
     }
@@ -187,14 +187,14 @@ def _said(verdict: Verdict) -> str:
     return shortened(" ".join(phrase(verdict).split()), _LONGEST)
 
 
-def _detail(judged: Judged, waiver: int | None) -> Iterator[Mapping[str, Any]]:
+def _detail(member: RecordStatus, waiver: int | None) -> Iterator[Mapping[str, Any]]:
     """Yield what the view of a case shows of a record beside its phrase, in parts; nothing of a plain pass."""
-    record = judged.record
+    record = member.record
     if isinstance(record.verdict, Agreed) and not record.verdict.notes and record.call is None and not record.harmed:
         return
     data_format = record.call.data_format if record.call else ""
     of_verdict = _of_verdict if isinstance(record.verdict, _SHARED) else _of_verdict.__wrapped__
-    yield of_verdict(record.verdict, data_format, "" if judged.waiver else judged.reason)
+    yield of_verdict(record.verdict, data_format, "" if member.waiver else member.reason)
     if own := {
         key: value
         for key, value in (
@@ -218,14 +218,14 @@ def _detail(judged: Judged, waiver: int | None) -> Iterator[Mapping[str, Any]]:
 @lru_cache(maxsize=1024)
 def _of_verdict(verdict: Verdict, data_format: str, reason: str) -> Mapping[str, Any]:
     """Return what a verdict shows, which thousands of records may have; None for what is empty."""
-    found = {
+    columns = {
         "figures": tuple(figures.figures(verdict, data_format)),
         "readings": tuple(figures.readings(verdict)),
         "prose": tuple(figures.prose(verdict)),
         "reason": reason,
     }
-    return {key: value or None for key, value in found.items()}
+    return {key: value or None for key, value in columns.items()}
 
 
-def _placement(found: Placement) -> tuple[object, ...]:
-    return found.output, found.strides, found.dilations, found.pads_begin
+def _placement(placement: Placement) -> tuple[object, ...]:
+    return placement.output, placement.strides, placement.dilations, placement.pads_begin

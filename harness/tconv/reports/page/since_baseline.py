@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.reports.between_runs.comparing import Transition
+from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.page.overview import link
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ def since_baseline(runs: Sequence[Overview], comparisons: Sequence[Comparison]) 
         runs: the page's runs.
         comparisons: comparisons whose new runs are among them.
     """
-    found: dict[str, list[Since]] = {}
+    by_case: dict[str, list[Since]] = {}
     for run in runs:
         for comparison in comparisons:
             if comparison.new is run.assessment:
-                found.setdefault(run.key, []).append(_since(run.key, comparison))
-    return found
+                by_case.setdefault(run.key, []).append(_since(run.key, comparison))
+    return by_case
 
 
 def _since(key: str, comparison: Comparison) -> Since:
@@ -78,10 +78,12 @@ def transitions(runs: Sequence[Overview], comparisons: Sequence[Comparison]) -> 
     With several baselines it is the most urgent.
     """
     numbers = {id(run.assessment): number for number, run in enumerate(runs)}
-    found: dict[tuple[int, str], Transition] = {}
+    transitions_found: dict[tuple[int, str], Transition] = {}
     for comparison in comparisons:
         for group in comparison.groups:
             for case in group.cases:
                 key = numbers[id(comparison.new)], case
-                found[key] = min(found.get(key, group.transition), group.transition, key=list(Transition).index)
-    return found
+                transitions_found[key] = min(
+                    transitions_found.get(key, group.transition), group.transition, key=list(Transition).index
+                )
+    return transitions_found

@@ -1,4 +1,4 @@
-"""What a runtime answered, axis by axis: the numbers that its rules made, whether or not they are the text's."""
+"""The geometry that an output of a runtime shows, axis by axis, whether or not it is the text's."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ SPACINGS = QUANTITIES[:2]
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredAxis:
-    """An axis of an answer.
+class ObservedAxis:
+    """A spatial axis of an output.
 
     Attributes:
         case: the case's id.
         owed: what the text gives, by quantity.
-        got: what the runtime gave, as far as its values tell: a stride shows in more than one element, and a dilation
-            in more than one tap.
-        of_text, of_answer: the axis's terms, with the text's stride and dilation and with the answer's.
+        observed: what the runtime gave, as far as its values tell: a stride shows in more than one element, and a
+            dilation in more than one tap.
+        text_terms, observed_terms: the axis's terms, with the stride and dilation of the text, and with those observed.
     """
 
     case: str
     owed: dict[str, int]
-    got: dict[str, int]
-    of_text: dict[str, int]
-    of_answer: dict[str, int]
+    observed: dict[str, int]
+    text_terms: dict[str, int]
+    observed_terms: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class ObservedAnswer:
-    """The answer to a case: a geometry, as far as the values tell.
+class ObservedGeometry:
+    """The geometry of the output that a runtime gave to a case, as far as its values tell.
 
     Attributes:
         case: the case.
@@ -72,10 +72,14 @@ class ObservedAnswer:
 
     @property
     def deviates(self) -> bool:
-        """Whether the answer is known to be of another geometry than is owed."""
-        given, owed = self.placement, self.owed
-        moved = bool(given.pads_begin) and owed.pads_begin not in given.pads_begin
-        return moved or (given.output, given.strides, given.dilations) != (owed.output, owed.strides, owed.dilations)
+        """Whether the output is known to have another geometry than is owed."""
+        placement, owed = self.placement, self.owed
+        moved = bool(placement.pads_begin) and owed.pads_begin not in placement.pads_begin
+        return moved or (placement.output, placement.strides, placement.dilations) != (
+            owed.output,
+            owed.strides,
+            owed.dilations,
+        )
 
     @property
     def lost(self) -> bool:
@@ -83,58 +87,62 @@ class ObservedAnswer:
         return self.placement.searched and not self.placement.pads_begin
 
     def tells(self, quantity: str) -> bool:
-        """Return whether the answer shows a quantity, or that no value of it gives the answer."""
+        """Return whether the output shows a quantity, or that no value of it gives the output."""
         return quantity == "size" or bool(self.placement.pads_begin) or self.placement.searched
 
     def gives(self, quantity: str, computed: Sequence[int]) -> bool:
-        """Return whether numbers, one for each axis, are those of the answer, as far as its values tell."""
-        given = self.placement
+        """Return whether numbers, one for each axis, are those of the output, as far as its values tell."""
+        placement = self.placement
         if quantity == "size":
-            return tuple(computed) == given.output
-        if not given.pads_begin:
-            return not given.searched
+            return tuple(computed) == placement.output
+        if not placement.pads_begin:
+            return not placement.searched
         if quantity == "pads_begin":
-            return tuple(computed) in given.pads_begin
+            return tuple(computed) in placement.pads_begin
         shown, sizes = (
-            (given.strides, self.signature.spatial)
+            (placement.strides, self.signature.spatial)
             if quantity == "stride"
-            else (given.dilations, self.signature.kernel)
+            else (placement.dilations, self.signature.kernel)
         )
         return all(size < _SHOWING_SPACING or a == b for a, b, size in zip(computed, shown, sizes, strict=True))
 
-    def axes(self, spacing: Mapping[str, Formula]) -> Iterator[AnsweredAxis]:
-        """Yield the axes of the answer.
+    def axes(self, spacing: Mapping[str, Formula]) -> Iterator[ObservedAxis]:
+        """Yield the axes of the output.
 
         Args:
             spacing: the formulas of stride and dilation, for axes whose values do not tell them; where there is none,
                 the text's are used.
         """
-        given, owed, signature = self.placement, self.owed, self.signature
-        for axis, size in enumerate(given.output):
-            theirs = {
+        placement, owed, signature = self.placement, self.owed, self.signature
+        for axis, size in enumerate(placement.output):
+            owed_numbers = {
                 "stride": owed.strides[axis],
                 "dilation": owed.dilations[axis],
                 "size": owed.output[axis],
                 "pads_begin": owed.pads_begin[axis],
             }
-            got = {"size": size}
-            if given.pads_begin and signature.spatial[axis] >= _SHOWING_SPACING:
-                got["stride"] = given.strides[axis]
-            if given.pads_begin and signature.kernel[axis] >= _SHOWING_SPACING:
-                got["dilation"] = given.dilations[axis]
-            if len(begins := {begin[axis] for begin in given.pads_begin}) == 1:
-                got["pads_begin"] = begins.pop()
-            of_text = terms(signature, axis, theirs["stride"], theirs["dilation"], theirs["size"])
-            used = {name: theirs[name] for name in SPACINGS}
-            used |= {name: formula.value(of_text) for name, formula in spacing.items()}
-            used |= {name: got[name] for name in SPACINGS if name in got}
-            yield AnsweredAxis(
-                self.case.id, theirs, got, of_text, terms(signature, axis, used["stride"], used["dilation"], size)
+            observed = {"size": size}
+            if placement.pads_begin and signature.spatial[axis] >= _SHOWING_SPACING:
+                observed["stride"] = placement.strides[axis]
+            if placement.pads_begin and signature.kernel[axis] >= _SHOWING_SPACING:
+                observed["dilation"] = placement.dilations[axis]
+            if len(begins := {begin[axis] for begin in placement.pads_begin}) == 1:
+                observed["pads_begin"] = begins.pop()
+            text_terms = terms(signature, axis, owed_numbers["stride"], owed_numbers["dilation"], owed_numbers["size"])
+            used = {name: owed_numbers[name] for name in SPACINGS}
+            used |= {name: formula.value(text_terms) for name, formula in spacing.items()}
+            used |= {name: observed[name] for name in SPACINGS if name in observed}
+            yield ObservedAxis(
+                self.case.id,
+                owed_numbers,
+                observed,
+                text_terms,
+                terms(signature, axis, used["stride"], used["dilation"], size),
             )
 
 
-def answers_of(cases: Iterable[tuple[Record, Case]], dialect: Dialect) -> Iterator[ObservedAnswer]:
-    """Yield the answers of records that show a geometry.
+def observed_geometries(cases: Iterable[tuple[Record, Case]], dialect: Dialect) -> Iterator[ObservedGeometry]:
+    """Yield the geometries that records show.
 
     Args:
         cases: the records with their cases.
@@ -147,16 +155,16 @@ def answers_of(cases: Iterable[tuple[Record, Case]], dialect: Dialect) -> Iterat
         owed = problem.values.primary.geometry
         placement = _placement(record, problem, problem.values)
         if placement is not None and _of_rank(placement, len(owed.output)):
-            yield ObservedAnswer(case, situation_of(case), problem.signature, owed, placement)
+            yield ObservedGeometry(case, situation_of(case), problem.signature, owed, placement)
 
 
-SHOWING = ver.Agreed | ver.Disputed | ver.Mistrusted | ver.Inconsistent | ver.Differed | ver.WrongShape
+SHOWING = ver.Allowed | ver.Mistrusted | ver.Inconsistent | ver.Differed | ver.WrongShape
 
 
 def _placement(record: Record, problem: Problem, owed: Values) -> Placement | None:
-    """Return where an answer lies, as far as is known; None where not even its size is."""
+    """Return where the values of an output lie, as far as is known; None where not even its size is."""
     verdict = record.verdict
-    if isinstance(verdict, ver.Agreed | ver.Disputed):
+    if isinstance(verdict, ver.Allowed):
         geometry = followed(verdict, owed)
         if geometry is None:
             return None

@@ -1,4 +1,4 @@
-"""What a backend does with a call, as an evaluator has it: checked, compared with another, in words."""
+"""The result of a call: the outcome as the backend returned it, checked, compared with another, and in words."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a backend did with a call.
+class CallResult:
+    """The outcome of a call, and what else is known of it.
 
     Attributes:
-        outcome: the outcome.
-        seconds: how long the backend took; in company, its share.
-        other: an outcome of the same call that is another; None where all are the same.
+        outcome: what the backend did.
+        seconds: how long it took; in company, its share of the time of all.
+        other: an outcome of the same call that is not the same, where it is asked several times; None for none.
         harmed: how a process of the backend died here that an earlier call had harmed; None where none did.
     """
 

@@ -1,0 +1,148 @@
+"""The record of a judged result: with the call, what explains a wrong output, and the file of its arrays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tconv.backends import outcome as out
+from tconv.cases.layouts import to_ncx
+from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
+from tconv.expectation.bound import bound, derivation
+from tconv.records import artifacts
+from tconv.records.record import CallSummary, Record
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tconv.cases.call import Call
+    from tconv.cases.case import Case
+    from tconv.execution.call_result import CallResult
+    from tconv.expectation.problem import Problem
+    from tconv.vocabulary import DType
+
+_TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
+MOST_ARTIFACTS = 1000
+"""How many artifacts a worker writes; later failures are recorded without their arrays."""
+
+
+class Recorder:
+    """Makes records of verdicts, where the arrays are.
+
+    Args:
+        name: the backend's name in records.
+        dialect_name: the dialect that expresses the cases.
+        accumulates: what the backend accumulates f16 and bf16 in.
+        folder: where artifacts go, in `artifacts/`; None for nowhere.
+        chosen: the backend's options that are not at their defaults, as `name=value`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        dialect_name: str,
+        accumulates: Mapping[str, str],
+        folder: Path | None,
+        chosen: Sequence[str] = (),
+    ) -> None:
+        self._name = name
+        self._dialect_name = dialect_name
+        self._accumulates = accumulates
+        self._folder = folder
+        self._chosen = chosen
+        self._artifacts = 0
+
+    def record(self, problem: Problem, result: CallResult, verdict: ver.Verdict) -> Record:
+        """Return the record of a verdict, with what explains it; arrays are written where they are wrong."""
+        record = self._explained(problem, result, verdict)
+        return record if result.harmed is None else replace(record, harmed=result.harmed)
+
+    def inexpressible(self, case: Case, reason: str) -> Record:
+        """Return the record of a case that the dialect cannot express."""
+        return self._record(case, ver.Inexpressible(reason))
+
+    def _explained(self, problem: Problem, result: CallResult, verdict: ver.Verdict) -> Record:
+        case, call, outcome, seconds = problem.case, problem.call, result.outcome, result.seconds
+        if isinstance(verdict, ver.Agreed | ver.Mistrusted):
+            return self._record(case, verdict, seconds)
+        if isinstance(verdict, ver.Unstable | ver.DiffersInCompany):
+            return self._record(case, verdict, seconds, call=call)
+        artifact = self._artifact(problem, outcome, verdict)
+        record = self._record(case, verdict, seconds, artifact, call)
+        try:
+            diagnosis = self._diagnosis(problem, outcome, verdict)
+        except Exception as error:  # noqa: BLE001 - the verdict is recorded even where the diagnosis fails
+            diagnosis = Diagnosis((), f"{UNDIAGNOSED}, the search failed: {type(error).__name__}: {error}")
+        if diagnosis is None:
+            return record
+        if isinstance(verdict, ver.ExceedsSummationBound):
+            if not diagnosis.explained:
+                return replace(record, described=_TRANSFORM)
+            # A misreading that gives the output says more than the size of its errors.
+            record = replace(record, verdict=verdict.differed)
+        return replace(
+            record,
+            diagnosis=diagnosis.explained,
+            described=diagnosis.described or None,
+            relation=diagnosis.relation or None,
+            placement=diagnosis.placement,
+        )
+
+    def _diagnosis(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> Diagnosis | None:
+        """Return why an output is wrong; None where there is no wrong output to explain."""
+        wrong = isinstance(verdict, ver.WrongOutput)
+        if not wrong or not isinstance(outcome, out.Produced) or problem.values is None:
+            return None
+        if outcome.array.ndim != problem.call.rank + 2:
+            return None
+        return diagnose(problem, to_ncx(outcome.array, problem.call.data_format), self._accumulates)
+
+    def _record(
+        self,
+        case: Case,
+        verdict: ver.Verdict,
+        seconds: float = 0.0,
+        artifact: str | None = None,
+        call: Call | None = None,
+    ) -> Record:
+        tolerance = None
+        if isinstance(verdict, ver.WrongValues):
+            tolerance = _tolerance(verdict.rule, case.x.dtype, self._accumulates)
+        summary = None if call is None else _call_summary(call)
+        return Record(case.id, self._name, self._dialect_name, verdict, seconds, artifact, summary, tolerance)
+
+    def _artifact(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> str | None:
+        """Write the arrays of a wrong output; return the path relative to the folder."""
+        wrong = isinstance(verdict, ver.WrongOutput | ver.WrongDtype)
+        if self._folder is None or not wrong or self._artifacts >= MOST_ARTIFACTS:
+            return None
+        if not isinstance(outcome, out.Produced):
+            return None
+        # An output of another rank has no layout; it is written as it is.
+        has_layout = outcome.array.ndim == problem.call.rank + 2
+        actual = to_ncx(outcome.array, problem.call.data_format) if has_layout else outcome.array
+        if (candidate := problem.held_against(actual.shape)) is None:
+            return None
+        expected = problem.truth.values(candidate.geometry)
+        arrays = {**problem.operands, "expected": expected, "actual": actual}
+        if isinstance(verdict, ver.WrongValues) and verdict.rule == "bound":
+            terms = problem.truth.terms(candidate.geometry)
+            arrays["allowed"] = bound(terms, problem.truth.dtype, self._accumulates).allowed
+        path = artifacts.write(self._folder, (self._name, self._dialect_name, problem.case.id, *self._chosen), arrays)
+        self._artifacts += path is not None
+        return path
+
+
+def _call_summary(call: Call) -> CallSummary:
+    """Return a call as it stands in a record."""
+    attributes = {name: list(value) if isinstance(value, tuple) else value for name, value in call.attributes.items()}
+    inputs = [(tensor.name, list(tensor.shape), str(tensor.dtype or "integers")) for tensor in call.inputs]
+    return CallSummary(attributes, inputs, str(call.data_format), str(call.filter_format))
+
+
+def _tolerance(rule: ver.Rule, dtype: DType, accumulates: Mapping[str, str]) -> str:
+    if rule == "bound":
+        return derivation(dtype, accumulates)
+    return f"exact: integers whose absolute terms add up to at most 2^p of {dtype}, so every order gives the same bits"

@@ -1,0 +1,123 @@
+"""What became of one case between two runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from tconv.dialects.readings import Together
+from tconv.gate.notes import NO_VALUES, noted
+from tconv.gate.status import Status
+from tconv.records.failure import failure
+from tconv.verdict.kinds import Agreed, Disputed, Inconsistent
+
+if TYPE_CHECKING:
+    from tconv.records.record import Record
+    from tconv.verdict.kinds import Verdict
+
+_LEVELS = (
+    {Status.PASSED, Status.DISPUTED, Status.INEXPRESSIBLE},
+    {Status.UNSUPPORTED, Status.REPORTED, Status.MISTRUSTED},
+    {Status.WAIVED},
+    {Status.FAILED},
+)
+"""Statuses from the best to the worst; those of one level are neither better nor worse than each other."""
+
+
+class Transition(StrEnum):
+    """What became of a case between two runs, the most urgent first."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    FIXED = "fixed"
+    GONE = "gone"
+
+
+MEANINGS = {
+    Transition.NEW: "became worse, or fails and was not asked before",
+    Transition.CHANGED: "is answered otherwise, neither better nor worse",
+    Transition.FIXED: "became better",
+    Transition.GONE: "is not asked any more",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseState:
+    """How a case stands in a run.
+
+    Attributes:
+        status: its status.
+        cause: its cause in words.
+        record: its record; None where it is only counted.
+        group: what makes records those of its cause.
+    """
+
+    status: Status
+    cause: str = ""
+    record: Record | None = None
+    group: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> tuple[int, bool]:
+        """How bad it is: that of its status, from 0, and whether no values were compared."""
+        level = next(level for level, statuses in enumerate(_LEVELS) if self.status in statuses)
+        return level, self.record is not None and NO_VALUES in noted(self.record)
+
+
+def transition(was: CaseState | None, now: CaseState | None) -> Transition | None:
+    """Return what became of a case; None where it is as it was, or was not asked before and does not fail.
+
+    Args:
+        was: how it stands in the old run; None where that did not ask it.
+        now: how it stands in the new run, likewise.
+    """
+    if now is None:
+        return Transition.GONE
+    if was is None:
+        return Transition.NEW if now.status is Status.FAILED else None
+    if now.level != was.level:
+        return Transition.NEW if now.level > was.level else Transition.FIXED
+    return None if now.status is was.status and _alike(was.record, now.record) else Transition.CHANGED
+
+
+def _alike(old: Record | None, new: Record | None) -> bool:
+    """Return whether two records show the same failure, or none; what is only counted shows none."""
+    if old is None or new is None:
+        return True
+    before, after = failure(old), failure(new)
+    return before is after is None or (before is not None and before.alike(after))
+
+
+def answered_alike(was: CaseState | None, now: CaseState | None) -> bool:
+    """Return whether a case may follow the same readings in both runs, and other cases settled it in one of them.
+
+    They show that it is inconsistent, or which of several readings it follows, and a part of the corpus may be without
+    them: that the case alone is no failure does not say that it was mended.
+    """
+    if was is None or was.record is None or now is None or now.record is None:
+        return False
+    verdicts = was.record.verdict, now.record.verdict
+    inconsistent = sum(isinstance(verdict, Inconsistent) for verdict in verdicts)
+    # What is inconsistent has no rule: of others it is known whether values were compared.
+    undecided = was.level[1] == now.level[1] and any(
+        isinstance(verdict, Disputed) and verdict.alike for verdict in verdicts
+    )
+    settled = inconsistent == 1 or (not inconsistent and undecided)
+    return settled and not _choices(verdicts[0]).isdisjoint(_choices(verdicts[1]))
+
+
+def _choices(verdict: Verdict) -> set[tuple[str, ...]]:
+    """Return the readings that a value may follow, each as names that are followed together; `()` for the text's own.
+
+    An answer that is no value of the text has none.
+    """
+    match verdict:
+        case Agreed() if verdict.rule != "refusal":
+            return {()}
+        case Inconsistent():
+            return {tuple(verdict.readings)}
+        case Disputed() if verdict.rule != "refusal":
+            return {Together.parse(choice).names for choice in verdict.choices}
+        case _:
+            return set()

@@ -1,0 +1,15 @@
+"""Miniature backends that are wrong on purpose, and one that is right: what the harness itself is tested with.
+
+Each is named as any backend is, `wrong_backends:PadsSwapped`. They speak ONNX and compute with the reference, so that
+whatever a verdict says of one of them is that one's own doing.
+"""
+
+# A backend is named by the package, whichever of its modules has it.
+from wrong_backends.company import *  # noqa: F403
+from wrong_backends.disturbances import *  # noqa: F403
+from wrong_backends.ends import *  # noqa: F403
+from wrong_backends.misread import *  # noqa: F403
+from wrong_backends.outcomes import *  # noqa: F403
+from wrong_backends.right import *  # noqa: F403
+from wrong_backends.rounding import *  # noqa: F403
+from wrong_backends.varying import *  # noqa: F403

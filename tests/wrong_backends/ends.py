@@ -1,0 +1,273 @@
+"""Backends whose process ends, or that never answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv.backends import Outcome, Produced
+from tconv.execution import worker
+from tconv.execution.position import Position
+from wrong_backends.misread import BiasDoubled
+from wrong_backends.right import FOREVER, LOG, TROUBLE, Array, Right, Troubled, log, troubled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.cases.call import Call
+
+
+class Aborts(Troubled):
+    """As a failed assertion of C does."""
+
+    def end(self) -> None:
+        """Abort."""
+        sys.stderr.write("assertion failed: stride < 7\n")
+        sys.stderr.flush()
+        os.abort()
+
+
+class AbortsAndSaysThatItLoads(Aborts):
+    """It takes a line of the log when it is loaded."""
+
+    def __init__(self) -> None:
+        with Path(os.environ[LOG]).open("ab", buffering=0) as file:
+            file.write(b"loaded\n")
+
+
+class AbortsAndEndsAtAFork(Aborts):
+    """Copies of the process that has loaded it end before they are asked anything."""
+
+    def __init__(self) -> None:
+        os.register_at_fork(after_in_child=lambda: os._exit(7))
+
+
+class AbortsAndHasAThread(AbortsAndSaysThatItLoads):
+    """With a thread that no copy of the process would have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        threading.Thread(target=time.sleep, args=(FOREVER,), daemon=True).start()
+
+
+class Panics(Troubled):
+    """As a runtime in Rust does: the reason first, below it a backtrace that is longer than what is kept."""
+
+    def end(self) -> None:
+        """Panic, in a thread of some number, at some address."""
+        sys.stderr.write(f"thread 'worker-{os.getpid()}' panicked at /build/{os.getpid()}/src/deconv.rs:41:9:\n")
+        sys.stderr.write("attempt to subtract with overflow\nstack backtrace:\n")
+        sys.stderr.writelines(f"  {frame}: {id(object()):#x} - tract_core::ops::cnn::deconv\n" for frame in range(200))
+        sys.stderr.flush()
+        os.abort()
+
+
+class DiesOfTheSecondCall(Troubled):
+    """The first call of a case that it cannot stand is answered, the second ends the process."""
+
+    calls = 0
+
+    def end(self) -> None:
+        """Abort the second time."""
+        self.calls += 1
+        if self.calls % 2 == 0:
+            os.abort()
+
+
+class Exits(Troubled):
+    """As a library does that ends the process for its caller."""
+
+    def end(self) -> None:
+        """Exit with 3."""
+        os._exit(3)
+
+
+class ExitsPolitely(Troubled):
+    """With an exception that is no error."""
+
+    def end(self) -> None:
+        """Exit with 5."""
+        sys.exit(5)
+
+
+class IsKilled(Troubled):
+    """As when memory runs out."""
+
+    def end(self) -> None:
+        """Be killed."""
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DiesAfterwards(Troubled):
+    """The answer is right; what it leaves behind ends the process before the worker goes on."""
+
+    def end(self) -> None:
+        """Wait until the worker goes on, to another case or to wait for one, and die."""
+
+        def die(*_: object) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        Position.begin = worker._send = die  # type: ignore[method-assign] # that is what is wrong
+
+
+class PreparationDies(Right):
+    """The process is killed, for want of memory say, while the worker makes what the backend would be asked."""
+
+    def __init__(self) -> None:
+        prepared = worker.Evaluator.prepare
+
+        def prepare(self: Any, problem: Any) -> None:  # noqa: ANN401 - the worker's own types
+            if TROUBLE in (problem.case.attributes.strides or ()):
+                os.kill(os.getpid(), signal.SIGKILL)
+            prepared(self, problem)
+
+        worker.Evaluator.prepare = prepare  # type: ignore[method-assign] # that is what is wrong
+
+
+class DiesOfTheCaseBefore(Troubled):
+    """What a case harms, another one dies of: the next that is asked about."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute; harm the process, or die of the harm."""
+        if getattr(self, "harmed", False):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        self.harmed = troubled(call)
+        return Right.run(self, call, arrays)
+
+
+class HarmsAsItErrs(Right):
+    """Strides of 7, or of 5, give wrong values, and harm the process: it dies of the next call."""
+
+    harmed = False
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Die of the harm, or compute; harm the process."""
+        if self.harmed:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        self.harmed = not {5, TROUBLE}.isdisjoint(call.attributes.get("strides", ()))  # type: ignore[arg-type]
+        outcome = super().run(call, arrays)
+        return Produced(outcome.array + 1) if self.harmed else outcome  # type: ignore[union-attr] # it is valid
+
+
+class DiesUnasked(Right):
+    """The process ends when it is given cases, before it is asked about one; where there is a log, once only."""
+
+    def __init__(self) -> None:
+        path = os.environ.get(LOG)
+        if path is None or not Path(path).exists():
+            Position.begin = self.end  # type: ignore[method-assign] # that is what is wrong
+
+    def end(self, *_: object) -> None:
+        """Die where a case begins."""
+        if path := os.environ.get(LOG):
+            Path(path).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Hangs(Troubled):
+    """No answer, and no ear for signals."""
+
+    def end(self) -> None:
+        """Sleep on."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        time.sleep(FOREVER)
+
+
+class HangsOfTheCaseBefore(Troubled):
+    """A case that it cannot stand is answered, and leaves a lock behind: the next call waits for it."""
+
+    locked = False
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or wait."""
+        if self.locked:
+            time.sleep(FOREVER)
+        self.locked = troubled(call)
+        return Right.run(self, call, arrays)
+
+
+class ErrsAndHangs(BiasDoubled):
+    """The bias twice; without one there is no answer."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or sleep."""
+        if "b" not in arrays:
+            time.sleep(FOREVER)
+        return super().run(call, arrays)
+
+
+class DiesAndHangs(Troubled):
+    """By the size of the data: now one, now the other."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, die or hang."""
+        size = arrays["x"].shape[-1]
+        if troubled(call) and size % 2 == 0:
+            log(call)
+            if size % 8 == 0:
+                time.sleep(FOREVER)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Right.run(self, call, arrays)
+
+
+class DiesOnHalf(Right):
+    """An instruction that this processor does not have, for float16 alone."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or die."""
+        if arrays["x"].dtype == np.float16:
+            os.kill(os.getpid(), signal.SIGILL)
+        return super().run(call, arrays)
+
+
+class FailsToStart(Right):
+    """There is no licence."""
+
+    def __init__(self) -> None:
+        raise RuntimeError("no licence\nsee the manual")
+
+
+class DiesAtStart(Right):
+    """The process ends."""
+
+    def __init__(self) -> None:
+        sys.stderr.write("cannot allocate\n")
+        sys.stderr.flush()
+        os._exit(9)
+
+
+class DiesForGood(Troubled):
+    """The first process dies of a case, and no other one starts."""
+
+    def __init__(self) -> None:
+        self._mark = Path(f"{os.environ[LOG]}.mark")
+        if self._mark.exists():
+            raise RuntimeError("licence server is down")
+
+    def end(self) -> None:
+        """Leave a mark, and die."""
+        self._mark.touch()
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class EndsItsParent(Right):
+    """Right, but for a call that ends the process above: of a cluster, that is the dask worker."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or end the process above and wait for what comes of it."""
+        if troubled(call) and arrays["x"].shape[-1] == 3:
+            above = os.getppid()
+            # A worker may have been forked by a process between.
+            while b"forkserver" in Path(f"/proc/{above}/cmdline").read_bytes():
+                above = int(Path(f"/proc/{above}/stat").read_text().rpartition(")")[2].split()[1])
+            os.kill(above, signal.SIGKILL)
+            time.sleep(1)
+        return super().run(call, arrays)

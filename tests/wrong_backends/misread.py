@@ -1,0 +1,183 @@
+"""Backends that misread: wrong attributes, operands or sums, which a misreading may give."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from tconv.backends import Option, Outcome, Produced, Refused
+from wrong_backends.right import Array, Right
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.cases.call import Call
+
+
+class PadsSwapped(Right):
+    """The padding of the end at the beginning."""
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Swap."""
+        words = super().understood(attributes)
+        return words | {"pads_begin": words["pads_end"], "pads_end": words["pads_begin"]}
+
+
+class NoOutputPaddingInThePlane(Right):
+    """Ignores output_padding where there are two axes."""
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Leave it out."""
+        words = super().understood(attributes)
+        is_plane = len(words["output_padding"] or ()) == 2
+        return words | {"output_padding": None} if is_plane else words
+
+
+class BiasOfTheFirstGroup(Right):
+    """Adds the bias of the first group, and no other."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Compute with zeros for the rest of the bias."""
+        bias = arrays.get("b")
+        if bias is not None and bias.ndim == 1:
+            arrays["b"] = bias * (np.arange(len(bias)) < len(bias) // call.groups).astype(bias.dtype)
+        return super().computed(call, words, arrays)
+
+
+class PadsSwappedAndMore(PadsSwapped):
+    """The same, and much else that is no business of pads: it dies of one element, refuses two, spoils three."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or do what belongs to the size along the last axis."""
+        match arrays["x"].shape[-1]:
+            case 1:
+                os.abort()
+            case 2:
+                return Refused("no kernel for two elements")
+            case 3:
+                return Produced(super().run(call, arrays).array + 1)  # type: ignore[union-attr] # it is valid
+            case _:
+                return super().run(call, arrays)
+
+
+class PadsAsChosen(PadsSwapped):
+    """The padding of the end at the beginning, where its option says so."""
+
+    OPTIONS: ClassVar = (
+        Option("pads", "where pads are put", "in-place", ("in-place", "swapped")),
+        Option("threads", "how many", "1", range(1, 9)),
+    )
+
+    def __init__(self, pads: str = "in-place", threads: str = "1") -> None:
+        self._swaps, self._threads = pads == "swapped", threads
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Swap, where that was chosen."""
+        return super().understood(attributes) if self._swaps else Right.understood(self, attributes)
+
+
+class GroupsReversed(Right):
+    """The groups' outputs in reverse order."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Reverse; the bias stays where it was."""
+        bias = arrays.pop("b", np.zeros(1))
+        y = super().computed(call, words, arrays)
+        groups = np.split(y, call.groups, axis=1)
+        return np.concatenate(groups[::-1], axis=1) + bias.reshape(-1, *(1,) * (y.ndim - 2))
+
+
+class DroppedTap(Right):
+    """The filter's last tap is not there."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Take it for zero."""
+        w = arrays["w"].copy()
+        w[..., -1] = 0
+        return super().computed(call, words, arrays | {"w": w})
+
+
+class BiasDoubled(Right):
+    """The bias twice."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Double it."""
+        return super().computed(call, words, {k: v * 2 if k == "b" else v for k, v in arrays.items()})
+
+
+class LowerAsUpper(Right):
+    """SAME_LOWER computed as SAME_UPPER, which itself is right."""
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Take the one for the other."""
+        words = super().understood(attributes)
+        return words | {"auto_pad": "same_upper"} if words["auto_pad"] == "same_lower" else words
+
+
+class PadsSwappedAndBiasDoubled(PadsSwapped, BiasDoubled):
+    """Two mistakes that know nothing of each other."""
+
+
+class BiasOfNextChannel(Right):
+    """Every channel has the bias of the next."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Roll it."""
+        return super().computed(call, words, {k: np.roll(v, -1) if k == "b" else v for k, v in arrays.items()})
+
+
+class OverlapsStored(Right):
+    """Stores what each position of the data gives, one position after the other, and adds nothing but the bias."""
+
+    order: ClassVar[int] = 1
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Store what is computed of one position alone, wherever a tap brings it."""
+        x, w, bias = (arrays.get(name) for name in ("x", "w", "b"))
+        assert x is not None
+        assert w is not None
+        y = super().computed(call, words, {"x": np.zeros_like(x), "w": w})
+        for position in list(np.ndindex(x.shape[2:]))[:: self.order]:
+            here = (slice(None), slice(None), *position)
+            alone, mark = np.zeros_like(x), np.zeros_like(x)
+            alone[here], mark[here] = x[here], 1
+            given = super().computed(call, words, {"x": alone, "w": w})
+            reached = super().computed(call, words, {"x": mark, "w": np.ones_like(w)}) != 0
+            y = np.where(reached, given, y)
+        return y if bias is None else y + bias.astype(y.dtype).reshape(-1, *(1,) * (x.ndim - 2))
+
+
+class OverlapsStoredBackwards(OverlapsStored):
+    """The same from the last position to the first one."""
+
+    order = -1
+
+
+class OneProduct(Right):
+    """One product of many is left out, or added twice, for one output channel alone."""
+
+    times = 0
+    last = False
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Take one weight so often."""
+        w = arrays["w"].copy()
+        at = tuple(size - 1 for size in w.shape) if self.last else (0,) * w.ndim
+        w[at] *= self.times
+        return super().computed(call, words, arrays | {"w": w})
+
+
+class Odd(Right):
+    """What a test makes of the output."""
+
+    @staticmethod
+    def change(y: Array) -> Array:
+        """Return the output as it is."""
+        return y
+
+    def answer(self, y: Array) -> Outcome:
+        """Change it."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Produced(self.change(y))

@@ -1,0 +1,264 @@
+"""Backends whose outputs have another shape or type, that refuse, or whose outcome is none."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.backends import BackendInfo, Broke, Outcome, Produced, Refused, ShapeOnly, Unsupported
+from wrong_backends.right import SPOKEN, Array, Right, Troubled, log
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.cases.call import Call
+
+
+class WrongDtype(Right):
+    """float64, whatever was asked."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Widen."""
+        return Produced(y.astype(np.float64))
+
+
+class WrongShape(Right):
+    """One element short."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Cut."""
+        return Produced(y[..., :-1])
+
+
+class WrongRank(Right):
+    """Without the batch's axis."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Drop it."""
+        return Produced(y[0])
+
+
+class Scalar(Right):
+    """One number."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return an array without any axis."""
+        return Produced(np.array(y.sum()))
+
+
+class NanReplaced(Right):
+    """Zero where NaN must be."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Replace."""
+        return Produced(np.nan_to_num(y, nan=0.0))
+
+
+class AcceptsEverything(Right):
+    """Zeros of the data's shape, also for what is invalid."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Refuse nothing."""
+        log(call)
+        return Produced(np.zeros_like(arrays["x"]))
+
+
+class OutOfMemoryBelowZero(Right):
+    """A refusal under SAME_LOWER, as if there were no memory, where negative totals are answered under SAME_UPPER."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Refuse under SAME_LOWER."""
+        if call.attributes.get("auto_pad") == "SAME_LOWER":
+            return Refused("out of memory: 4096 bytes")
+        return super().run(call, arrays)
+
+
+class RefusesEverything(Right):
+    """A refusal, also of what is valid."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Refuse."""
+        log(call)
+        return Refused(f"I do not like {sorted(arrays)}")
+
+
+class UnsupportedEverywhere(Right):
+    """Nothing is implemented."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Say so."""
+        log(call)
+        return Unsupported(f"{sorted(arrays)} to come")
+
+
+class UnsupportedByStride(Right):
+    """No stride but 1 is implemented."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Say so, and of which stride."""
+        stride = (*call.attributes.get("strides", ()), 1)[0]
+        return super().run(call, arrays) if stride == 1 else Unsupported(f"no kernel for stride {stride}")
+
+
+class Slow(Right):
+    """Right, in its own time."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Wait, then compute."""
+        time.sleep(0.02)
+        return super().run(call, arrays)
+
+
+class Prints(Right):
+    """Megabytes, by Python and past it."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Print, then compute."""
+        sys.stdout.write(SPOKEN * 20_000)
+        sys.stderr.write(SPOKEN * 20_000)
+        os.write(1, SPOKEN.encode() * 20_000)
+        os.write(2, SPOKEN.encode() * 20_000)
+        return super().run(call, arrays)
+
+
+class TellsThreads(Right):
+    """Says how many threads its process has, and the number that the user wants of a runtime."""
+
+    def info(self) -> BackendInfo:
+        """Count them."""
+        told = {"threads": str(len(os.listdir("/proc/self/task"))), "wanted": os.environ.get("OMP_NUM_THREADS", "")}  # noqa: PTH208
+        return BackendInfo("TellsThreads", "1", ("onnx/ConvTranspose-22",), told)
+
+
+class Raises(Right):
+    """An exception, whatever is asked."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Raise; the message has half a character, as text has that was not decoded."""
+        raise RuntimeError(f"no kernel \udcff for {call.dialect}\n\x1b[31m{sorted(arrays)}")
+
+
+class NoArray(Right):
+    """A list where an array must be."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return a list."""
+        return Produced(y.tolist())
+
+
+class NoOutcome(Right):
+    """An array where an outcome must be."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return the array."""
+        return y  # type: ignore[return-value] # that is what is wrong
+
+
+class NoText(Right):
+    """A refusal without a text."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return the array as the message."""
+        return Refused(y)  # type: ignore[arg-type] # that is what is wrong
+
+
+class AnotherKind(Right):
+    """An outcome that says it is a verdict."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return what is no answer by the word for one."""
+        return Broke(f"{y.size} elements", kind="agreed")  # type: ignore[arg-type] # that is what is wrong
+
+
+class MasksWhatIsWrong(Right):
+    """The output is an array that has its own idea of what is equal."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Mask the first element, which is wrong."""
+        y.flat[0] += 99
+        return Produced(np.ma.masked_array(y, mask=[True] + [False] * (y.size - 1)))
+
+
+class RaisesWithoutWords(Right):
+    """Every call raises, and so does whoever asks the exception what it says."""
+
+    class Silent(Exception):  # noqa: N818 - it says nothing, not even that
+        """An exception without words."""
+
+        def __str__(self) -> str:
+            """Raise."""
+            raise RuntimeError
+
+    def answer(self, _y: Array) -> Outcome:
+        """Raise."""
+        raise self.Silent
+
+
+class NotesNumbers(Right):
+    """The notes on an output are no texts."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return them."""
+        return Produced(y, (1,))  # type: ignore[arg-type] # that is what is wrong
+
+
+class ShapeOfWords(Right):
+    """The sizes of an output are no numbers."""
+
+    def answer(self, _y: Array) -> Outcome:
+        """Return them."""
+        return ShapeOnly(("a", "b"), "f32")  # type: ignore[arg-type] # that is what is wrong
+
+
+class SpeaksNothing(Right):
+    """No dialect at all."""
+
+    def info(self) -> BackendInfo:
+        """Return none."""
+        return BackendInfo("SpeaksNothing", "1", ())
+
+
+class SpeaksUnknown(Right):
+    """A dialect that there is not."""
+
+    def info(self) -> BackendInfo:
+        """Return a version that nobody has written."""
+        return BackendInfo("SpeaksUnknown", "1", ("onnx/ConvTranspose-99",))
+
+
+class Various(Troubled):
+    """Right at stride 1, another way of not being so at each other one; dies at 7."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, and do what belongs to the stride."""
+        if arrays["x"].size == 0:
+            return Refused("nothing to do")
+        match call.attributes.get("strides"):
+            case (2,):
+                return Produced(np.zeros((2, 6, 11), dtype=arrays["x"].dtype))
+            case (3,) | (4,):
+                return Unsupported("only small strides")
+            case _:
+                pass
+        if "pads" in call.attributes and "auto_pad" in call.attributes:
+            return Produced(arrays["x"])
+        return super().run(call, arrays)
+
+    def end(self) -> None:
+        """Say why, and die."""
+        sys.stderr.write("stack smashing detected\n")
+        sys.stderr.flush()
+        os.abort()
+
+
+class SlowAndVarious(Various):
+    """Various, in its own time."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Wait, then do what belongs to the stride."""
+        time.sleep(0.05)
+        return super().run(call, arrays)

@@ -1,0 +1,113 @@
+"""The backend that is right, which the wrong ones change, and the calls that some of them cannot stand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv import conv_transpose
+from tconv.backends import BackendInfo, Outcome, Produced, Refused
+from tconv.errors import Invalid, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.cases.call import Call
+
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LOG = "WRONG_BACKENDS_LOG"
+"""The environment's name for a file that takes a line for every call: process, strides, spatial size."""
+HUNG = "WRONG_BACKENDS_HUNG"
+"""The environment's name for a file that is there once a company was not answered."""
+TROUBLE = 7
+"""The stride on which the backends that die or fall silent do so."""
+SPOKEN = "<this was printed by a backend>"
+FOREVER = 3600.0
+
+
+class Right:
+    """The reference, which does as it is asked."""
+
+    version = "1.0"
+
+    def info(self) -> BackendInfo:
+        """Return the class's name."""
+        return BackendInfo(
+            type(self).__name__, self.version, ("onnx/ConvTranspose-22", "onnx/ConvTranspose-11"), {"kind": "miniature"}
+        )
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, after whatever the subclass makes of operands and attributes."""
+        words = self.understood(dict(call.attributes))
+        log(call)
+        try:
+            y = self.computed(call, words, dict(arrays))
+        except (Invalid, UsageError) as error:
+            return Refused(str(error))
+        return self.answer(y.astype(arrays["x"].dtype))
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Return the canonical attributes of ONNX's."""
+        pads = attributes.get("pads")
+        half = len(pads or ()) // 2
+        return {
+            "strides": attributes.get("strides"),
+            "dilations": attributes.get("dilations"),
+            "pads_begin": pads and pads[:half],
+            "pads_end": pads and pads[half:],
+            "auto_pad": AUTO_PADS.get(attributes.get("auto_pad"), attributes.get("auto_pad")),
+            "output_padding": attributes.get("output_padding"),
+            "output_shape": attributes.get("output_shape"),
+        }
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Return the reference's values."""
+        return conv_transpose(
+            arrays["x"],
+            arrays["w"],
+            arrays.get("b"),
+            dialect=call.dialect,
+            groups=call.groups,
+            data_format=call.data_format,
+            filter_format=call.filter_format,
+            **words,
+        )
+
+    def answer(self, y: Array) -> Outcome:
+        """Return the outcome."""
+        return Produced(y)
+
+
+AUTO_PADS = {None: None, "NOTSET": "explicit", "VALID": "valid", "SAME_UPPER": "same_upper", "SAME_LOWER": "same_lower"}
+
+
+def log(call: Call) -> None:
+    """Note a call where a test wants to know of it; one write a line, so that processes do not mix theirs."""
+    if path := os.environ.get(LOG):
+        line = f"{os.getpid()} {call.attributes.get('strides')} {call.inputs[0].shape}\n"
+        with Path(path).open("ab", buffering=0) as file:
+            file.write(line.encode())
+
+
+def troubled(call: Call) -> bool:
+    """Return whether the call is one that the backends below cannot stand."""
+    return TROUBLE in call.attributes.get("strides", ())  # type: ignore[operator] # the corpus writes lists
+
+
+class Troubled(Right):
+    """Right, but for the calls that it cannot stand."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or do what the subclass does."""
+        if troubled(call):
+            log(call)
+            self.end()
+        return super().run(call, arrays)
+
+    def end(self) -> None:
+        """Do what is wrong."""

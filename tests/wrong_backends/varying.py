@@ -1,0 +1,87 @@
+"""Backends whose answers depend on earlier calls, or on chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv.backends import Outcome, Produced
+from wrong_backends.right import Array, Right, Troubled, troubled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.cases.call import Call
+
+
+class ReusesItsOutput(Right):
+    """The memory of every output is that of the one before: that is nothing wrong."""
+
+    def __init__(self) -> None:
+        self._memory = np.empty(2**16, np.uint8)
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute into the memory."""
+        outcome = super().run(call, arrays)
+        assert isinstance(outcome, Produced)
+        array = outcome.array
+        output = self._memory[: array.nbytes].view(array.dtype).reshape(array.shape)
+        output[...] = array
+        return Produced(output)
+
+
+class RemembersPads(Right):
+    """The first pads that a call of its process has stay for all later ones with pads."""
+
+    def __init__(self) -> None:
+        self._pads: dict[str, Any] = {}
+
+    def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Take the first pads."""
+        words = super().understood(attributes)
+        given = {name: words[name] for name in ("pads_begin", "pads_end") if words[name]}
+        self._pads = self._pads or given
+        return words | self._pads if given else words
+
+
+class RemembersPadsAndDoublesBias(RemembersPads):
+    """The same, with the bias twice."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Double it."""
+        return super().computed(call, words, {k: v * 2 if k == "b" else v for k, v in arrays.items()})
+
+
+class WaversAlways(Right):
+    """Another answer each time."""
+
+    times = 0
+
+    def answer(self, y: Array) -> Outcome:
+        """Add how often it was asked."""
+        self.times += 1
+        return Produced((y + self.times).astype(y.dtype))
+
+
+class WrongAtFirst(Right):
+    """The first call of its process is wrong, and no other."""
+
+    warm = False
+
+    def answer(self, y: Array) -> Outcome:
+        """Add one, once."""
+        cold, self.warm = not self.warm, True
+        return Produced((y + cold).astype(y.dtype))
+
+
+class Wavers(Troubled):
+    """Another answer each time, where it is troubled."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, and add how often it was asked."""
+        self.times = getattr(self, "times", 0) + 1
+        outcome = Right.run(self, call, arrays)
+        if troubled(call) and isinstance(outcome, Produced):
+            return Produced(outcome.array + self.times)
+        return outcome
