@@ -179,7 +179,11 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         ),
         (("port", "--to", "geometry/1", "--spatial", "5"), "(got no --from and --kernel)"),
         (("run", "--tier"), "tconv: Option '--tier' requires an argument"),
-        (("run", "--timeout", "soon"), "tconv: Invalid value for '--timeout': 'soon' is not a valid float"),
+        (
+            ("run", "--timeout", "soon"),
+            "tconv: Invalid value for '--timeout': 'soon' is no number; see 'tconv run --help'",
+        ),
+        (("run", "-j", "two"), "tconv: Invalid value for '-j' / '--jobs': 'two' is no integer; see 'tconv run --help'"),
         (("run", "--timeout", "0"), "tconv: Invalid value for '--timeout': 0.0 is not in the range"),
         (("run", "-j", "0"), "tconv: Invalid value for '-j' / '--jobs': 0 is not in the range"),
         (
@@ -212,7 +216,7 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("show",), "tconv: Missing argument 'CASE'; see 'tconv show --help'"),
         (
             ("gate",),
-            "tconv: RECORDS must be given, and no --backend or --option; or --prove-waivers, which runs the examples",
+            "tconv: RECORDS must be given, files or folders of runs (got none); or --prove-waivers, which runs the",
         ),
         (("report",), "tconv: Missing argument 'RECORDS...'; see 'tconv report --help'"),
         (("resolve", "--spatial", "3"), "tconv: Missing option '--kernel'; see 'tconv resolve --help'"),

@@ -175,7 +175,7 @@ def test_a_runner_confirms_the_options_of_its_hello(tmp_path: Path) -> None:
         ("exec:/nowhere/at/all", "must start"),
         ("exec:'half", "quotation"),
         (command("mute"), "must say hello"),
-        (command("rude"), "a hello must have name, version and dialect"),
+        (command("rude"), "must say name, version and dialect in its hello"),
         (
             "exec:echo loading 0.3",
             r"\(got 'loading 0.3'\); standard output is for the protocol alone: print other lines to",

@@ -237,3 +237,11 @@ def test_options_that_cannot_be_are_told(arguments: tuple[str, ...], message: st
     done = fuzz("Right", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_findings_that_cannot_be_written_are_told_before_a_case_is_drawn(fuzz: Command, tmp_path: Path) -> None:
+    """Else they would be lost after an hour; here a folder has the name of the file."""
+    (tmp_path / "out" / "findings.yaml").mkdir(parents=True)
+    done = fuzz("Right", "--examples", "10")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "findings.yaml: must be a file that can be written (Is a directory)" in done.stderr

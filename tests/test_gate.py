@@ -324,7 +324,7 @@ def test_what_was_harmed_is_red_unless_a_waiver_knows_of_what_does() -> None:
     run = run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[3]: AGREED})
     harmed = with_harm(run, CASES[1], CASES[0])
     (reason,) = assess(harmed, waiver_file(waiver()), facts).red
-    assert reason.startswith(f"a process died in 1 cases that do not die alone, such as {CASES[1]} (SIGSEGV)")
+    assert reason.startswith(f"a process died in a case that does not die alone, {CASES[1]} (SIGSEGV)")
     assert reason.endswith(f"of those that it was asked before 1 did not pass, the last of them {CASES[0]}")
     harming = waiver_file(waiver(harms=True))
     assert assess(harmed, harming, facts).red == []

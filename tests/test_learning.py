@@ -362,6 +362,16 @@ def test_what_all_cases_of_a_sweep_have_is_said_only_where_nothing_else_does() -
     assert str(shared_facts(members, same_label)) == "spatial=5x6x7x8"
 
 
+def test_what_cases_of_other_causes_have_too_is_not_what_many_cases_share() -> None:
+    """Where no right answer tells facts apart, failures do that have another cause; a few cases share too much."""
+    right = [{"empty": "none", "beyond_reach": "false"}] * 30
+    members, apart = ([{"empty": empty, "beyond_reach": "true"}] * 40 for empty in ("spatial", "none"))
+    assert str(shared_facts(members, right, apart)) == "empty=spatial"
+    right.append({"empty": "spatial", "beyond_reach": "false"})
+    assert str(shared_facts(members[:20], right, apart)) == "empty=spatial and beyond_reach=true"
+    assert str(shared_facts(members[:2], right, apart)) == "beyond_reach=true"
+
+
 def test_an_attribute_that_is_not_written_is_a_fact_beside_its_values() -> None:
     """Cases that write a default, or nothing, share that, where all others write another value."""
     members = [{"filter_format": "IOX", "rank": "2"}, {"rank": "2"}, {"rank": "1"}]

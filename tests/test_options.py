@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -152,7 +153,7 @@ def test_a_backend_is_asked_against_itself_with_other_options(command: Command) 
         (("run", "--option", "pads"), "--option must be KEY=VALUE (got 'pads'); 'tconv backends' shows the keys"),
         (("run", "--option", "a=1", "--option", "a=2"), "--option must give 'a' once (got '1' and '2')"),
         (("run", "bias", "--backend", SPEC, "--option", "pad=x"), f"an option of {SPEC} must be one of pads, threads"),
-        (("gate", "x.jsonl", "--option", "a=1"), "RECORDS must be given, and no --backend or --option"),
+        (("gate", "x.jsonl", "--option", "a=1"), "--backend and --option must be beside --prove-waivers"),
         (("export", "bias/bias/alone", "x", "--option", "a=1"), "--option must be beside --issue"),
         (("fuzz", "--against-option", "a=1"), "--against-dialect and --against-option must be beside --against"),
     ],
@@ -163,6 +164,14 @@ def test_a_wrong_option_is_wrong_usage_in_one_line(command: Command, words: tupl
     done = command(*words)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(f"tconv: {message}")
+
+
+@pytest.mark.skipif(find_spec("jax") is None, reason="jax is not installed")
+def test_a_platform_that_jax_does_not_have_is_named(command: Command) -> None:
+    """Of some jax itself says nothing but `AssertionError`."""
+    done = command("run", "examples/onnx/1d", "--backend", "jax", "--option", "platform=METAL")
+    assert done.returncode == 3
+    assert "option platform of jax must be a platform that jax has on this machine (got 'METAL': " in done.stderr
 
 
 def test_the_command_lists_the_options_of_each_backend(command: Command) -> None:

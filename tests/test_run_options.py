@@ -53,7 +53,7 @@ def test_last_failed_runs_what_failed_last(run: Command, tmp_path: Path) -> None
     assert "out has no records; the whole selection is run" in everything.stderr
     assert "small/padded" in everything.stdout
     again = run(TROUBLED, "--last-failed")
-    assert "  1 cases" in again.stdout
+    assert "  1 case\n" in again.stdout
     named = ids(tmp_path / "out")
     assert sorted(map(len, named.values())) == [1, 6]
     assert ["small/padded"] in named.values()

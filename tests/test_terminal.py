@@ -269,7 +269,7 @@ def test_a_waiver_is_named_with_its_reason(capsys: pytest.CaptureFixture[str]) -
     terminal.show(everything(), None, "verbose")
     flowing = " ".join(capsys.readouterr().out.split())
     assert "known: it rounds up" in flowing
-    assert f"note: waiver 'known' also covers 1 cases that agree, such as {CASES[1]}" in flowing
+    assert f"note: waiver 'known' also covers 1 case that agrees, such as {CASES[1]}" in flowing
     assert "red: waiver 'gone' is stale: its example 'a/d/e' ran and agrees now; remove it" in flowing
 
 

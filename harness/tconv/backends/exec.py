@@ -21,6 +21,7 @@ from tconv.backends.outcome import Broke, Died, Produced, Refused, Survived, Uns
 from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError
+from tconv.nearest_word import nearest
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
@@ -163,7 +164,8 @@ class Exec:
             raise OptionError(self._unconfirmed(hello))
         fields = [hello.get(key) for key in ("name", "version", "dialect")]
         if not all(isinstance(field, str) and field for field in fields):
-            raise BackendMissing(f"a hello must have name, version and dialect (got {json.dumps(hello)[:200]})")
+            must = f"backend {self._command[0]!r} must say name, version and dialect in its hello"
+            raise BackendMissing(f"{must} (got {json.dumps(hello)[:200]}); the protocol is in docs/backends.md")
         if not child.can_be_ended:
             raise BackendMissing(
                 f"backend {self._command[0]!r} must be a process that tconv may end (got one with another user's"
@@ -171,7 +173,8 @@ class Exec:
             )
         name, version, dialect_name = (str(field) for field in fields)
         if dialect_name not in DIALECTS:
-            raise BackendMissing(f"a hello's dialect must be one of {', '.join(DIALECTS)} (got {dialect_name!r})")
+            must = f"backend {self._command[0]!r} must say one of these dialects in its hello: {', '.join(DIALECTS)}"
+            raise BackendMissing(f"{must} (got {dialect_name!r}){nearest(dialect_name, DIALECTS)}")
         environment = {"command": shlex.join(self._command), "isolated": self._starter.isolated}
         return BackendInfo(name, version, (dialect_name,), environment)
 

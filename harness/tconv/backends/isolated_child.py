@@ -60,7 +60,8 @@ class ChildStarter:
         except (OSError, ValueError) as error:
             self.clear()
             reason = getattr(error, "strerror", None) or error
-            raise BackendMissing(f"backend must start (got {self._command[0]!r}: {reason})") from None
+            must = f"backend must start (got {self._command[0]!r}: {reason})"
+            raise BackendMissing(f"{must}; exec: takes a program on PATH or its path, and its arguments") from None
 
     def hint(self, printed: str) -> str:
         """Return what a message adds where a child that printed this may have failed because it is confined."""

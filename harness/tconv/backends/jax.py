@@ -14,6 +14,8 @@ from tconv.backends.outcome import Produced, Refused
 from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of
 from tconv.cases.layouts import to_iox, to_ncx
 from tconv.dialects.rules import QUESTIONS
+from tconv.errors import BackendMissing
+from tconv.shown_texts import one_line
 from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
@@ -35,16 +37,30 @@ class Jax:
     OPTIONS: ClassVar = (Option("platform", "where it computes", "cpu", ("cpu", "cuda", "rocm", "tpu", "METAL")),)
 
     def __init__(self, **options: str) -> None:
-        jax.config.update("jax_platforms", with_defaults(self.OPTIONS, options)["platform"])
+        self._platform = with_defaults(self.OPTIONS, options)["platform"]
+        jax.config.update("jax_platforms", self._platform)
         jax.config.update("jax_enable_x64", val=True)
 
     def info(self) -> BackendInfo:
-        """Return the versions and the device."""
+        """Return the versions and the device.
+
+        Raises:
+            BackendMissing: jax does not have the platform on this machine.
+        """
+        try:
+            device = jax.devices()[0]
+        except (AssertionError, RuntimeError) as error:
+            # Of a platform whose package is not installed jax says nothing but that an assertion failed.
+            reason = one_line(str(error)) or type(error).__name__
+            raise BackendMissing(
+                f"option platform of jax must be a platform that jax has on this machine (got {self._platform!r}: "
+                f"{reason}); leave the option out for the CPU, or install jax for this platform"
+            ) from None
         return BackendInfo(
             "jax",
             jax.__version__,
             ALL_DIALECT_NAMES,
-            {"device": str(jax.devices()[0]), "precision": "highest", "jaxlib": jax.lib.__version__},
+            {"device": str(device), "precision": "highest", "jaxlib": jax.lib.__version__},
             QUESTIONS,
         )
 

@@ -28,7 +28,7 @@ COMMANDS = {
     "new": "Write a first case file, with comments.",
     "schema": "Print the JSON Schema of a kind of file.",
     "show": "Print a case in each dialect, and what is owed.",
-    "check": "Lint case files.",
+    "check": "Check case files and waiver files.",
     "coverage": "Print which values and combinations of values a tier covers.",
     "backends": "Print the installed backends and their dialects.",
     "resolve": "Print what each dialect makes of sizes and attributes.",
@@ -94,7 +94,7 @@ def _tconv() -> None:
     """Tell whether a runtime computes transposed convolution as its specification says.
 
     Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend could not be had; 4 tconv itself failed;
-    128 and the number of the signal that ended it.
+    128 plus the number of the signal that ended it.
     """
 
 
@@ -170,7 +170,12 @@ def _said(error: click.ClickException) -> str:
     """Return what click says; of options that may be meant the nearest alone, which click names by the alphabet."""
     if isinstance(error, click.NoSuchOption) and (near := nearest(error.option_name, error.possibilities or ())):
         return error.message.rstrip(".") + near
-    return error.format_message()
+    # click's words for what is no number at all.
+    return re.sub("is not a valid (integer|float)( range)?", _no_number, error.format_message())
+
+
+def _no_number(found: re.Match[str]) -> str:
+    return "is no integer" if found[1] == "integer" else "is no number"
 
 
 def _meant(error: click.ClickException) -> str:

@@ -31,12 +31,12 @@ _SHOWN = 5
 @click.option("--all", "everything", is_flag=True, help=f"Print every finding, not {_SHOWN} of each sweep.")
 @options.cases
 def command(path: Path | None, cases: Path | None, *, write_tiers: bool, everything: bool) -> int:
-    """Lint a case file, a folder of them, or a waiver file; without PATH, tconv's own corpus.
+    """Check a case file, a folder of them, or a waiver file; without PATH, tconv's own corpus.
 
-    Unique ids, citations, literal values against the reference, skips that leave nothing out, cases that no dialect can
-    say, or none that is cited, that break nothing or too much, or that say nothing new. Of the exhaustive tier, a
-    sample is looked at. Of waivers: names of facts, and examples. --cases is the corpus of a waiver file. Exits with 2
-    where something is found.
+    Of case files it finds ids that are not unique, wrong citations, literal values that the reference contradicts,
+    skips that leave nothing out, and cases that no dialect can say, or none that is cited, that break nothing or too
+    much, or that ask what another case asks. Of the exhaustive tier a sample is looked at. Of waiver files it finds
+    wrong names of facts and wrong examples; --cases names their corpus. Exits with 2 where something is found.
     """
     if path is not None and path.is_file() and waiver_lint.is_waiver_file(path):
         return _of_waivers(path, Corpus.load(cases))

@@ -139,7 +139,9 @@ def _print_recorded(reasoning: Reasoning, records: Path | None, corpus: Corpus) 
         print_text(f"by all cases of a run, which are not asked again here: {cause}")
     elif records is not None:
         title = reasoning.backend.title
-        print_text(f"{records} has no run of {title}, {record.dialect} and these cases in which {record.case} failed")
+        print_text(
+            f"{records} has no run of {title}, {record.dialect}, with these cases, in which {record.case} failed"
+        )
 
 
 _REPORTS = Path("reports")

@@ -68,7 +68,8 @@ def command(
     if issue and backend is None:
         raise UsageError("--issue must come with --backend (got it alone)")
     if issue == (folder is not None):
-        raise UsageError(f"there must be either DIR or --issue (got {'both' if issue else 'neither'})")
+        got = "both" if issue else "neither"
+        raise UsageError(f"there must be either DIR or --issue (got {got}): a folder for files, or a report")
     dialect = options.dialect(dialect_name)
     case = Corpus.load(cases).case(case_id)
     if folder is None:

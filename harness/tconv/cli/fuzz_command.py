@@ -13,6 +13,7 @@ import click
 
 from tconv.cli import options
 from tconv.cli.option_fields import option_field, with_options
+from tconv.cli.output import refuse_unwritable
 from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
@@ -68,7 +69,11 @@ class FuzzArguments:
     )
     examples: int | None = option_field("--examples", type=click.IntRange(1), help="How many cases are drawn.")
     seed: int = option_field(
-        "--seed", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True, help="Another: other cases."
+        "--seed",
+        type=click.IntRange(0, LARGEST_SEED),
+        default=0,
+        show_default=True,
+        help="Another seed draws other cases.",
     )
     faults: bool = option_field(
         "--faults/--no-faults",
@@ -80,7 +85,7 @@ class FuzzArguments:
     jobs: int | None = option_field(options.jobs)
     timeout: float = option_field(options.timeout(10.0))
     isolate: bool | None = option_field(options.isolate)
-    output: Path = option_field(options.output)
+    output: Path = option_field(options.folder(f"The folder of {FILE}."))
 
 
 @click.command(name="fuzz")
@@ -97,6 +102,7 @@ def command(arguments: FuzzArguments) -> int:
     # An unusable folder is reported before the run, which may take an hour.
     with writing(arguments.output, "folder"):
         arguments.output.mkdir(parents=True, exist_ok=True)
+    refuse_unwritable([arguments.output / FILE])
     with ExitStack() as stack:
         targets = [stack.enter_context(_target(arguments, backend)) for backend in backends]
         dialect, look = targets[0].dialect, _look(targets)

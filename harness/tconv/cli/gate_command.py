@@ -77,18 +77,20 @@ def command(
 
     With --prove-waivers, and without RECORDS, run the waivers instead: each one's minimal example in a process of its
     own, on the backend that is installed here. It prints a line for each waiver and dialect, which begins with
-    "stands", "stands no longer" or "not here" (another version, dialect or machine); exit with 1 where one stands no
-    longer.
+    "stands", "stands no longer" or "not here" (this backend, machine or process cannot show it: the line says why);
+    exit with 1 where one stands no longer.
     """
     if proving:
         if records or strict or proposal or any(reports.values()):
             must = "--prove-waivers must go without RECORDS, --strict, --propose-waivers and the options of reports"
             raise UsageError(f"{must}, which are for records")
         return _prove(backends, option, cases, waivers, timeout, isolate)
-    if not records or backends or option:
+    if not records:
         raise UsageError(
-            "RECORDS must be given, and no --backend or --option; or --prove-waivers, which runs the examples"
+            "RECORDS must be given, files or folders of runs (got none); or --prove-waivers, which runs the examples"
         )
+    if backends or option:
+        raise UsageError("--backend and --option must be beside --prove-waivers (got them with RECORDS)")
     if proposal is not None and proposal.exists():
         raise FileError(proposal, "must not be there yet (got a file); choose another FILE, or remove it")
     report = Reporting.of(**reports)

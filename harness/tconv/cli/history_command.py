@@ -83,7 +83,7 @@ class HistoryArguments:
     waivers: str | None = option_field(options.waivers)
     jobs: int | None = option_field(options.jobs)
     timeout: float = option_field(options.timeout(10.0))
-    output: Path = option_field(options.output)
+    output: Path = option_field(options.folder("The folder of the record files."))
     resume: bool = option_field("--resume", is_flag=True, help="Go on with the records of the same releases.")
     cache: Path = option_field(
         "--cache",

@@ -39,10 +39,11 @@ _TOPICS = ("topic, weakest first", "cases", "notice", "redundant", "noticed by t
 )
 @click.option("--redundant", is_flag=True, help="Print each case that another one of its topic makes redundant.")
 def command(tier: Tier, cases: Path | None, dialect_name: str, in_company: bool, redundant: bool) -> int:  # noqa: FBT001 - click's flags
-    """Take each misreading for a backend, and print which cases notice it. Exits with 1 where one survives.
+    """Run each misreading as if it were a backend, and print which cases notice it.
 
-    A case is redundant where one other case of its topic notices all that it does. It may be wanted all the same: what
-    a runtime gets wrong depends on layouts and types too, of which a misreading knows nothing.
+    Exits with 1 where no case notices a misreading. A case is redundant where one other case of its topic notices all
+    misreadings that it notices. It may be wanted all the same: what a runtime gets wrong may depend on layouts and
+    types too, and a misreading does not.
     """
     dialect = dialect_named(dialect_name)
     if in_company:

@@ -40,9 +40,11 @@ cases = click.option(
     default=None,
     help="A case file or a folder of them; default: tconv's own.",
 )
-tier = click.option("--tier", type=click.Choice(TIERS), default="gate", show_default=True, help="How much is run.")
+tier = click.option(
+    "--tier", type=click.Choice(TIERS), default="gate", show_default=True, help="How much of the corpus."
+)
 tier_to_full = click.option(
-    "--tier", type=click.Choice(TIERS_TO_FULL), default="gate", show_default=True, help="How much is looked at."
+    "--tier", type=click.Choice(TIERS_TO_FULL), default="gate", show_default=True, help="How much of the corpus."
 )
 waivers = click.option(
     "--waivers", default=None, metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
@@ -52,13 +54,15 @@ strict = click.option(
     is_flag=True,
     help="Accepting an invalid model is a failure, where the text states the constraint that it breaks.",
 )
-output = click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("reports"),
-    show_default=True,
-    help="The folder of records, artifacts and the page.",
-)
+
+
+def folder(text: str) -> Callable[[FC], FC]:
+    """Return the option that names the folder into which a command writes, with its help."""
+    kind = click.Path(path_type=Path, file_okay=False)
+    return click.option("--output", type=kind, default=Path("reports"), show_default=True, help=text)
+
+
+output = folder("The folder of records, artifacts and the page.")
 junit = click.option(
     "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
 )
@@ -98,7 +102,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON inste
 def detail(command: FC) -> FC:
     """Add the options that say how much is printed."""
     command = click.option("-v", "--verbose", is_flag=True, help="Print every cause, not a screen of them.")(command)
-    return click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, in a line.")(command)
+    return click.option("-q", "--quiet", is_flag=True, help="Print a line for each run, and why it is red.")(command)
 
 
 def detail_of(*, quiet: bool, verbose: bool) -> Detail:

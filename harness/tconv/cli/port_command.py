@@ -35,9 +35,11 @@ def _symbols(_context: click.Context, _parameter: click.Parameter, texts: tuple[
     return sizes
 
 
-@click.command(name="port", cls=call_options.OfSizes)
-@click.option("--from", "source", type=_DIALECT, default=None, help="The dialect of the call; a model says its own.")
-@click.option("--to", "target", type=_DIALECT, required=True, help="The dialect to which it goes.")
+@click.command(name="port", cls=call_options.OfSizes, epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
+@click.option(
+    "--from", "source", type=_DIALECT, metavar="DIALECT", help="The dialect of the call; a model says its own."
+)
+@click.option("--to", "target", type=_DIALECT, metavar="DIALECT", required=True, help="The dialect to which it goes.")
 @click.option("--model", type=click.Path(path_type=Path), default=None, help="Every ConvTranspose of an ONNX model.")
 @click.option("--size", "symbols", multiple=True, metavar="SYMBOL=N", callback=_symbols, help="A size of the model.")
 @call_options.sizes("spatial", "The data's spatial sizes.")

@@ -20,12 +20,12 @@ _COLUMNS = ("dialect", "reading", "pads_begin", "pads_end", "output", "refusal")
 _Row = tuple[str | list[int], ...]
 
 
-@click.command(name="resolve", cls=call_options.OfSizes)
+@click.command(name="resolve", cls=call_options.OfSizes, epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
 @call_options.sizes("spatial", "The data's spatial sizes.", required=True)
 @call_options.sizes("kernel", "The filter's spatial sizes.", required=True)
 @call_options.attributes
 @click.option(
-    "--dialect", "dialect_name", type=click.Choice(list(DIALECTS)), default=None, help="One dialect; default: all."
+    "--dialect", "dialect_name", type=click.Choice(list(DIALECTS)), metavar="DIALECT", help="One dialect; default: all."
 )
 @options.as_json
 def command(

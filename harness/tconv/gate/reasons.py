@@ -20,9 +20,10 @@ def other_reasons(assessment: Assessment) -> Iterator[str]:
     yield from assessment.incomplete
     yield from _of_waivers(assessment)
     if assessment.harmed:
-        first = assessment.harmed[0]
+        first, count = assessment.harmed[0], len(assessment.harmed)
+        where = "a case that does not die alone," if count == 1 else f"{count} cases that do not die alone, such as"
         yield (
-            f"a process died in {len(assessment.harmed)} cases that do not die alone, such as {first.case} "
+            f"a process died in {where} {first.case} "
             f"({first.harmed}): some earlier case has harmed it, and no waiver says which; {_suspected(assessment)}"
         )
     # What only other cases can show is for those who have all shards.

@@ -32,6 +32,8 @@ _SIZES = re.compile(r"\d+(x\d+)+")
 """The value of a fact that is a list of numbers, as spatial=5x6."""
 _SIZES_COST, _LABEL_COST = 3, 2
 """So many other facts are as short as such a list, or a label of a sweep: what all cases of a sweep have is chance."""
+_MANY = 16
+"""So many members have hardly a fact in common by chance."""
 IDENTITY = frozenset({"seed", "about", "name"})
 """Settings that say which case it is, and nothing about the call."""
 _NOT_WRITTEN = label(None)
@@ -62,23 +64,29 @@ class Shared:
         return all(matches) if self.all_of else any(matches)
 
 
-def shared_facts(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:
+def shared_facts(
+    members: Sequence[Mapping[str, str]],
+    others: Sequence[Mapping[str, str]],
+    apart: Sequence[Mapping[str, str]] = (),
+) -> Shared | None:
     """Return the shortest conjunction that holds for all members, and for the fewest others.
 
-    A longer conjunction is taken only where it at least halves the others that a shorter one leaves. A list of sizes
-    counts as three other facts, a label of a sweep as two. Where each conjunction holds for many others, facts are
-    looked for that no other case has, and of which each member has at least one.
+    A longer conjunction is taken only where it at least halves the others that a shorter one leaves, or the cases of
+    other causes where these are more than the members. A list of sizes counts as three other facts, a label of a sweep
+    as two. Where each conjunction holds for many others, facts are looked for that no other case has, and of which
+    each member has at least one.
 
     Args:
         members: the facts of each case of a cause.
         others: the facts of the cases that were asked beside them.
+        apart: the facts of cases with other causes; what a few members have and these have not may be chance.
 
     Returns:
         The facts; None where they would hold for more other cases than members.
     """
     if not members or not others:
         return None
-    conjunction = _conjunction(members, others)
+    conjunction = _conjunction(members, others, apart if len(members) >= _MANY else ())
     if conjunction is not None and conjunction.others <= _HARDLY * len(members):
         return conjunction
     alternatives = _alternatives(members, others)
@@ -87,19 +95,32 @@ def shared_facts(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[
     return conjunction if conjunction is not None and conjunction.others <= len(members) else None
 
 
-def _conjunction(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:
-    conditions = _conditions(members, others)
+def _conjunction(
+    members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]], apart: Sequence[Mapping[str, str]]
+) -> Shared | None:
+    conditions = _conditions(members, [*others, *apart])
     costs = {name: _cost(name, _values(members, name)) for name in conditions}
-    best: tuple[int, tuple[str, ...]] = len(others), ()
+    best: tuple[int, int, tuple[str, ...]] = len(others), len(apart), ()
     for cost in range(1, _MOST_FACTS + 1):
         sets = chain.from_iterable(combinations(conditions, size) for size in range(cost, 0, -1))
-        counted = ((_left(conditions, names), names) for names in sets if sum(map(costs.__getitem__, names)) == cost)
-        left, names = min(counted, default=best, key=lambda pair: pair[0])
-        if left < best[0] and (not best[1] or left * 2 <= best[0]):
-            best = left, names
-        if best[0] == 0:
+        counted = (
+            (*_left(conditions, names, len(others)), names)
+            for names in sets
+            if sum(map(costs.__getitem__, names)) == cost
+        )
+        candidate = min(counted, default=best, key=lambda counts: counts[:2])
+        if _says_more(candidate[:2], best[:2], len(members)) or (candidate[0] < best[0] and not best[2]):
+            best = candidate
+        if best[0] == 0 and best[1] <= len(members):
             break
-    return Shared({name: _values(members, name) for name in best[1]}, best[0]) if best[1] else None
+    return Shared({name: _values(members, name) for name in best[2]}, best[0]) if best[2] else None
+
+
+def _says_more(longer: tuple[int, int], shorter: tuple[int, int], members: int) -> bool:
+    """Return whether a longer conjunction leaves so many fewer others, or cases of other causes, that it is better."""
+    return (longer[0] < shorter[0] and longer[0] * 2 <= shorter[0]) or (
+        longer[0] <= shorter[0] and shorter[1] > members and longer[1] * 2 <= shorter[1]
+    )
 
 
 def _cost(name: str, values: Sequence[str]) -> int:
@@ -124,8 +145,10 @@ def _alternatives(members: Sequence[Mapping[str, str]], others: Sequence[Mapping
     return None if remaining else Shared({name: tuple(values) for name, values in chosen.items()}, 0, all_of=False)
 
 
-def _left(conditions: Mapping[str, Mask], names: tuple[str, ...]) -> int:
-    return int(np.logical_and.reduce([conditions[name] for name in names]).sum())
+def _left(conditions: Mapping[str, Mask], names: tuple[str, ...], others: int) -> tuple[int, int]:
+    """Return for how many others facts hold, which come first, and for how many cases of other causes."""
+    holds = np.logical_and.reduce([conditions[name] for name in names])
+    return int(holds[:others].sum()), int(holds[others:].sum())
 
 
 def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> dict[str, Mask]:

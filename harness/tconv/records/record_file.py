@@ -118,7 +118,9 @@ def header_in(path: Path) -> RunHeader:
 
 
 def _unreadable(path: Path, error: Exception) -> FileError:
-    return FileError(path, f"must be a readable file of records (got: {getattr(error, 'strerror', None) or error})")
+    remedy = "; check the path" if isinstance(error, FileNotFoundError) else ""
+    got = getattr(error, "strerror", None) or error
+    return FileError(path, f"must be a readable file of records (got: {got}){remedy}")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -147,7 +149,8 @@ def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
     try:
         return HeaderLine.model_validate_json(numbered[1]).run
     except ValidationError as error:
-        raise FileError(path, f"must start with a header of format {FORMAT} (got: {_first(error)})", 1) from None
+        must = f"must start with a header of format {FORMAT} (got: {_first(error)})"
+        raise FileError(path, f"{must}; name a .jsonl file that 'tconv run' wrote, or its folder", 1) from None
 
 
 def _parsed(parse: Callable[[bytes], T], what: str, path: Path, number: int, line: bytes) -> T:

@@ -207,9 +207,13 @@ def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Sha
     agreeing = [other.record for other in assessment.statuses if other.status in AGREEING]
     # Who is owed a refusal, and refuses, says nothing of why others are refused.
     others = [assessment.facts[record.case] for record in agreeing if not (refused and _is_refusal(record))]
-    facts = [assessment.facts[member.record.case] for member in members]
+    own = [member.record.case for member in members]
+    apart = {other.record.case for other in assessment.statuses if other.status is Status.FAILED}.difference(own)
     # Where agreement is only counted, in cells, there are others of which nothing is known.
-    return shared_facts(facts, others) if len(members) > 1 and not assessment.run.cells else None
+    if len(members) < 2 or assessment.run.cells:  # noqa: PLR2004 - what they share
+        return None
+    facts, facts_apart = ([assessment.facts[case] for case in cases] for cases in (own, sorted(apart)))
+    return shared_facts(facts, others, facts_apart)
 
 
 def _is_refusal(record: Record) -> bool:

@@ -175,7 +175,8 @@ def inconsistency(answers: QuestionAnswers) -> str:
 def other_waivers(assessment: Assessment) -> str:
     """Return that a run was judged as it ended by other waivers or strictness than it is here; empty where not."""
     before = assessment.waived_before_by
-    here = f"{assessment.waivers or 'none'}{' --strict' if assessment.strict else ''}"
+    waivers = f"those with the digest {assessment.waivers}" if assessment.waivers else "none"
+    here = f"{waivers}{', with --strict' if assessment.strict else ''}"
     return f"the run was judged with the waivers {before}; here they are {here}" if before else ""
 
 

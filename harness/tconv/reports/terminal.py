@@ -61,7 +61,9 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
 def _show_causes(out: Console, assessment: Assessment, *, verbose: bool) -> None:
     """Print the head, the totals, the causes and the notes of a run; no more than a screen has, unless verbose."""
     header = assessment.run.header
-    words = [header.backend.title, header.dialect, f"{header.tier} tier", f"{assessment.run.cases:,} cases"]
+    cases = assessment.run.cases
+    count = f"{cases:,} {'case' if cases == 1 else 'cases'}"
+    words = [header.backend.title, header.dialect, f"{header.tier} tier", count]
     print_line(out, "")
     print_line(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
     for line, style in _totals(assessment, out.width):
@@ -169,7 +171,8 @@ def _of_waivers(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
     wide = assessment.wide
     for use in wide[: None if verbose else 1]:
-        yield f"waiver {use.waiver.name!r} also covers {len(use.agreeing)} cases that agree, such as {use.agreeing[0]}"
+        cases = f"{len(use.agreeing)} {'case that agrees' if len(use.agreeing) == 1 else 'cases that agree'}"
+        yield f"waiver {use.waiver.name!r} also covers {cases}, such as {use.agreeing[0]}"
     if wide[1:] and not verbose:
         yield f"{len(wide) - 1} more {'waivers are' if wide[2:] else 'waiver is'} as wide; --verbose lists them"
 

@@ -41,7 +41,7 @@ def _differing(comparison: Comparison) -> Iterator[str]:
     for name, old, new in comparison.differences:
         yield f"{name}: {old or 'not said'} -> {new or 'not said'}"
     # The old run is judged by today's waivers, which may not be those of its day.
-    was, now = ("red" if red else "green" for red in (comparison.old.red, comparison.new.red or comparison.worse))
+    was, now = ("red" if run.red else "green" for run in (comparison.old, comparison.new))
     if was != now:
         yield f"the gate, by today's waivers: {was} -> {now}"
     yield from (f"note: {note}" for note in comparison.notes)
