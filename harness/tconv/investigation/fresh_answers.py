@@ -75,8 +75,8 @@ def fresh_answers(
         complete = asking.ask(_in_order(record for record in run.records if may_vary(record) and record.case in failed))
         # What has no answer comes last, as it may take all the time that there is.
         asking.ask(_in_order(record for record in run.records if _is_silent(record) and record.case in failed))
-        return FreshAnswers(asking.found, complete)
-    return FreshAnswers(asking.found, complete=False)
+        return FreshAnswers(asking.records, complete)
+    return FreshAnswers(asking.records, complete=False)
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class _Asking:
         timeout: seconds that a case may take.
         find: returns a case of the run by its id.
         vary: whether it is known already that answers of the run vary.
-        found: the records that were asked again, each with the answer of a fresh process beside its own.
+        records: the records that were asked again, each with the answer of a fresh process beside its own.
         ends: when there is no time any more, by the monotonic clock.
     """
 
@@ -96,22 +96,22 @@ class _Asking:
     timeout: float
     find: Callable[[str], Case | None]
     vary: bool
-    found: list[Record] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
     ends: float = field(default_factory=lambda: monotonic() + _LONGEST_SECONDS)
 
     def ask(self, in_order: Iterable[Record]) -> bool:
         """Ask the first of some failures again, or all where answers vary; return whether there was time for them."""
         for count, record in enumerate(in_order, start=1):
-            if count > _FIRST and not (self.vary or any(each.answer_varies for each in self.found)):
+            if count > _FIRST and not (self.vary or any(answered.answer_varies for answered in self.records)):
                 break
-            if (left := self.ends - monotonic()) <= 0:
+            if (seconds := self.ends - monotonic()) <= 0:
                 return False
             if (case := self.find(record.case)) is not None:
-                with Pool(self.assignment, 1, min(self.timeout, left)) as pool:
-                    found = [*_beside(record, pool.record(case))]
-                if not found and monotonic() >= self.ends:
+                with Pool(self.assignment, 1, min(self.timeout, seconds)) as pool:
+                    records = [*_beside(record, pool.record(case))]
+                if not records and monotonic() >= self.ends:
                     return False
-                self.found += found
+                self.records += records
         return True
 
 

@@ -134,7 +134,7 @@ class Fuzzing:
         """Return the kinds of deviations, the most frequent first; what is not shrunk is as it was drawn."""
         findings: dict[object, Finding] = {}
         order = {deviation.case.id: number for number, deviation in enumerate(self.deviations)}
-        doubts = self.right.doubts(((each.case, each.records[0]) for each in self.deviations), self.dialect)
+        doubts = self.right.doubts(((member.case, member.records[0]) for member in self.deviations), self.dialect)
         for kind, members in _grouped(self.deviations).items():
             smallest = self.smallest.get(kind, members[0])
             what, like = _in_words(kind, smallest.failure, doubts), _similar_waiver(smallest.failure, self.familiar)
@@ -147,7 +147,7 @@ class Fuzzing:
             findings[content] = finding
         return [
             replace(finding, smallest=_renamed(finding.smallest, number))
-            for number, finding in enumerate(sorted(findings.values(), key=lambda each: -each.count), start=1)
+            for number, finding in enumerate(sorted(findings.values(), key=lambda finding: -finding.count), start=1)
         ]
 
 

@@ -49,6 +49,6 @@ def own_rule(
     chosen = list(islice(siblings, 0, None, max(len(siblings) // _MOST, 1)))
     with Pool(assignment, 1, timeout) as pool:
         records = [record, *pool.records(chosen).values()]
-        cases = {each.id: each for each in (case, *chosen)}
+        cases = {member.id: member for member in (case, *chosen)}
         learnt = lessons(records, cases.get, pool.dialect, frozenset({case.id}))
     return next((lesson for lesson in learnt if case.id in lesson.cases), None)

@@ -108,18 +108,18 @@ def _conjunction(
             for names in sets
             if sum(map(costs.__getitem__, names)) == cost
         )
-        found = min(counted, default=best, key=lambda counts: counts[:2])
-        if _says_more(found[:2], best[:2], len(members)) or (found[0] < best[0] and not best[2]):
-            best = found
+        candidate = min(counted, default=best, key=lambda counts: counts[:2])
+        if _says_more(candidate[:2], best[:2], len(members)) or (candidate[0] < best[0] and not best[2]):
+            best = candidate
         if best[0] == 0 and best[1] <= len(members):
             break
     return Shared({name: _values(members, name) for name in best[2]}, best[0]) if best[2] else None
 
 
-def _says_more(found: tuple[int, int], known: tuple[int, int], members: int) -> bool:
+def _says_more(longer: tuple[int, int], shorter: tuple[int, int], members: int) -> bool:
     """Return whether a longer conjunction leaves so many fewer others, or cases of other causes, that it is better."""
-    return (found[0] < known[0] and found[0] * 2 <= known[0]) or (
-        found[0] <= known[0] and known[1] > members and found[1] * 2 <= known[1]
+    return (longer[0] < shorter[0] and longer[0] * 2 <= shorter[0]) or (
+        longer[0] <= shorter[0] and shorter[1] > members and longer[1] * 2 <= shorter[1]
     )
 
 

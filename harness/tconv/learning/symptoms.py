@@ -69,49 +69,47 @@ def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[T
         failed: the records that failed, and follow no learnt rule.
         denied: names of failures that cases which agree deny.
     """
-    remaining = {record.case: record for record in failed if isinstance(record.verdict, ver.WrongOutput)}
-    names = single_explanations({case: record.diagnosis for case, record in remaining.items()})
+    left = {record.case: record for record in failed if isinstance(record.verdict, ver.WrongOutput)}
+    names = single_explanations({case: record.diagnosis for case, record in left.items()})
     named = {case: name for case, name in names.items() if name not in denied}
-    if len(remaining) - len(named) < 2:  # noqa: PLR2004 - what they have in common
+    if len(left) - len(named) < 2:  # noqa: PLR2004 - what they have in common
         return ()
     # Where misreadings give a part of the answers, that part is no sign of one bug everywhere.
-    one_bug = len(remaining) - len(named) >= _MOST * len(remaining) and _sweeps([*remaining]) > _FEW_SWEEPS
+    one_bug = len(left) - len(named) >= _MOST * len(left) and _sweeps([*left]) > _FEW_SWEEPS
     everywhere = answers.everywhere if one_bug else None
-    symptoms_found: list[Symptom] = []
+    found: list[Symptom] = []
     for _ in range(_MOST_SYMPTOMS):
-        symptom = _largest(remaining, answers, None if symptoms_found else everywhere)
+        symptom = _largest(left, answers, None if found else everywhere)
         if symptom is None:
             break
         cases = tuple(_explained(symptom.cases, named))
         if len(cases) > 1 and sum(case not in named for case in cases) >= _UNNAMED * len(symptom.cases):
-            symptoms_found.append(
-                Symptom(_usual_relation([remaining[case] for case in cases]), symptom.condition, cases)
-            )
-            of_symptom = set(symptom.cases)
+            found.append(Symptom(_usual_relation([left[case] for case in cases]), symptom.condition, cases))
+            known = set(symptom.cases)
         else:
             # Their names say more; those without one may have something in common by themselves.
-            of_symptom = named.keys() & symptom.cases or set(symptom.cases)
-        remaining = {case: record for case, record in remaining.items() if case not in of_symptom}
+            known = named.keys() & symptom.cases or set(symptom.cases)
+        left = {case: record for case, record in left.items() if case not in known}
     for relation in _PLAIN:
-        plain = tuple(case for case, record in remaining.items() if case not in named and record.relation == relation)
+        plain = tuple(case for case, record in left.items() if case not in named and record.relation == relation)
         if _sweeps(plain) > 1:
-            symptoms_found.append(Symptom(relation, None, plain))
-    return tuple(sorted(symptoms_found, key=lambda symptom: -len(symptom.cases)))
+            found.append(Symptom(relation, None, plain))
+    return tuple(sorted(found, key=lambda symptom: -len(symptom.cases)))
 
 
-def _largest(remaining: Mapping[str, Record], answers: JudgedCalls, everywhere: Condition | None) -> Symptom | None:
+def _largest(left: Mapping[str, Record], answers: JudgedCalls, everywhere: Condition | None) -> Symptom | None:
     """Return the symptom that explains most failures; None where none explains several."""
-    if not remaining:
+    if not left:
         return None
     by_relation: defaultdict[str, list[str]] = defaultdict(list)
-    for case, record in remaining.items():
+    for case, record in left.items():
         if record.relation and record.relation not in _PLAIN:
             by_relation[without_numbers(record.relation)].append(case)
     related = max(by_relation.values(), key=len, default=[])
-    met = answers.condition([*remaining])
-    if everywhere and (met is None or len(met[1]) < _OF_ALL * sum(case in answers.numbers for case in remaining)):
+    met = answers.condition([*left])
+    if everywhere and (met is None or len(met[1]) < _OF_ALL * sum(case in answers.numbers for case in left)):
         # What holds for a part of them tells which errors happen to be zero, and not where the bug is.
-        return Symptom("", everywhere, tuple(remaining))
+        return Symptom("", everywhere, tuple(left))
     if met is not None and len(met[1]) >= len(related):
         return Symptom("", *met)
     if _sweeps(related) < 2:  # noqa: PLR2004 - else the sweep is what they have in common
@@ -130,8 +128,8 @@ def _explained(cases: Sequence[str], named: Mapping[str, Together]) -> Iterator[
 
 def _usual_relation(records: Sequence[Record]) -> str:
     """Return the relation that nearly all records have; where its numbers differ, in words without them."""
-    for counts in (Counter(record.relation or "" for record in records), _without_numbers(records)):
-        text, count = counts.most_common(1)[0]
+    for known in (Counter(record.relation or "" for record in records), _without_numbers(records)):
+        text, count = known.most_common(1)[0]
         if text and count >= _MOST * len(records):
             return text.replace("#", "n") + (", where n differs" if "#" in text else "")
     return ""

@@ -62,8 +62,8 @@ def _show_causes(out: Console, assessment: Assessment, *, verbose: bool) -> None
     """Print the head, the totals, the causes and the notes of a run; no more than a screen has, unless verbose."""
     header = assessment.run.header
     cases = assessment.run.cases
-    counted = f"{cases:,} {'case' if cases == 1 else 'cases'}"
-    words = [header.backend.title, header.dialect, f"{header.tier} tier", counted]
+    count = f"{cases:,} {'case' if cases == 1 else 'cases'}"
+    words = [header.backend.title, header.dialect, f"{header.tier} tier", count]
     print_line(out, "")
     print_line(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
     for line, style in _totals(assessment, out.width):
