@@ -52,7 +52,7 @@ FILE = "findings.yaml"
 class Asked:
     """Whom cases are drawn for, and how many."""
 
-    backend: str = by("--backend", default="onnxruntime", show_default=True, help="Whom to ask.")
+    backend: str = by("--backend", default="onnxruntime", show_default=True, help="The backend to ask.")
     option: dict[str, str] = by(options.backend_options())
     dialect: str | None = by(options.spoken)
     against: str | None = by("--against", metavar="BACKEND", help="Ask this one too, and tell where the two differ.")
