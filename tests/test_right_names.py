@@ -203,7 +203,7 @@ ZERO = {
     "subnormal-results-are-zero",
     "last-column-dropped", "last-tap-dropped", "first-tap-dropped", "one-too-early", "one-too-late", "bias-ignored",
     "strides-for-dilations", "output-padding-is-zero", "last-position-dropped", "data-bounded-by-the-kernel",
-    "last-position-of-the-first-axis-dropped", "begin-of-the-first-axis",
+    "last-position-of-the-first-axis-dropped", "begin-of-the-first-axis", "strides-in-the-size-alone",
 }  # fmt: skip
 """Misreadings under which nothing may be left of a small output but zeros."""
 
@@ -228,7 +228,7 @@ def test_what_no_one_would_do_has_no_name(odd: str, plain: list[Case], monkeypat
     assert [one.case for one in wrong if not one.diagnosis and "elements differ" not in (one.described or "")] == []
     # An output of one element, or of zeros, may be what some misreading gives.
     with_name = [one for one in wrong if one.diagnosis]
-    assert len(with_name) <= (0.15 if odd == "zeros" else 0.05) * len(wrong), [
+    assert len(with_name) <= (0.16 if odd == "zeros" else 0.05) * len(wrong), [
         (one.case, one.diagnosis) for one in with_name
     ]
     if odd == "zeros":

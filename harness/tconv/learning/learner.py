@@ -158,7 +158,9 @@ def _facts(answer: ObservedAnswer) -> dict[str, str]:
         for full, op, size in zip(owed.full, answer.signature.per_axis("output_padding"), given.output, strict=True)
     ]
     case, groups = answer.case, answer.owed.groups
+    pads = (*answer.signature.per_axis("pads_begin"), *answer.signature.per_axis("pads_end"))
     return {
+        "any_pads": str(any(pads)).lower(),
         "depthwise": str(1 < groups == case.x.shape[1]).lower(),
         **case.facts,
         "total_padding_odd": str(any(padding % 2 for padding in total)).lower(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,8 @@ _MOST_ALTERNATIVES = 4
 """Facts of which each member has one or another."""
 _HARDLY = 0.1
 """The others that a conjunction may hold for, as a part of the members."""
+_OF_A_VALUE = 0.02
+"""The others that a further value, of the same fact or another one, rules out at least, as a part of the members."""
 _CANDIDATES = 14
 """Facts that are combined: those that rule out most of the others."""
 IDENTITY = frozenset({"seed", "about", "name"})
@@ -54,8 +57,9 @@ class Shared:
 def shared_facts(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:
     """Return the shortest conjunction that holds for all members, and for the fewest others.
 
-    A longer conjunction is taken only where it at least halves the others that a shorter one leaves. Where every one
-    holds for many others, facts are looked for that no other case has, and of which every member has one or another.
+    A longer conjunction is taken only where it at least halves the others that a shorter one leaves. Fewer values say
+    more: `rank=1` is better than `spatial=3|4|5`, also where a single other case has it. Where every one holds for many
+    others, facts are looked for that no other case has, and of which every member has one or another.
 
     Args:
         members: the facts of each case of a cause.
@@ -77,15 +81,20 @@ def shared_facts(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[
 
 def _conjunction(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:
     conditions = _conditions(members, others)
-    best: tuple[int, tuple[str, ...]] = len(others), ()
+    values = {name: _values(members, name) for name in conditions}
+
+    def of(names: tuple[str, ...]) -> tuple[float, int, tuple[str, ...]]:
+        left = _left(conditions, names)
+        return left + _OF_A_VALUE * len(members) * sum(len(values[name]) for name in names), left, names
+
+    best: tuple[float, int, tuple[str, ...]] = float(len(others)), len(others), ()
     for size in range(1, _MOST_FACTS + 1):
-        counted = ((_left(conditions, names), names) for names in combinations(conditions, size))
-        left, names = min(counted, default=best, key=lambda found: found[0])
-        if left < best[0] and (not best[1] or left * 2 <= best[0]):
-            best = left, names
-        if best[0] == 0:
+        found = min(map(of, combinations(conditions, size)), default=best, key=itemgetter(0))
+        if found[0] < best[0] and (not best[2] or found[1] * 2 <= best[1]):
+            best = found
+        if best[1] == 0:
             break
-    return Shared({name: _values(members, name) for name in best[1]}, best[0]) if best[1] else None
+    return Shared({name: values[name] for name in best[2]}, best[1]) if best[2] else None
 
 
 def _alternatives(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:

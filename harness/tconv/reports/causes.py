@@ -34,6 +34,9 @@ _BEGINNING = 40
 _NAMED = 0.2
 """The part of a symptom's cases that a misreading gives, so that its name stands beside it."""
 
+_NEARLY = 0.9
+"""The part of the cases of a line that its condition holds for at least."""
+
 _NUMBER = re.compile(r"((?<![\w.])\d+(?!\w|\.\d))")
 """A whole number that is no part of a name or of a version."""
 _MESSAGES = ver.RefusedValid | ver.Broke | ver.Unsupported | ver.Died
@@ -175,7 +178,8 @@ def _cause(
             common = common_facts(members, assessment)
             return Cause(what, case, tuple(members), common, symptom=found, group=group, said=line)
         case Status.FAILED if group == _NOT_ASKED:
-            line = f"{_kinds(members)}, and {NOT_ASKED}"
+            where = _where_varying(members, assessment)
+            line = f"{_kinds(members)}{where}{';' if where else ','} and {NOT_ASKED}"
             return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED if group[0] == "explained":
             misread = assessment.misread.get(Together.parse(group[-1]))
@@ -192,7 +196,9 @@ def _cause(
                 where=where,
             )
         case Status.FAILED if shown.record.varies:
-            line = f"{shown.record.verdict.kind} {fresh(shown.record)}: {said}"
+            where = _where_varying(members, assessment)
+            example_of = "; for example " if where else ": "
+            line = f"{shown.record.verdict.kind} {fresh(shown.record)}{where}{example_of}{said}"
             return Cause(line, case, tuple(members), group=group, said=line)
         case Status.FAILED:
             common = common_facts(members, assessment)
@@ -203,6 +209,14 @@ def _cause(
             return Cause(said, case, tuple(members), group=group, said=said)
         case _:
             return Cause(group[0], case, tuple(members), group=group, said=group[0])
+
+
+def _where_varying(members: Sequence[Judged], assessment: Assessment) -> str:
+    """Return where failures are whose answers vary, with how many answers there are wrong; empty where nobody knows."""
+    varying = assessment.varying
+    if varying is None or sum(member.record.case in varying.cases for member in members) < _NEARLY * len(members):
+        return ""
+    return f" where {varying.condition}: {varying.condition.evidence}"
 
 
 def _that_agree(count: int) -> str:
@@ -244,10 +258,14 @@ def _is_refusal(record: Record) -> bool:
 
 
 def _learnt(lesson: Lesson, members: list[Judged]) -> str:
-    """Return the line of failures that follow a rule: their kinds, the rule, and the name that all of them have."""
+    """Return the line of failures that follow a rule: their kinds, the rule, and the name that all of them have.
+
+    Where the rule holds in some calls alone, a name without its condition would say too much.
+    """
     names = shared({member.record.case: member.record.diagnosis for member in members})
     usual = Counter(map(str, names.values())).most_common(1)
-    known = f" (known as {usual[0][0]})" if usual and usual[0][1] == len(members) else ""
+    all_named = usual and usual[0][1] == len(members) and not lesson.of_some
+    known = f" (known as {usual[0][0]})" if all_named else ""
     return f"{_kinds(members)}: {lesson}{known}"
 
 
@@ -255,7 +273,7 @@ def _of_symptom(symptom: Symptom, members: list[Judged], assessment: Assessment,
     """Return the line of failures with something in common, and that line without what their calls have in common."""
     names = Counter(shared({member.record.case: member.record.diagnosis for member in members}).values())
     usual = [(name, count) for name, count in names.most_common(1) if name not in assessment.denied]
-    words = f"wrong elements {symptom.relation}" if symptom.relation else f"for example {said}"
+    words = symptom.wrong_elements or f"for example {said}"
     words += "".join(f"; {count} of them as if {name}" for name, count in usual if count >= _NAMED * len(members))
     kinds = _kinds(members)
     if symptom.condition is None:
