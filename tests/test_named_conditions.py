@@ -177,6 +177,18 @@ def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: 
     assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
 
 
+def test_a_few_right_answers_beside_many_failures_are_no_condition(
+    spread: list[Case], corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What parts them from the failures is no kernel: how many are few depends on the failures beside them."""
+    module = import_module("tconv.learning.named_conditions")
+    records = records_of(misread("dilations-ignored", is_grouped), spread)
+    failed = failed_of(records)
+    assert IGNORED in named_conditions(JudgedCalls(records, corpus.find, ONNX), failed)
+    monkeypatch.setattr(module, "_HARDLY_ANY", 10.0)
+    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+
+
 def test_a_name_that_fits_some_wrong_answers_alone_has_no_condition(spread: list[Case], corpus: Corpus) -> None:
     """Where the last tap is left out, a filter with its last column left out fits those of one axis, by chance."""
     records = records_of(misread("last-tap-dropped", is_depthwise), spread)

@@ -28,6 +28,8 @@ _MOST_NAMES = 6
 """Names that are looked at, those of most failures."""
 _FEWEST = 4
 """Failures that have the name, and right answers that deny it, from which a condition is learnt."""
+_HARDLY_ANY = 0.01
+"""Right answers that deny a name and are no more than this part of its failures are exceptions, and not other calls."""
 _SAMPLE = 4096
 """So many right answers, and so many wrong ones, are asked whether a misreading would change them, evenly chosen."""
 _MOST_COUNTED = 2**25
@@ -86,7 +88,7 @@ def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Toget
         if len(cases) < _FEWEST or not (misreadings := _changing(name, calls)):
             continue
         denying = _changed(misreadings, sample, calls)
-        if len(denying) < _FEWEST:
+        if len(denying) < max(_FEWEST, _HARDLY_ANY * len(cases)):
             # Hardly a case speaks against it: a name of fewer failures says less of these.
             explained.update(cases if len(denying) <= (1 - _NEARLY) * len(cases) else ())
         elif (misread := _misread(misreadings, cases, denying, calls)) is not None:

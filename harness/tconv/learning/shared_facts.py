@@ -26,8 +26,8 @@ _MOST_ALTERNATIVES = 4
 """Facts of which each member has one or another."""
 _HARDLY = 0.1
 """The others that a conjunction may hold for, as a part of the members."""
-_OF_A_VALUE = 0.02
-"""The others that a further value, of the same fact or another one, rules out at least, as a part of the members."""
+_OF_A_VALUE = 0.01
+"""The others that a further value of a fact rules out at least, as a part of the members."""
 _CANDIDATES = 14
 """Facts that are combined: those that rule out most of the others."""
 _SIZES = re.compile(r"\d+(x\d+)+")
@@ -102,7 +102,7 @@ class _Counted(NamedTuple):
     """A conjunction of facts.
 
     Attributes:
-        score: how many others it holds for, and more for each of its values; the least is the best.
+        score: how many others it holds for, and more for further values of its facts; the least is the best.
         others: how many others it holds for.
         apart: how many cases of other causes it holds for.
         names: the names of the facts.
@@ -130,8 +130,8 @@ def _conjunction(
     def counted(names: tuple[str, ...]) -> _Counted:
         holds = np.logical_and.reduce([masks[name] for name in names])
         left = int(holds[: len(others)].sum())
-        said = sum(len(values[name]) for name in names)
-        return _Counted(left + _OF_A_VALUE * len(members) * said, left, int(holds[len(others) :].sum()), names)
+        further = sum(len(values[name]) - 1 for name in names)
+        return _Counted(left + _OF_A_VALUE * len(members) * further, left, int(holds[len(others) :].sum()), names)
 
     best = _Counted(float(len(others)), len(others), len(apart), ())
     for cost in range(1, _MOST_FACTS + 1):
