@@ -348,6 +348,12 @@ def test_cases_share_the_shortest_conjunction() -> None:
     assert found is not None
     assert not found.all_of
     assert set(str(found).split(" or ")) == {"dtype=f16", "groups=3"}
+    # Of two facts that no other case has, the one that is a single value says more.
+    lines = [{"spatial": str(size), "rank": "1"} for size in (3, 4, 5)]
+    planes = [{"spatial": "3x3", "rank": "2"}, {"spatial": "4x5", "rank": "2"}]
+    assert str(shared_facts(lines, planes)) == "rank=1"
+    # Also where one of many has it.
+    assert str(shared_facts(lines * 20, [*planes * 50, {"spatial": "7", "rank": "1"}])) == "rank=1"
     assert shared_facts(of_type, of_type) is None
 
 

@@ -93,6 +93,7 @@ def test_what_a_text_allows_is_no_misreading() -> None:
         ("crop-split-in-halves", {"pads_begin": (3, 0), "output_padding": (1, 0)}, (1, 0), (3, 6)),
         ("output-padding-times-stride", {"strides": (2, 3), "output_padding": (1, 2)}, (0, 0), (9, 18)),
         ("pads-begin-within-the-kernel", {"pads_begin": (3, 1), "dilations": (1, 2)}, (2, 1), (2, 7)),
+        ("strides-in-the-size-alone", {"strides": (2, 3), "pads_begin": (1, 0)}, (1, 0), (6, 12)),
     ],
 )
 def test_what_a_misreading_makes_of_the_geometry(
@@ -276,6 +277,33 @@ def test_one_product_remains_where_taps_overlap_by_hand(name: str, expected: lis
     y = found.finish(Truth(found.operands, DType.F32).values(found.geometry))
     assert y.ravel().tolist() == expected
     assert found.output == (7,)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        # Positions 1 to 5 under taps 1, 2, 3: 1+4+9, 2+6+12, 3+8+15, and of every second one of these.
+        ({}, [14, 20, 26]),
+        ({"strides": (2,)}, [14, 26]),
+        # Beside a 0 at the beginning 2+6, and at the end 4+10; output_padding is no padding of the data.
+        ({"strides": (2,), "pads_begin": (1,), "pads_end": (1,), "output_padding": (1,)}, [8, 20, 14]),
+        ({"dilations": (2,), "pads_begin": (2,)}, [11, 16, 22]),
+    ],
+)
+def test_a_convolution_in_place_of_its_transpose_by_hand(
+    attributes: dict[str, tuple[int]], expected: list[float]
+) -> None:
+    """Each output is a sum over the taps of positions a dilation apart; those of the next one are a stride further."""
+    found = made("convolution-not-transposed", Attributes(**attributes), (1, 1, 5), (1, 1, 3))  # type: ignore[arg-type] # lists
+    assert found is not None
+    y = Truth(found.operands, DType.F32).values(found.geometry)
+    assert (found.finish(y) if found.finish else y).ravel().tolist() == expected
+    assert found.output == (len(expected),)
+
+
+def test_a_convolution_without_an_output_is_none() -> None:
+    """The kernel does not fit into the data."""
+    assert made("convolution-not-transposed", Attributes(), (1, 1, 2), (1, 1, 3)) is None
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ COMMANDS = {
     "resolve": "Print what each dialect makes of sizes and attributes.",
     "port": "Print what to write in another dialect so that the output stays.",
     "report": "Make the HTML page of records, and print their totals.",
-    "gate": "Hold records against the waivers.",
+    "gate": "Judge records by the waivers.",
     "compare": "Print what became of every case between two runs.",
     "atlas": "Write which answer each backend gives where the texts differ.",
     "mutants": "Print which misreadings the corpus notices.",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @click.command(name="diagnose", cls=call_options.OfSizes)
 @click.argument("case_id", metavar="[CASE]", required=False)
-@click.option("--backend", default=None, show_default="onnxruntime", help="Whom to judge.")
+@click.option("--backend", default=None, show_default="onnxruntime", help="The backend to judge.")
 @options.backend_options()
 @options.spoken
 @options.cases

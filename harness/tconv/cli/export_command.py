@@ -38,7 +38,7 @@ _DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 @click.argument("case_id", metavar="CASE")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--issue", is_flag=True, help="Run CASE on a backend, and print a bug report in Markdown.")
-@click.option("--backend", default=None, help="Whom repro.py asks, or with --issue the report is about.")
+@click.option("--backend", default=None, help="The backend that repro.py asks, or that the report of --issue is about.")
 @options.backend_options()
 @click.option(
     "--dialect",

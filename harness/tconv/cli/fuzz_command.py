@@ -52,7 +52,7 @@ FILE = "findings.yaml"
 class FuzzArguments:
     """Whom cases are drawn for, and how many."""
 
-    backend: str = option_field("--backend", default="onnxruntime", show_default=True, help="Whom to ask.")
+    backend: str = option_field("--backend", default="onnxruntime", show_default=True, help="The backend to ask.")
     option: dict[str, str] = option_field(options.backend_options())
     dialect: str | None = option_field(options.spoken)
     against: str | None = option_field(

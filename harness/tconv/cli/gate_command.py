@@ -73,7 +73,7 @@ def command(
     proving: bool,
     **reports: Any,  # noqa: ANN401 - the options of `reporting`
 ) -> int:
-    """Hold RECORDS against the waivers; exit with 1 where that is red.
+    """Judge RECORDS by the waivers; exit with 1 where the result is red.
 
     With --prove-waivers, and without RECORDS, run the waivers instead: each one's minimal example in a process of its
     own, on the backend that is installed here. It prints a line for each waiver and dialect, which begins with

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @click.command(name="learn")
 @click.argument("records", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--backend", "backends", multiple=True, help="Instead of RECORDS: whom to ask.")
+@click.option("--backend", "backends", multiple=True, help="Instead of RECORDS: the backend to ask.")
 @options.backend_options()
 @click.option("--dialect", "dialect_name", default=None, help="With --backend: the dialect to speak.")
 @options.tier_to_full

@@ -32,7 +32,7 @@ _TOPICS = ("topic, weakest first", "cases", "notice", "redundant", "noticed by t
 @options.tier_to_full
 @options.cases
 @click.option(
-    "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="Whose text is misread."
+    "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="The dialect that is misread."
 )
 @click.option(
     "--in-company", is_flag=True, help="Ask alone and in company, and print misreadings whose cases are not the same."

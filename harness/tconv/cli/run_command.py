@@ -58,7 +58,7 @@ class RunArguments:
         multiple=True,
         default=("onnxruntime",),
         show_default=True,
-        help="Whom to judge; 'all' for those that are there.",
+        help="The backend to judge; 'all' for all that are installed.",
     )
     option: dict[str, str] = option_field(options.backend_options())
     dialect: str | None = option_field(options.spoken)

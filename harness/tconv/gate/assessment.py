@@ -10,23 +10,24 @@ from typing import TYPE_CHECKING
 from tconv.comparison.siblings import settled
 from tconv.gate.completeness import incomplete
 from tconv.gate.declarations import declaration_uses
+from tconv.gate.explanations import Explanations, explanations, where_answers_vary
 from tconv.gate.notes import notes_of
 from tconv.gate.reasons import other_reasons
 from tconv.gate.status import OF_CELLS, Status, status_of, with_better_causes
 from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
-from tconv.learning import JudgedCalls, denials, lessons, named_conditions, symptoms, without_misread, without_named
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from tconv.cases.case import Case
     from tconv.comparison.answers import QuestionAnswers
     from tconv.corpus import Corpus
     from tconv.dialects.readings import Together
     from tconv.gate.declarations import DeclarationUse
+    from tconv.gate.explanations import Varying
     from tconv.gate.notes import Noted
     from tconv.gate.status import RecordStatus
     from tconv.gate.waiver_uses import FactsOf
@@ -56,6 +57,7 @@ class Assessment:
         symptoms: what the failures that follow none of these rules have in common.
         denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
         misread: where a misreading is made on some calls alone, by its name.
+        varying: where failures are whose answers vary; None where that is not known, or none varies.
         relative: the backend that the waivers were written for, where it is another.
         waivers: the digest of the waivers; empty for none.
         strict: whether accepting an invalid model is a failure.
@@ -75,6 +77,7 @@ class Assessment:
     symptoms: tuple[Symptom, ...] = ()
     denied: Mapping[Together, int] = field(default_factory=dict)
     misread: Mapping[Together, Misread] = field(default_factory=dict)
+    varying: Varying | None = None
     relative: str = ""
     waivers: str = ""
     strict: bool = False
@@ -224,9 +227,10 @@ def assess(
     run, mixed = (run, ()) if find is None else settled(run, find, vary=vary)
     statuses = _statuses(run, of, settles=find is not None, vary=vary)
     failed = [member.record for member in statuses if member.status is Status.FAILED]
-    # Where agreement is only counted, in cells, it would be no evidence; nor are answers that vary.
-    learns = find is not None and failed and not run.cells and not vary
-    explained = _explained(run, failed, find) if find is not None and learns else ((), (), {}, {})
+    # Where agreement is only counted, in cells, it would be no evidence; nor are the values of answers that vary.
+    explained = Explanations()
+    if find is not None and failed and not run.cells:
+        explained = (where_answers_vary if vary else explanations)(run, failed, find)
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, statuses, active.waivers, facts, facts_of, own=own)
     return Assessment(
@@ -264,22 +268,6 @@ def _statuses(
     if settles:
         statuses = with_better_causes(statuses, status_of_record)
     return without_explanations(statuses) if vary else statuses
-
-
-def _explained(
-    run: Run, failed: Sequence[Record], find: Callable[[str], Case | None]
-) -> tuple[tuple[Lesson, ...], tuple[Symptom, ...], Mapping[Together, int], Mapping[Together, Misread]]:
-    """Return learnt rules, symptoms of other failures, how many cases deny a name, and where misreadings are made."""
-    calls = JudgedCalls(run.records, find, run.dialect)
-    misread = named_conditions(calls, failed)
-    learnt = lessons(run.records, find, run.dialect, frozenset(record.case for record in failed))
-    learnt = without_misread(learnt, misread)
-    if any(lesson.of_some for lesson in learnt):
-        learnt = without_named(learnt, failed, denials(run.records, failed, find, run.dialect))
-    known = {case for lesson in learnt for case in lesson.cases}.union(*(each.cases for each in misread.values()))
-    rest = [record for record in failed if record.case not in known]
-    denied = denials(run.records, rest, find, run.dialect)
-    return learnt, symptoms(calls, rest, denied), denied, misread
 
 
 def assess_with_corpus(

@@ -40,6 +40,11 @@ class Condition(NamedTuple):
     wrong: int
     right: int
 
+    @property
+    def evidence(self) -> str:
+        """How many of the answers under the condition are wrong, in words."""
+        return f"{self.wrong:,} of {self.wrong + self.right:,} {'such ' if self.terms else ''}answers are wrong"
+
     def __str__(self) -> str:
         return " and ".join(self.terms)
 

@@ -164,7 +164,9 @@ def _facts(observed: ObservedGeometry) -> dict[str, str]:
         )
     ]
     case, groups = observed.case, observed.owed.groups
+    pads = (*observed.signature.per_axis("pads_begin"), *observed.signature.per_axis("pads_end"))
     return {
+        "any_pads": str(any(pads)).lower(),
         "depthwise": str(1 < groups == case.x.shape[1]).lower(),
         **case.facts,
         "total_padding_odd": str(any(padding % 2 for padding in total)).lower(),

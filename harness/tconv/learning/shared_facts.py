@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,8 @@ _MOST_ALTERNATIVES = 4
 """Facts of which each member has one or another."""
 _HARDLY = 0.1
 """The others that a conjunction may hold for, as a part of the members."""
+_OF_A_VALUE = 0.02
+"""The others that a further value, of the same fact or another one, rules out at least, as a part of the members."""
 _CANDIDATES = 14
 """Facts that are combined: those that rule out most of the others."""
 _SIZES = re.compile(r"\d+(x\d+)+")
@@ -73,8 +75,9 @@ def shared_facts(
 
     A longer conjunction is taken only where it at least halves the others that a shorter one leaves, or the cases of
     other causes where these are more than the members. A list of sizes counts as three other facts, a label of a sweep
-    as two. Where each conjunction holds for many others, facts are looked for that no other case has, and of which
-    each member has at least one.
+    as two. Fewer values say more: `rank=1` is better than `spatial=3|4|5`, also where a single other case has it. Where
+    each conjunction holds for many others, facts are looked for that no other case has, and of which each member has at
+    least one.
 
     Args:
         members: the facts of each case of a cause.
@@ -95,32 +98,51 @@ def shared_facts(
     return conjunction if conjunction is not None and conjunction.others <= len(members) else None
 
 
+class _Counted(NamedTuple):
+    """A conjunction of facts.
+
+    Attributes:
+        score: how many others it holds for, and more for each of its values; the least is the best.
+        others: how many others it holds for.
+        apart: how many cases of other causes it holds for.
+        names: the names of the facts.
+    """
+
+    score: float
+    others: int
+    apart: int
+    names: tuple[str, ...]
+
+    def is_better(self, shorter: _Counted, members: int) -> bool:
+        """Return whether it leaves so many fewer others, or cases of other causes, than a shorter one."""
+        halves = self.score < shorter.score and self.others * 2 <= shorter.others
+        apart = self.others <= shorter.others and shorter.apart > members and self.apart * 2 <= shorter.apart
+        return halves or apart or (not shorter.names and self.score < shorter.score)
+
+
 def _conjunction(
     members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]], apart: Sequence[Mapping[str, str]]
 ) -> Shared | None:
-    conditions = _conditions(members, [*others, *apart])
-    costs = {name: _cost(name, _values(members, name)) for name in conditions}
-    best: tuple[int, int, tuple[str, ...]] = len(others), len(apart), ()
+    masks = _conditions(members, [*others, *apart])
+    values = {name: _values(members, name) for name in masks}
+    costs = {name: _cost(name, values[name]) for name in masks}
+
+    def counted(names: tuple[str, ...]) -> _Counted:
+        holds = np.logical_and.reduce([masks[name] for name in names])
+        left = int(holds[: len(others)].sum())
+        said = sum(len(values[name]) for name in names)
+        return _Counted(left + _OF_A_VALUE * len(members) * said, left, int(holds[len(others) :].sum()), names)
+
+    best = _Counted(float(len(others)), len(others), len(apart), ())
     for cost in range(1, _MOST_FACTS + 1):
-        sets = chain.from_iterable(combinations(conditions, size) for size in range(cost, 0, -1))
-        counted = (
-            (*_left(conditions, names, len(others)), names)
-            for names in sets
-            if sum(map(costs.__getitem__, names)) == cost
-        )
-        candidate = min(counted, default=best, key=lambda counts: counts[:2])
-        if _says_more(candidate[:2], best[:2], len(members)) or (candidate[0] < best[0] and not best[2]):
-            best = candidate
-        if best[0] == 0 and best[1] <= len(members):
+        sets = chain.from_iterable(combinations(masks, size) for size in range(cost, 0, -1))
+        of_cost = (counted(names) for names in sets if sum(map(costs.__getitem__, names)) == cost)
+        longer = min(of_cost, default=best, key=lambda each: (each.score, each.apart))
+        if longer.is_better(best, len(members)):
+            best = longer
+        if best.others == 0 and best.apart <= len(members):
             break
-    return Shared({name: _values(members, name) for name in best[2]}, best[0]) if best[2] else None
-
-
-def _says_more(longer: tuple[int, int], shorter: tuple[int, int], members: int) -> bool:
-    """Return whether a longer conjunction leaves so many fewer others, or cases of other causes, that it is better."""
-    return (longer[0] < shorter[0] and longer[0] * 2 <= shorter[0]) or (
-        longer[0] <= shorter[0] and shorter[1] > members and longer[1] * 2 <= shorter[1]
-    )
+    return Shared({name: values[name] for name in best.names}, best.others) if best.names else None
 
 
 def _cost(name: str, values: Sequence[str]) -> int:
@@ -143,12 +165,6 @@ def _alternatives(members: Sequence[Mapping[str, str]], others: Sequence[Mapping
         chosen.setdefault(name, []).append(value)
         remaining = [facts for facts in remaining if facts.get(name) != value]
     return None if remaining else Shared({name: tuple(values) for name, values in chosen.items()}, 0, all_of=False)
-
-
-def _left(conditions: Mapping[str, Mask], names: tuple[str, ...], others: int) -> tuple[int, int]:
-    """Return for how many others facts hold, which come first, and for how many cases of other causes."""
-    holds = np.logical_and.reduce([conditions[name] for name in names])
-    return int(holds[:others].sum()), int(holds[others:].sum())
 
 
 def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> dict[str, Mask]:

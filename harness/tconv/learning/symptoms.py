@@ -30,6 +30,8 @@ _OF_ALL = 0.98
 """The part of the wrong answers that a condition holds for which says more than that nearly all answers are wrong."""
 _FEW_SWEEPS = 5
 """Sweeps that are not everywhere."""
+_USUAL = 0.75
+"""The part of a symptom's cases whose relation is said, with their number: of few elements it may not be seen."""
 _UNNAMED = 1 / 3
 """The part of a symptom's answers that no misreading gives, so that the symptom says more than their names."""
 _MOST_SYMPTOMS = 6
@@ -40,22 +42,27 @@ class Symptom:
     """What wrong answers have in common.
 
     Attributes:
-        relation: what the wrong elements of nearly all are beside what is owed; empty where that differs.
+        relation: what the wrong elements of most are beside what is owed; empty where that differs.
         condition: what holds for their calls, and for hardly any right answer; None where nothing is known to.
         cases: their ids.
+        related: how many of the cases have the relation; None for nearly all.
     """
 
     relation: str
     condition: Condition | None
     cases: tuple[str, ...]
+    related: int | None = None
 
     @property
     def evidence(self) -> str:
         """How many of the answers under the condition are wrong, in words; empty without a condition."""
-        if self.condition is None:
-            return ""
-        terms, wrong, right = self.condition
-        return f"{wrong:,} of {wrong + right:,} {'such ' if terms else ''}answers are wrong"
+        return "" if self.condition is None else self.condition.evidence
+
+    @property
+    def wrong_elements(self) -> str:
+        """What wrong elements are, with the number of cases where they are so; empty where that differs."""
+        seen = "" if self.related is None else f", in {self.related:,} of {len(self.cases):,} cases"
+        return f"wrong elements {self.relation}{seen}" if self.relation else ""
 
     def __str__(self) -> str:
         return "; ".join(filter(None, (str(self.condition or ""), self.relation)))
@@ -74,17 +81,16 @@ def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[T
     named = {case: name for case, name in names.items() if name not in denied}
     if len(left) - len(named) < 2:  # noqa: PLR2004 - what they have in common
         return ()
-    # Where misreadings give a part of the answers, that part is no sign of one bug everywhere.
-    one_bug = len(left) - len(named) >= _MOST * len(left) and _sweeps([*left]) > _FEW_SWEEPS
-    everywhere = answers.everywhere if one_bug else None
+    everywhere = _everywhere(left, named, answers)
     found: list[Symptom] = []
     for _ in range(_MOST_SYMPTOMS):
-        symptom = _largest(left, answers, None if found else everywhere)
+        symptom = _largest(left, answers) if found or everywhere is None else everywhere
         if symptom is None:
             break
         cases = tuple(_explained(symptom.cases, named))
         if len(cases) > 1 and sum(case not in named for case in cases) >= _UNNAMED * len(symptom.cases):
-            found.append(Symptom(_usual_relation([left[case] for case in cases]), symptom.condition, cases))
+            relation, related = _usual_relation([left[case] for case in cases])
+            found.append(Symptom(relation, symptom.condition, cases, related))
             known = set(symptom.cases)
         else:
             # Their names say more; those without one may have something in common by themselves.
@@ -97,7 +103,23 @@ def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[T
     return tuple(sorted(found, key=lambda symptom: -len(symptom.cases)))
 
 
-def _largest(left: Mapping[str, Record], answers: JudgedCalls, everywhere: Condition | None) -> Symptom | None:
+def _everywhere(left: Mapping[str, Record], named: Mapping[str, Together], answers: JudgedCalls) -> Symptom | None:
+    """Return the failures of a runtime of which nearly all answers are wrong; None where more can be said of them.
+
+    Where misreadings give a part of the answers these have names, and the others are what is wrong everywhere.
+    """
+    unnamed = [case for case in left if case not in named]
+    of_one_bug = [*left] if len(unnamed) >= _MOST * len(left) else unnamed
+    if answers.everywhere is None or _sweeps(of_one_bug) <= _FEW_SWEEPS or len(unnamed) < _UNNAMED * len(left):
+        return None
+    met = answers.condition(of_one_bug)
+    if met is not None and len(met[1]) >= _OF_ALL * sum(case in answers.numbers for case in of_one_bug):
+        return None
+    # What holds for a part of them tells which errors happen to be zero, and not where the bug is.
+    return Symptom("", answers.everywhere, tuple(of_one_bug))
+
+
+def _largest(left: Mapping[str, Record], answers: JudgedCalls) -> Symptom | None:
     """Return the symptom that explains most failures; None where none explains several."""
     if not left:
         return None
@@ -107,9 +129,6 @@ def _largest(left: Mapping[str, Record], answers: JudgedCalls, everywhere: Condi
             by_relation[without_numbers(record.relation)].append(case)
     related = max(by_relation.values(), key=len, default=[])
     met = answers.condition([*left])
-    if everywhere and (met is None or len(met[1]) < _OF_ALL * sum(case in answers.numbers for case in left)):
-        # What holds for a part of them tells which errors happen to be zero, and not where the bug is.
-        return Symptom("", everywhere, tuple(left))
     if met is not None and len(met[1]) >= len(related):
         return Symptom("", *met)
     if _sweeps(related) < 2:  # noqa: PLR2004 - else the sweep is what they have in common
@@ -126,13 +145,21 @@ def _explained(cases: Sequence[str], named: Mapping[str, Together]) -> Iterator[
             yield case
 
 
-def _usual_relation(records: Sequence[Record]) -> str:
-    """Return the relation that nearly all records have; where its numbers differ, in words without them."""
-    for known in (Counter(record.relation or "" for record in records), _without_numbers(records)):
-        text, count = known.most_common(1)[0]
-        if text and count >= _MOST * len(records):
-            return text.replace("#", "n") + (", where n differs" if "#" in text else "")
-    return ""
+def _usual_relation(records: Sequence[Record]) -> tuple[str, int | None]:
+    """Return the relation that most records have, in words without its numbers where these differ.
+
+    And how many have it; None for nearly all.
+    """
+    known = [(count, text) for texts in _relations(records) for text, count in texts.most_common(1) if text]
+    nearly = [(text, None) for count, text in known if count >= _MOST * len(records)]
+    most = [(text, count) for count, text in known if count >= _USUAL * len(records)]
+    text, related = next(iter((*nearly, *most)), ("", None))
+    return text.replace("#", "n") + (", where n differs" if "#" in text else ""), related
+
+
+def _relations(records: Sequence[Record]) -> tuple[Counter[str], Counter[str]]:
+    """Return how many records have each relation, with its numbers and without."""
+    return Counter(record.relation or "" for record in records), _without_numbers(records)
 
 
 def _without_numbers(records: Sequence[Record]) -> Counter[str]:

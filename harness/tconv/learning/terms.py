@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tconv.learning.features import PER_AXIS, SIZES
+from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,9 @@ _PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides")
 """Attributes of an axis that are compared."""
 
 
+_SAME = (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER)
+
+
 def terms_of(calls: Sequence[Features]) -> dict[str, Mask]:
     """Return for which calls each term holds, the plainest terms first; of terms that hold for the same calls one."""
     terms: dict[bytes, tuple[str, Mask]] = {}
@@ -56,6 +60,8 @@ def _of_words(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
         values = sorted(set(column.tolist()) - {""})
         for value in values:
             yield f"{name}={value}", column == value
+        if name == "auto_pad":
+            yield "auto_pad=same_*", np.isin(column, _SAME)
         if len(values) > 2:  # noqa: PLR2004 - of two values one is the other's opposite
             yield from ((f"{name}!={value}", (column != value) & (column != "")) for value in values)
 
@@ -66,7 +72,7 @@ def _of_sizes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
         yield from _equal(name, sizes)
         yield from _compared(name, sizes)
         if name in _COUNTED:
-            yield from ((f"{name} is no multiple of {of}", sizes % of > 0) for of in _MULTIPLES)
+            yield from _divided(name, sizes)
     per_group = (
         np.array([call.sizes[name] for call in calls]) for name in ("channels / groups", "out_channels / groups")
     )
@@ -88,8 +94,7 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
             yield from _compared(f"{name} of {words}", numbers)
         if name in _ALONG_AXES:
             yield from _of_the_second(name, columns)
-            last = np.array([column[-1] for column in columns])
-            yield from ((f"{name} of the last axis is no multiple of {of}", last % of > 0) for of in _MULTIPLES)
+            yield from _divided(f"{name} of the last axis", np.array([column[-1] for column in columns]))
         odd = np.array([max(number % 2 for number in column) for column in columns])
         even = np.array([max(1 - number % 2 for number in column) for column in columns])
         yield f"{name} of an axis is even", even > 0
@@ -150,6 +155,13 @@ def _compared(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
     for limit in np.unique(numbers)[1 : _LIMITS + 1].tolist():
         yield f"{name} >= {limit}", numbers >= limit
         yield f"{_opposite(name)} < {limit}", numbers < limit
+
+
+def _divided(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
+    """Yield terms that vectors hold a size without a rest, or not: the one kernel or the other is reached then."""
+    for of in _MULTIPLES:
+        yield f"{name} is no multiple of {of}", numbers % of > 0
+        yield f"{name} is a multiple of {of}", numbers % of == 0
 
 
 def _opposite(name: str) -> str:

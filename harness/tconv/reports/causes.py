@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _NAMED = 0.2
 """The part of a symptom's cases that a misreading gives, so that its name stands beside it."""
+_NEARLY = 0.9
+"""The part of the cases of a line that its condition holds for at least."""
 
 _NOT_ASKED = (NOT_ASKED,)
 """The group of failures whose answers may vary, as those of others do that were asked again."""
@@ -155,12 +157,15 @@ def _failure_cause(
             what, line = _of_symptom(learnt, members, assessment, phrase)
             return replace(cause, what=what, line=line, common=common_facts(members, assessment), symptom=learnt)
     if cause.group == _NOT_ASKED:
-        line = f"{_kinds(members)}, and {NOT_ASKED}"
+        where = _where_varying(members, assessment)
+        line = f"{_kinds(members)}{where}{';' if where else ','} and {NOT_ASKED}"
         return replace(cause, what=line, line=line)
     if cause.group[0] == "explained":
         return _explained_cause(cause, shown, assessment, phrase)
     if shown.record.varies:
-        line = f"{shown.record.verdict.kind} {fresh_process_phrase(shown.record)}: {phrase}"
+        where = _where_varying(members, assessment)
+        beginning = f"{shown.record.verdict.kind} {fresh_process_phrase(shown.record)}{where}"
+        line = f"{beginning}; for example {phrase}" if where else f"{beginning}: {phrase}"
         return replace(cause, what=line, line=line)
     common = common_facts(members, assessment)
     shares = f"; all {len(members)} are {common}, and {_that_agree(common.others)}" if common else ""
@@ -176,6 +181,14 @@ def _explained_cause(cause: Cause, shown: RecordStatus, assessment: Assessment, 
     exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
     doubt = exceptions or _doubt(cause.group, assessment)
     return replace(cause, what=line + doubt, line=line, where=where)
+
+
+def _where_varying(members: Sequence[RecordStatus], assessment: Assessment) -> str:
+    """Return where failures are whose answers vary, with how many answers there are wrong; empty where nobody knows."""
+    varying = assessment.varying
+    if varying is None or sum(member.record.case in varying.cases for member in members) < _NEARLY * len(members):
+        return ""
+    return f" where {varying.condition}: {varying.condition.evidence}"
 
 
 def _that_agree(count: int) -> str:
@@ -221,10 +234,14 @@ def _is_refusal(record: Record) -> bool:
 
 
 def _learnt(lesson: Lesson, members: Sequence[RecordStatus]) -> str:
-    """Return the line of failures that follow a rule: their kinds, the rule, and the name that all of them have."""
+    """Return the line of failures that follow a rule: their kinds, the rule, and the name that all of them have.
+
+    Where the rule holds in some calls alone, a name without its condition would say too much.
+    """
     names = single_explanations({member.record.case: member.record.diagnosis for member in members})
     usual = Counter(map(str, names.values())).most_common(1)
-    known = f" (known as {usual[0][0]})" if usual and usual[0][1] == len(members) else ""
+    all_named = usual and usual[0][1] == len(members) and not lesson.of_some
+    known = f" (known as {usual[0][0]})" if all_named else ""
     return f"{_kinds(members)}: {lesson}{known}"
 
 
@@ -234,7 +251,7 @@ def _of_symptom(
     """Return the line of failures with something in common, and that line without what their calls have in common."""
     names = Counter(single_explanations({member.record.case: member.record.diagnosis for member in members}).values())
     usual = [(name, count) for name, count in names.most_common(1) if name not in assessment.denied]
-    words = f"wrong elements {symptom.relation}" if symptom.relation else f"for example {phrase}"
+    words = symptom.wrong_elements or f"for example {phrase}"
     words += "".join(f"; {count} of them as if {name}" for name, count in usual if count >= _NAMED * len(members))
     kinds = _kinds(members)
     if symptom.condition is None:

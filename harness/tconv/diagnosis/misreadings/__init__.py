@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis.misreadings import (
     attributes,
     bias,
+    convolution,
     geometry,
     left_out,
     operands,
@@ -51,6 +52,7 @@ CATALOGUE = (
     *bias.MISREADINGS,
     *left_out.MISREADINGS,
     *overlap.MISREADINGS,
+    *convolution.MISREADINGS,
     *rounded_operands.MISREADINGS,
     *output.MISREADINGS,
     *precision.MISREADINGS,

@@ -10,6 +10,7 @@ import numpy as np
 
 from tconv.diagnosis.misreadings.misreading import (
     AttributesOtherwise,
+    ConvolutionOtherwise,
     GeometryOtherwise,
     OperandsOtherwise,
     OutputOtherwise,
@@ -78,12 +79,14 @@ def apply(
             if apart is None:
                 return None
             return MisreadCall(apart, changed, geometry.output, lambda y: pick(y, geometry), precision=precision)
+        case ConvolutionOtherwise() as change:
+            return _of_convolution(change, MisreadCall(geometry, changed, geometry.output), signature)
     if geometry == owed and changed is operands and precision is None:
         return None
     return MisreadCall(geometry, changed, geometry.output, precision=precision)
 
 
-_FINISHING = OutputOtherwise | OverlapOtherwise | SumsOtherwise
+_FINISHING = ConvolutionOtherwise | OutputOtherwise | OverlapOtherwise | SumsOtherwise
 """Changes of the output, of which one is made."""
 
 
@@ -106,6 +109,19 @@ def _of_sums(change: SumsOtherwise, misread: MisreadCall, signature: Signature) 
         finish=partial(_changed_sums, change, bias, geometry),
         finish_bound=lambda allowed: change.change(allowed, rounding, geometry),
     )
+
+
+def _of_convolution(change: ConvolutionOtherwise, misread: MisreadCall, signature: Signature) -> MisreadCall | None:
+    """Return a misread call of which a convolution is computed; None where that has no output."""
+    forward = change.geometry(misread.geometry, signature)
+    if forward is None:
+        return None
+    geometry, steps = forward
+    every = (..., *(slice(None, None, step) for step in steps))
+    output = tuple(-(-size // step) for size, step in zip(geometry.output, steps, strict=True))
+    # With stride 1, or of a single point, nothing is picked.
+    finish = None if output == geometry.output else (lambda y: y[every])
+    return replace(misread, geometry=geometry, operands=change.operands(misread.operands), output=output, finish=finish)
 
 
 def _geometry(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | Violation:

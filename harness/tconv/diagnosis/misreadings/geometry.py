@@ -84,6 +84,10 @@ def _begin_within_the_kernel(geometry: Geometry, _: Signature) -> Geometry:
     return replace(geometry, pads_begin=tuple(map(min, geometry.pads_begin, most)))
 
 
+def _not_spread(geometry: Geometry, _: Signature) -> Geometry:
+    return replace(geometry, strides=(1,) * len(geometry.strides))
+
+
 def _output_padding_times_stride(geometry: Geometry, signature: Signature) -> Geometry:
     if not _is_summed(signature):
         return geometry
@@ -181,6 +185,12 @@ MISREADINGS = tuple(
             "the output begins (kernel - 1) * dilation points in where pads_begin is more than that",
             _begin_within_the_kernel,
             "",
+        ),
+        (
+            "strides-in-the-size-alone",
+            "the output has the size that is owed, and values are placed in it as if every stride was 1",
+            _not_spread,
+            "pytorch/pytorch#82711",
         ),
         (
             "output-padding-times-stride",

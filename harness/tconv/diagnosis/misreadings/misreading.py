@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.bound import Terms
-    from tconv.vocabulary import Attributes, DType, Signature
+    from tconv.vocabulary import Attributes, DType, Ints, Signature
 
 Operands = dict[str, Array]
 """x, w and perhaps b, in float64, NCX and IOX."""
@@ -98,9 +98,24 @@ class OverlapOtherwise:
     finish: Callable[[Array, Geometry], Array]
 
 
+@dataclass(frozen=True, slots=True)
+class ConvolutionOtherwise:
+    """A convolution of the data is computed, and not its transpose.
+
+    Attributes:
+        geometry: returns a geometry of a transposed convolution, and the steps at which the convolution's output lies
+            in the output of that; None where the convolution has no output.
+        operands: returns the operands of that transposed convolution.
+    """
+
+    geometry: Callable[[Geometry, Signature], tuple[Geometry, Ints] | None]
+    operands: Callable[[Operands], Operands]
+
+
 Change = (
     AnswerOtherwise
     | AttributesOtherwise
+    | ConvolutionOtherwise
     | GeometryOtherwise
     | OperandsOtherwise
     | OutputOtherwise

@@ -53,6 +53,10 @@ def _output_channels_in_8_bits(w: Array, geometry: Geometry) -> Array | None:
     return _in_8_bits(parts, largest).reshape(w.shape)
 
 
+def _input_channels_in_8_bits(w: Array, _: Geometry) -> Array | None:
+    return _in_8_bits(w, np.abs(w).max(axis=tuple(range(1, w.ndim)), keepdims=True)) if w.size else None
+
+
 def _in_half(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
     """Return data and filter rounded to half precision, infinite where they are too large for it."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -94,6 +98,12 @@ MISREADINGS: tuple[Misreading, ...] = (
         "output-channels-rounded-to-8-bits",
         "the filter of each output channel is rounded to 255 steps between its largest magnitude and the opposite",
         in_filter(_output_channels_in_8_bits),
+    ),
+    Misreading(
+        "input-channels-rounded-to-8-bits",
+        "the filter of each input channel is rounded to 255 steps between its largest magnitude and the opposite",
+        in_filter(_input_channels_in_8_bits),
+        "NVIDIA/TensorRT#1694",
     ),
     Misreading(
         "subnormal-operands-are-zero",
