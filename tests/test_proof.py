@@ -145,7 +145,7 @@ def test_the_command_prints_a_line_for_each_and_ends_with_1_where_one_has_fallen
     ("arguments", "message"),
     [
         ((), "RECORDS must be given"),
-        (("some.jsonl", "--backend", "acme"), "RECORDS must be given, and no --backend"),
+        (("some.jsonl", "--backend", "acme"), "--backend and --option must be beside --prove-waivers"),
         (("some.jsonl", "--prove-waivers"), "--prove-waivers must go without RECORDS"),
         (("--prove-waivers", "--strict"), "--prove-waivers must go without RECORDS"),
         (("--prove-waivers", "--backend", SPEC), "there must be waivers to prove"),
