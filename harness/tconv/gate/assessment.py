@@ -17,6 +17,7 @@ from tconv.gate.status import OF_CELLS, Status, status_of, with_better_causes
 from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
+from tconv.learning import UnansweredCalls
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Assessment:
         denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
         misread: where a misreading is made on some calls alone, by its name.
         varying: where failures are whose answers vary; None where that is not known, or none varies.
+        unanswered: the calls without an answer, and the conditions on them; None where agreement is only counted.
         relative: the backend that the waivers were written for, where it is another.
         waivers: the digest of the waivers; empty for none.
         strict: whether accepting an invalid model is a failure.
@@ -78,6 +80,7 @@ class Assessment:
     denied: Mapping[Together, int] = field(default_factory=dict)
     misread: Mapping[Together, Misread] = field(default_factory=dict)
     varying: Varying | None = None
+    unanswered: UnansweredCalls | None = None
     relative: str = ""
     waivers: str = ""
     strict: bool = False
@@ -247,6 +250,9 @@ def assess(
             waivers_of_other_versions(waivers, dialect, backend, [(record, facts[record.case]) for record in failed])
         ),
         *explained,
+        None
+        if find is None or run.cells
+        else UnansweredCalls([member.record for member in statuses], find, run.dialect),
         relative,
         waivers.digest if waivers else "",
         strict,

@@ -8,8 +8,10 @@ from tconv.learning.named_conditions import Misread, named_conditions, without_m
 from tconv.learning.shared_facts import Shared, shared_facts
 from tconv.learning.sheet import SheetLine, sheet
 from tconv.learning.symptoms import Symptom, symptoms
+from tconv.learning.unanswered import UNANSWERED, Unanswered, UnansweredCalls
 
 __all__ = [
+    "UNANSWERED",
     "Condition",
     "JudgedCalls",
     "Lesson",
@@ -18,6 +20,8 @@ __all__ = [
     "Shared",
     "SheetLine",
     "Symptom",
+    "Unanswered",
+    "UnansweredCalls",
     "denials",
     "lessons",
     "named_conditions",

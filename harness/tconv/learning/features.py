@@ -73,5 +73,5 @@ def _words(case: Case, signature: Signature) -> dict[str, str]:
         "data_source": case.data_source,
         "filter_source": case.filter_source,
         "output_shape_source": case.output_shape_source if attributes.output_shape else "",
-        **{f"{name}_written": str(getattr(attributes, name) is not None).lower() for name in _LISTS},
+        **{f"{name}_given": str(getattr(attributes, name) is not None).lower() for name in _LISTS},
     }

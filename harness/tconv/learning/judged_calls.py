@@ -16,6 +16,7 @@ from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import UnionType
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -57,16 +58,19 @@ class JudgedCalls:
         records: the records of the run, those that passed too.
         find: returns a case by its id; None where the corpus has no such case.
         dialect: the dialect of the run.
+        wrong_kinds: the verdicts on wrong answers.
     """
 
     records: Sequence[Record]
     find: Callable[[str], Case | None]
     dialect: Dialect
+    wrong_kinds: UnionType = _WRONG
 
     @cached_property
     def _known(self) -> list[tuple[Record, Features]]:
-        answered = [record for record in self.records if is_right(record) or isinstance(record.verdict, _WRONG)]
-        made = ((record, self.find(record.case)) for record in answered)
+        wrong = self.wrong_kinds
+        judged = [record for record in self.records if is_right(record) or isinstance(record.verdict, wrong)]
+        made = ((record, self.find(record.case)) for record in judged)
         calls = ((record, features_of(shared_problem(case, self.dialect))) for record, case in made if case is not None)
         return [(record, features) for record, features in calls if features is not None]
 

@@ -27,13 +27,17 @@ _MOST_ALTERNATIVES = 4
 _HARDLY = 0.1
 """The others that a conjunction may hold for, as a part of the members."""
 _OF_A_VALUE = 0.01
-"""The others that a further value of a fact rules out at least, as a part of the members."""
+"""The others that a further value, of the same fact or another one, rules out at least, as a part of the members."""
 _CANDIDATES = 14
 """Facts that are combined: those that rule out most of the others."""
 _SIZES = re.compile(r"\d+(x\d+)+")
 """The value of a fact that is a list of numbers, as spatial=5x6."""
+_OPERAND_SIZES = frozenset({"batch", "channels", "out_channels", "spatial", "kernel"})
 _SIZES_COST, _LABEL_COST = 3, 2
-"""So many other facts are as short as such a list, or a label of a sweep: what all cases of a sweep have is chance."""
+"""So many plain facts are as short as a list of sizes, and as a label of a sweep or a single size of an operand.
+
+What all cases of a sweep have may be chance.
+"""
 _MANY = 16
 """So many members have hardly a fact in common by chance."""
 IDENTITY = frozenset({"seed", "about", "name"})
@@ -60,6 +64,10 @@ class Shared:
         joint = " and " if self.all_of else " or "
         return joint.join(f"{name}={'|'.join(values)}" for name, values in self.where.items())
 
+    def holds_alone(self, members: int) -> bool:
+        """Return whether the facts hold for hardly another case beside so many."""
+        return self.others <= _HARDLY * members
+
     def holds(self, facts: Mapping[str, str]) -> bool:
         """Return whether a case of these facts is covered."""
         matches = (facts.get(name, _NOT_WRITTEN) in values for name, values in self.where.items())
@@ -73,11 +81,11 @@ def shared_facts(
 ) -> Shared | None:
     """Return the shortest conjunction that holds for all members, and for the fewest others.
 
-    A longer conjunction is taken only where it at least halves the others that a shorter one leaves, or the cases of
-    other causes where these are more than the members. A list of sizes counts as three other facts, a label of a sweep
-    as two. Fewer values say more: `rank=1` is better than `spatial=3|4|5`, also where a single other case has it. Where
-    each conjunction holds for many others, facts are looked for that no other case has, and of which each member has at
-    least one.
+    A longer conjunction is taken only where it at least halves the others that a shorter one leaves; or, by plain facts
+    alone, the cases of other causes where these are more than the members. A list of sizes counts as three plain facts;
+    a label of a sweep, or a size of an operand, as two. Fewer values say more: `rank=1` is better than `spatial=3|4|5`,
+    also where a single other case has it. Where each conjunction holds for many others, facts are looked for that no
+    other case has, and of which each member has at least one.
 
     Args:
         members: the facts of each case of a cause.
@@ -90,7 +98,7 @@ def shared_facts(
     if not members or not others:
         return None
     conjunction = _conjunction(members, others, apart if len(members) >= _MANY else ())
-    if conjunction is not None and conjunction.others <= _HARDLY * len(members):
+    if conjunction is not None and conjunction.holds_alone(len(members)):
         return conjunction
     alternatives = _alternatives(members, others)
     if alternatives is not None:
@@ -102,7 +110,7 @@ class _Counted(NamedTuple):
     """A conjunction of facts.
 
     Attributes:
-        score: how many others it holds for, and more for further values of its facts; the least is the best.
+        score: how many others it holds for, and more for each of its values; the least is the best.
         others: how many others it holds for.
         apart: how many cases of other causes it holds for.
         names: the names of the facts.
@@ -113,11 +121,11 @@ class _Counted(NamedTuple):
     apart: int
     names: tuple[str, ...]
 
-    def is_better(self, shorter: _Counted, members: int) -> bool:
+    def is_better(self, shorter: _Counted, members: int, *, plain: bool) -> bool:
         """Return whether it leaves so many fewer others, or cases of other causes, than a shorter one."""
         halves = self.score < shorter.score and self.others * 2 <= shorter.others
         apart = self.others <= shorter.others and shorter.apart > members and self.apart * 2 <= shorter.apart
-        return halves or apart or (not shorter.names and self.score < shorter.score)
+        return halves or (apart and plain) or (not shorter.names and self.score < shorter.score)
 
 
 def _conjunction(
@@ -130,15 +138,15 @@ def _conjunction(
     def counted(names: tuple[str, ...]) -> _Counted:
         holds = np.logical_and.reduce([masks[name] for name in names])
         left = int(holds[: len(others)].sum())
-        further = sum(len(values[name]) - 1 for name in names)
-        return _Counted(left + _OF_A_VALUE * len(members) * further, left, int(holds[len(others) :].sum()), names)
+        count = sum(len(values[name]) for name in names)
+        return _Counted(left + _OF_A_VALUE * len(members) * count, left, int(holds[len(others) :].sum()), names)
 
     best = _Counted(float(len(others)), len(others), len(apart), ())
     for cost in range(1, _MOST_FACTS + 1):
         sets = chain.from_iterable(combinations(masks, size) for size in range(cost, 0, -1))
         of_cost = (counted(names) for names in sets if sum(map(costs.__getitem__, names)) == cost)
         longer = min(of_cost, default=best, key=lambda each: (each.score, each.apart))
-        if longer.is_better(best, len(members)):
+        if longer.is_better(best, len(members), plain=len(longer.names) == cost):
             best = longer
         if best.others == 0 and best.apart <= len(members):
             break
@@ -149,7 +157,7 @@ def _cost(name: str, values: Sequence[str]) -> int:
     """Return how many plain facts a fact counts as."""
     if any(map(_SIZES.fullmatch, values)):
         return _SIZES_COST
-    return 1 if name in NAMES else _LABEL_COST
+    return 1 if name in NAMES and name not in _OPERAND_SIZES else _LABEL_COST
 
 
 def _alternatives(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:

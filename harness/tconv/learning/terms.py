@@ -112,6 +112,9 @@ def _of_pairs(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
         below = [[axis[first] < axis[second] for axis in call.axes] for call in calls]
         yield f"{first} < {second} on an axis", np.array([any(column) for column in below])
         yield f"{first} >= {second} on an axis", np.array([not all(column) for column in below])
+    short = [[(axis["kernel"] - 1) * axis["dilations"] < axis["strides"] for axis in call.axes] for call in calls]
+    yield "(kernel - 1) * dilations < strides on an axis", np.array([any(column) for column in short])
+    yield "(kernel - 1) * dilations >= strides on an axis", np.array([not all(column) for column in short])
     divided = [[axis["kernel"] % axis["strides"] == 0 for axis in call.axes] for call in calls]
     yield "kernel is no multiple of strides on an axis", np.array([not all(column) for column in divided])
     divisors = [[gcd(axis["strides"], axis["dilations"]) > 1 for axis in call.axes] for call in calls]

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
 from tconv.dialects.readings import Together
 from tconv.gate.examples import example
-from tconv.gate.status import AGREEING, Status
-from tconv.gate.varying_answers import NOT_ASKED, may_vary
-from tconv.learning import Lesson, Symptom, shared_facts
-from tconv.records.failure import group_of
+from tconv.gate.status import Status
+from tconv.gate.varying_answers import NOT_ASKED
+from tconv.learning import Lesson, Symptom
+from tconv.reports.common_facts import common_facts
 from tconv.reports.example_phrases import example_phrases
-from tconv.reports.phrases import fresh_process_phrase, headline
-from tconv.verdict import kinds as ver
+from tconv.reports.groups import NOT_ASKED_GROUP, Group, grouped
+from tconv.reports.phrases import fresh_process_phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
     from tconv.learning import Shared
-    from tconv.records.record import Record
 
 _NAMED = 0.2
 """The part of a symptom's cases that a misreading gives, so that its name stands beside it."""
 _NEARLY = 0.9
 """The part of the cases of a line that its condition holds for at least."""
-
-_NOT_ASKED = (NOT_ASKED,)
-"""The group of failures whose answers may vary, as those of others do that were asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +74,7 @@ class Cause:
     @property
     def asked_again(self) -> bool:
         """Whether more is known of its answers than that others like them vary."""
-        return self.group != _NOT_ASKED
+        return self.group != NOT_ASKED_GROUP
 
 
 def causes(assessment: Assessment, status: Status) -> list[Cause]:
@@ -86,81 +82,49 @@ def causes(assessment: Assessment, status: Status) -> list[Cause]:
 
     After these come undeclared cases, and at last failures of which nothing is known, as answers vary.
     """
-    groups: dict[tuple[str, ...], list[RecordStatus]] = defaultdict(list)
-    members = [member for member in assessment.statuses if member.status is status]
-    learnt = _learnt_of(assessment) if status is Status.FAILED else {}
-    rest = [member for member in members if member.record.case not in learnt]
-    explained = single_explanations({member.record.case: member.record.diagnosis for member in rest})
-    explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
-    spoiled = status is Status.FAILED and assessment.answers_vary
-    for member in members:
-        rule = learnt.get(member.record.case)
-        if spoiled and may_vary(member.record):
-            groups[_NOT_ASKED].append(member)
-        else:
-            groups[_key(rule) if rule else _group(member, explained.get(member.record.case))].append(member)
-    in_order = sorted(
-        groups.items(), key=lambda item: (item[0] == _NOT_ASKED, _undeclared(item[1]), -len(item[1]), item[0])
-    )
-    phrases = example_phrases(groups)
-    return [_cause(group, members, assessment, learnt, phrases[group]) for group, members in in_order]
+    groups = grouped(assessment, status)
+    groups.sort(key=lambda each: (each.key == NOT_ASKED_GROUP, _undeclared(each.members), -len(each.members), each.key))
+    phrases = example_phrases({group.key: group.members for group in groups})
+    return [_cause(group, assessment, phrases[group.key]) for group in groups]
 
 
 def _undeclared(members: Iterable[RecordStatus]) -> bool:
     return all(member.undeclared for member in members)
 
 
-def _learnt_of(assessment: Assessment) -> dict[str, Lesson | Symptom]:
-    """Return what was learnt of each failure: a rule, or else a symptom."""
-    symptoms = {case: symptom for symptom in assessment.symptoms for case in symptom.cases}
-    return symptoms | {case: lesson for lesson in assessment.learnt for case in lesson.cases}
-
-
-def _key(learnt: Lesson | Symptom) -> tuple[str, ...]:
-    return ("learnt" if isinstance(learnt, Lesson) else "symptom", str(learnt))
-
-
-def _cause(
-    group: tuple[str, ...],
-    members: list[RecordStatus],
-    assessment: Assessment,
-    learnt: Mapping[str, Lesson | Symptom],
-    phrase: str,
-) -> Cause:
+def _cause(group: Group, assessment: Assessment, phrase: str) -> Cause:
     """Return the cause of a group of records with one status; `phrase` is that of its example."""
-    shown = example(members, group)
-    case = shown.record.case
+    shown = example(group.members, group.key)
+    cause = Cause("", shown.record.case, group.members, group=group.key)
     if shown.status is Status.FAILED:
-        return _failure_cause(Cause("", case, tuple(members), group=group), shown, assessment, learnt.get(case), phrase)
-    line = phrase if shown.status is Status.DISPUTED else group[0]
-    return Cause(line, case, tuple(members), group=group, line=line)
+        return _failure_cause(cause, group, shown, assessment, phrase)
+    line = phrase if shown.status is Status.DISPUTED else group.key[0]
+    return replace(cause, what=line, line=line)
 
 
-def _failure_cause(
-    cause: Cause, shown: RecordStatus, assessment: Assessment, learnt: Lesson | Symptom | None, phrase: str
-) -> Cause:
+def _failure_cause(cause: Cause, group: Group, shown: RecordStatus, assessment: Assessment, phrase: str) -> Cause:
     """Return the cause of failures with its line, and what the line ends with.
 
     Args:
         cause: the cause without a line.
+        group: its group.
         shown: its example.
         assessment: the run.
-        learnt: the rule or the symptom of the failures, where there is one.
         phrase: the phrase of the example.
     """
     members = cause.members
-    match learnt:
-        case Lesson():
-            line = _learnt(learnt, members)
-            return replace(cause, what=line, line=line, lesson=learnt)
-        case Symptom():
-            what, line = _of_symptom(learnt, members, assessment, phrase)
-            return replace(cause, what=what, line=line, common=common_facts(members, assessment), symptom=learnt)
-    if cause.group == _NOT_ASKED:
+    match group.learnt:
+        case Lesson() as lesson:
+            line = _learnt(lesson, members)
+            return replace(cause, what=line, line=line, lesson=lesson)
+        case Symptom() as symptom:
+            what, line = _of_symptom(symptom, members, assessment, phrase)
+            return replace(cause, what=what, line=line, common=common_facts(members, assessment), symptom=symptom)
+    if group.key == NOT_ASKED_GROUP:
         where = _where_varying(members, assessment)
         line = f"{_kinds(members)}{where}{';' if where else ','} and {NOT_ASKED}"
         return replace(cause, what=line, line=line)
-    if cause.group[0] == "explained":
+    if group.key[0] == "explained":
         return _explained_cause(cause, shown, assessment, phrase)
     if shown.record.varies:
         where = _where_varying(members, assessment)
@@ -168,9 +132,16 @@ def _failure_cause(
         line = f"{beginning}; for example {phrase}" if where else f"{beginning}: {phrase}"
         return replace(cause, what=line, line=line)
     common = common_facts(members, assessment)
-    shares = f"; all {len(members)} are {common}, and {_that_agree(common.others)}" if common else ""
-    line = _failed(cause.group, members, shown, phrase)
-    return replace(cause, what=line + shares, line=line, common=common)
+    line = _failed(group.key_of_all, members, shown, phrase)
+    return replace(cause, what=line + _sharing(group, common), line=line, common=common)
+
+
+def _sharing(group: Group, common: Shared | None) -> str:
+    """Return what the line of failures ends with: the facts that they share, or else the condition on their calls."""
+    count = len(group.members)
+    if group.unanswered is not None and not (common and common.holds_alone(count)):
+        return f"; where {group.unanswered.condition}: {group.unanswered.evidence}"
+    return f"; all {count} are {common}, and {_that_agree(common.others)}" if common else ""
 
 
 def _explained_cause(cause: Cause, shown: RecordStatus, assessment: Assessment, phrase: str) -> Cause:
@@ -195,42 +166,10 @@ def _that_agree(count: int) -> str:
     return f"{count} that agree" if count > 1 else f"{count or 'none'} that agrees"
 
 
-def _group(member: RecordStatus, explained: Together | None) -> tuple[str, ...]:
-    """Return what records of a cause that was not learnt have in common.
-
-    For failures it is the explanation, else the words without their numbers, else the sweep.
-    """
-    verdict = member.record.verdict
-    if member.waiver is not None:
-        return (f"{member.waiver.name}: {member.waiver.because}",)
-    if member.status not in {Status.FAILED, Status.DISPUTED}:
-        return (headline(verdict),)
-    return group_of(member.record, explained)
-
-
 def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
     """Return what speaks against the name of a group."""
     denied = assessment.denied.get(Together.parse(group[-1]), 0) if group[0] == "explained" else 0
     return f"; {denied} siblings that agree deny it, so it only fits these" if denied else ""
-
-
-def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Shared | None:
-    """Return what the cases of a group have in common, and cases that agree have not."""
-    refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
-    agreeing = [other.record for other in assessment.statuses if other.status in AGREEING]
-    # Who is owed a refusal, and refuses, says nothing of why others are refused.
-    others = [assessment.facts[record.case] for record in agreeing if not (refused and _is_refusal(record))]
-    own = [member.record.case for member in members]
-    apart = {other.record.case for other in assessment.statuses if other.status is Status.FAILED}.difference(own)
-    # Where agreement is only counted, in cells, there are others of which nothing is known.
-    if len(members) < 2 or assessment.run.cells:  # noqa: PLR2004 - what they share
-        return None
-    facts, facts_apart = ([assessment.facts[case] for case in cases] for cases in (own, sorted(apart)))
-    return shared_facts(facts, others, facts_apart)
-
-
-def _is_refusal(record: Record) -> bool:
-    return isinstance(record.verdict, ver.Allowed) and record.verdict.rule == "refusal"
 
 
 def _learnt(lesson: Lesson, members: Sequence[RecordStatus]) -> str:

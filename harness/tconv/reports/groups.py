@@ -1,0 +1,149 @@
+"""The records of one status in groups, each with one cause: a rule, a name, or the words and the calls in common."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tconv.diagnosis import single_explanations
+from tconv.gate.status import Status
+from tconv.gate.varying_answers import NOT_ASKED, may_vary
+from tconv.learning import UNANSWERED, Lesson
+from tconv.records.failure import group_of
+from tconv.reports.common_facts import common_facts
+from tconv.reports.phrases import headline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tconv.dialects.readings import Together
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import RecordStatus
+    from tconv.learning import Symptom, Unanswered
+
+NOT_ASKED_GROUP = (NOT_ASKED,)
+"""The key of failures whose answers may vary, as those of others do that were asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Records with one cause.
+
+    Attributes:
+        key: what makes records those of this group, also in another run.
+        members: the records with their statuses.
+        learnt: the rule or the symptom of failures, where one was learnt.
+        unanswered: the condition on calls without an answer, where only some calls with these words meet it.
+    """
+
+    key: tuple[str, ...]
+    members: tuple[RecordStatus, ...]
+    learnt: Lesson | Symptom | None = None
+    unanswered: Unanswered | None = None
+
+    @property
+    def key_of_all(self) -> tuple[str, ...]:
+        """The key without the condition on calls."""
+        return self.key if self.unanswered is None else self.key[: -len(self._condition(self.unanswered))]
+
+    def part(self, members: Sequence[RecordStatus], unanswered: Unanswered) -> Group:
+        """Return those members that meet a condition."""
+        return Group((*self.key, *self._condition(unanswered)), tuple(members), unanswered=unanswered)
+
+    @staticmethod
+    def _condition(unanswered: Unanswered) -> tuple[str, ...]:
+        return "where", str(unanswered.condition)
+
+
+def grouped(assessment: Assessment, status: Status) -> list[Group]:
+    """Return the records of a status in groups, in the order of their first records."""
+    members = [member for member in assessment.statuses if member.status is status]
+    if status is not Status.FAILED:
+        return [Group(key, tuple(group)) for key, group in _by_key(members, {}, {}).items()]
+    learnt = _learnt_of(assessment)
+    rest = [member for member in members if member.record.case not in learnt]
+    explained = single_explanations({member.record.case: member.record.diagnosis for member in rest})
+    explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
+    groups = _by_key(members, learnt, explained, spoiled=assessment.answers_vary)
+    return [
+        part
+        for key, group in groups.items()
+        for part in _parts(Group(key, tuple(group), learnt.get(group[0].record.case)), assessment)
+    ]
+
+
+def _by_key(
+    members: Sequence[RecordStatus],
+    learnt: Mapping[str, Lesson | Symptom],
+    explained: Mapping[str, Together],
+    *,
+    spoiled: bool = False,
+) -> dict[tuple[str, ...], list[RecordStatus]]:
+    """Return records by the key of their group.
+
+    Args:
+        members: the records with their statuses.
+        learnt: the rule or the symptom of failures.
+        explained: the misreadings that explain failures.
+        spoiled: whether answers of the run vary.
+    """
+    groups: dict[tuple[str, ...], list[RecordStatus]] = defaultdict(list)
+    for member in members:
+        rule = learnt.get(member.record.case)
+        if spoiled and may_vary(member.record):
+            groups[NOT_ASKED_GROUP].append(member)
+        else:
+            groups[_key(rule) if rule else _own_key(member, explained.get(member.record.case))].append(member)
+    return groups
+
+
+def _learnt_of(assessment: Assessment) -> dict[str, Lesson | Symptom]:
+    """Return what was learnt of each failure: a rule, or else a symptom."""
+    symptoms = {case: symptom for symptom in assessment.symptoms for case in symptom.cases}
+    return symptoms | {case: lesson for lesson in assessment.learnt for case in lesson.cases}
+
+
+def _key(learnt: Lesson | Symptom) -> tuple[str, ...]:
+    return ("learnt" if isinstance(learnt, Lesson) else "symptom", str(learnt))
+
+
+def _own_key(member: RecordStatus, explained: Together | None) -> tuple[str, ...]:
+    """Return what records of a cause that was not learnt have in common.
+
+    For failures it is the explanation, else the words without their numbers, else the sweep.
+    """
+    verdict = member.record.verdict
+    if member.waiver is not None:
+        return (f"{member.waiver.name}: {member.waiver.because}",)
+    if member.status not in {Status.FAILED, Status.DISPUTED}:
+        return (headline(verdict),)
+    return group_of(member.record, explained)
+
+
+def _parts(group: Group, assessment: Assessment) -> Iterator[Group]:
+    """Yield a group of failures, or its parts where the calls have no answer and share no facts.
+
+    A runtime may say the same words for several reasons, so that no fact holds for all of them.
+    """
+    members = group.members
+    if assessment.unanswered is None or not all(isinstance(m.record.verdict, UNANSWERED) for m in members):
+        yield group
+        return
+    whole = common_facts(members, assessment)
+    parts = () if whole and whole.holds_alone(len(members)) else assessment.unanswered.parts(_cases(members))
+    for part in parts:
+        inside = [member for member in members if member.record.case in part.cases]
+        shared = common_facts(inside, assessment)
+        if shared is not None and shared.holds_alone(len(inside)):
+            # Invalid calls have no features that a condition could be on; the facts hold for them too.
+            inside = [member for member in members if shared.holds(assessment.facts[member.record.case])]
+        taken = {member.record.case for member in inside}
+        members = tuple(member for member in members if member.record.case not in taken)
+        yield group.part(inside, part)
+    if members:
+        yield Group(group.key, members, group.learnt)
+
+
+def _cases(members: Sequence[RecordStatus]) -> list[str]:
+    return [member.record.case for member in members]

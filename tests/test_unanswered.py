@@ -1,0 +1,95 @@
+"""Where calls have no answer: words that a runtime says for several reasons are told with the calls of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from made_records import run_of
+from played_backends import records_of
+from tconv.cases.layouts import from_ncx
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.gate.assessment import assess
+from tconv.gate.status import Status
+from tconv.reports.causes import causes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.expectation.problem import Problem
+    from tconv.vocabulary import Array
+
+
+@pytest.fixture(scope="module")
+def small(gate_cases: tuple[Case, ...]) -> list[Case]:
+    """Return small valid cases of attributes, groups and types."""
+    valid = [case for case in gate_cases if case.breaks is None and case.simplicity[1] <= 512]
+    topics = ("strides-dilations/", "padding/", "groups/", "channels/", "dtypes/", "empty/")
+    return [case for case in valid if case.id.startswith(topics)][::2]
+
+
+def lines_of(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Corpus) -> list[str]:
+    """Return the lines of a runtime that is right where there is no reason to break off, the largest cause first."""
+
+    def answer(problem: Problem) -> Array:
+        if words := reason(problem):
+            raise RuntimeError(words)
+        assert problem.values is not None
+        y = problem.truth.values(problem.values.primary.geometry)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+
+    records = sorted(records_of(answer, cases), key=lambda record: record.case)
+    assessment = assess(replace(run_of({}), records=records), None, corpus.facts, find=corpus.find)
+    return [cause.what for cause in causes(assessment, Status.FAILED)]
+
+
+def is_short(problem: Problem) -> bool:
+    """Return whether the kernel ends within a stride on some axis, of more than one group."""
+    assert problem.values is not None
+    geometry = problem.values.primary.geometry
+    axes = zip(geometry.kernel, geometry.dilations, geometry.strides, strict=True)
+    return geometry.groups > 1 and any((k - 1) * d < s for k, d, s in axes)
+
+
+def test_words_of_two_reasons_are_two_causes(small: list[Case], corpus: Corpus) -> None:
+    """Each has its own: a fact that all of its cases have, or a condition on their calls."""
+    reasons = lines_of(
+        lambda problem: "no kernel" if problem.call.dtype == "f16" or is_short(problem) else "", small, corpus
+    )
+    assert len(reasons) == 2
+    by_type, short = sorted(reasons, key=lambda line: "dtype=f16" not in line)
+    assert "are dtype=f16, and none that agrees" in by_type
+    assert "where groups >= 2 and (kernel - 1) * dilations < strides on an axis: " in short
+    assert short.endswith("such calls fail so")
+
+
+def test_a_condition_tells_one_reason_from_another(small: list[Case], corpus: Corpus) -> None:
+    """What holds for cases that fail with other words is not the reason of these words."""
+
+    def words(problem: Problem) -> str:
+        assert problem.values is not None
+        geometry = problem.values.primary.geometry
+        if geometry.groups == 1:
+            return ""
+        if problem.case.x.shape[1] // geometry.groups != problem.case.w.shape[1]:
+            return "cannot reshape"
+        return "cannot broadcast" if max(geometry.strides) > 1 else ""
+
+    lines = lines_of(words, small, corpus)
+    reshape, broadcast = (next(line for line in lines if text in line) for text in ("reshape", "broadcast"))
+    assert "channels / groups != out_channels / groups" in reshape
+    assert "channels / groups = out_channels / groups" in broadcast
+
+
+def test_a_few_calls_without_a_reason_have_no_condition(small: list[Case], corpus: Corpus) -> None:
+    """Chance has none: the words are all that is told."""
+    chosen = {case.id for case in small[::97]}
+    lines = lines_of(lambda problem: "now and then" if problem.case.id in chosen else "", small, corpus)
+    assert len(lines) == 1
+    assert "fail so" not in lines[0]
