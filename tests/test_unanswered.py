@@ -15,6 +15,7 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
+from tconv.reports.page.cause_lines import cause_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.expectation.problem import Problem
+    from tconv.gate.assessment import Assessment
     from tconv.vocabulary import Array
 
 
@@ -33,8 +35,8 @@ def small(gate_cases: tuple[Case, ...]) -> list[Case]:
     return [case for case in valid if case.id.startswith(topics)][::2]
 
 
-def lines_of(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Corpus) -> list[str]:
-    """Return the lines of a runtime that is right where there is no reason to break off, the largest cause first."""
+def assessment_of(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Corpus) -> Assessment:
+    """Return what the gate says of a runtime that is right where there is no reason to break off."""
 
     def answer(problem: Problem) -> Array:
         if words := reason(problem):
@@ -45,8 +47,12 @@ def lines_of(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Co
             return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
 
     records = sorted(records_of(answer, cases), key=lambda record: record.case)
-    assessment = assess(replace(run_of({}), records=records), None, corpus.facts, find=corpus.find)
-    return [cause.what for cause in causes(assessment, Status.FAILED)]
+    return assess(replace(run_of({}), records=records), None, corpus.facts, find=corpus.find)
+
+
+def lines_of(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Corpus) -> list[str]:
+    """Return the lines of such a runtime, the largest cause first."""
+    return [cause.what for cause in causes(assessment_of(reason, cases, corpus), Status.FAILED)]
 
 
 def is_short(problem: Problem) -> bool:
@@ -57,16 +63,26 @@ def is_short(problem: Problem) -> bool:
     return geometry.groups > 1 and any((k - 1) * d < s for k, d, s in axes)
 
 
+def no_kernel(problem: Problem) -> str:
+    """Return the same words for a type and for a short kernel."""
+    return "no kernel" if problem.call.dtype == "f16" or is_short(problem) else ""
+
+
 def test_words_of_two_reasons_are_two_causes(small: list[Case], corpus: Corpus) -> None:
     """Each has its own: a fact that all of its cases have, or a condition on their calls."""
-    reasons = lines_of(
-        lambda problem: "no kernel" if problem.call.dtype == "f16" or is_short(problem) else "", small, corpus
-    )
-    assert len(reasons) == 2
-    by_type, short = sorted(reasons, key=lambda line: "dtype=f16" not in line)
-    assert "are dtype=f16, and none that agrees" in by_type
-    assert "where groups >= 2 and (kernel - 1) * dilations < strides on an axis: " in short
-    assert short.endswith("such calls fail so")
+    assessment = assessment_of(no_kernel, small, corpus)
+    found = causes(assessment, Status.FAILED)
+    assert len(found) == 2
+    by_type, short = sorted(found, key=lambda cause: "dtype=f16" not in cause.what)
+    assert "are dtype=f16, and none that agrees" in by_type.what
+    condition = "groups >= 2 and (kernel - 1) * dilations < strides on an axis"
+    assert f"where {condition}: " in short.what
+    assert short.what.endswith("such calls fail so")
+    # The page has the same.
+    on_page = {line.shares: line for line in cause_lines([assessment])}
+    assert not on_page["dtype=f16"].conditional
+    assert on_page[condition].conditional
+    assert on_page[condition].evidence.endswith("such calls fail so")
 
 
 def test_a_condition_tells_one_reason_from_another(small: list[Case], corpus: Corpus) -> None:

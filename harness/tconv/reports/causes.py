@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
-    from tconv.learning import Shared
+    from tconv.learning import Shared, Unanswered
 
 _NAMED = 0.2
 """The part of a symptom's cases that a misreading gives, so that its name stands beside it."""
@@ -43,6 +43,7 @@ class Cause:
         symptom: what they have in common, where they follow no rule.
         group: what makes records those of this cause, also in another run.
         line: `what` without what the cases share.
+        unanswered: of calls without an answer that share no facts, the condition on them, where there is one.
         where: of a misreading that is made on some calls only, the condition on these calls; empty for all calls.
     """
 
@@ -52,6 +53,7 @@ class Cause:
     common: Shared | None = None
     lesson: Lesson | None = None
     symptom: Symptom | None = None
+    unanswered: Unanswered | None = None
     group: tuple[str, ...] = ()
     line: str = ""
     where: str = ""
@@ -133,15 +135,11 @@ def _failure_cause(cause: Cause, group: Group, shown: RecordStatus, assessment: 
         return replace(cause, what=line, line=line)
     common = common_facts(members, assessment)
     line = _failed(group.key_of_all, members, shown, phrase)
-    return replace(cause, what=line + _sharing(group, common), line=line, common=common)
-
-
-def _sharing(group: Group, common: Shared | None) -> str:
-    """Return what the line of failures ends with: the facts that they share, or else the condition on their calls."""
-    count = len(group.members)
-    if group.unanswered is not None and not (common and common.holds_alone(count)):
-        return f"; where {group.unanswered.condition}: {group.unanswered.evidence}"
-    return f"; all {count} are {common}, and {_that_agree(common.others)}" if common else ""
+    if group.unanswered is not None and not (common and common.holds_alone(len(members))):
+        what = f"{line}; where {group.unanswered.condition}: {group.unanswered.evidence}"
+        return replace(cause, what=what, line=line, common=common, unanswered=group.unanswered)
+    shares = f"; all {len(members)} are {common}, and {_that_agree(common.others)}" if common else ""
+    return replace(cause, what=line + shares, line=line, common=common)
 
 
 def _explained_cause(cause: Cause, shown: RecordStatus, assessment: Assessment, phrase: str) -> Cause:

@@ -122,7 +122,7 @@ def _line(causes: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
     sizes = {(run, member.record.case): size(member.record) for run, _, cause in causes for member in cause.members}
     members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
     words, evidence = _words(largest, status)
-    shares, conditional = str(_shared(largest) or ""), largest.symptom is not None
+    shares, conditional = str(_shared(largest) or ""), bool(largest.symptom or largest.unanswered)
     return CauseLine(
         0,
         shortened(words, _LONGEST),
@@ -142,6 +142,8 @@ def _shared(cause: Cause) -> object:
     """Return what the calls of a cause have in common; None where that is not known."""
     if cause.lesson is not None:
         return cause.lesson.where
+    if cause.unanswered is not None:
+        return cause.unanswered.condition
     return cause.common if cause.symptom is None else cause.symptom.condition
 
 
@@ -151,6 +153,8 @@ def _words(cause: Cause, status: Status) -> tuple[str, str]:
         return _rules(cause.lesson), f"{cause.lesson.fits:,} of {cause.lesson.of:,} answers fit"
     if cause.symptom is not None:
         return cause.line, cause.symptom.evidence
+    if cause.unanswered is not None:
+        return cause.line, cause.unanswered.evidence
     if status is Status.MISTRUSTED:
         return STATUSES[status].total, ""
     if status is Status.DISPUTED and isinstance(cause.members[0].record.verdict, Disputed):
