@@ -59,7 +59,8 @@ class Assessment:
         denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
         misread: where a misreading is made on some calls alone, by its name.
         varying: where failures are whose answers vary; None where that is not known, or none varies.
-        unanswered: the calls without an answer, and the conditions on them; None where agreement is only counted.
+        unanswered: the calls without an answer, and the conditions on them; None where agreement is only counted, or
+            answers vary.
         relative: the backend that the waivers were written for, where it is another.
         waivers: the digest of the waivers; empty for none.
         strict: whether accepting an invalid model is a failure.
@@ -234,6 +235,9 @@ def assess(
     explained = Explanations()
     if find is not None and failed and not run.cells:
         explained = (where_answers_vary if vary else explanations)(run, failed, find)
+    unanswered = None
+    if find is not None and not run.cells and not vary:
+        unanswered = UnansweredCalls([member.record for member in statuses], find, run.dialect)
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, statuses, active.waivers, facts, facts_of, own=own)
     return Assessment(
@@ -250,9 +254,7 @@ def assess(
             waivers_of_other_versions(waivers, dialect, backend, [(record, facts[record.case]) for record in failed])
         ),
         *explained,
-        None
-        if find is None or run.cells
-        else UnansweredCalls([member.record for member in statuses], find, run.dialect),
+        unanswered,
         relative,
         waivers.digest if waivers else "",
         strict,

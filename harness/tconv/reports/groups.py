@@ -130,19 +130,28 @@ def _parts(group: Group, assessment: Assessment) -> Iterator[Group]:
     if assessment.unanswered is None or not all(isinstance(m.record.verdict, UNANSWERED) for m in members):
         yield group
         return
-    whole = common_facts(members, assessment)
-    parts = () if whole and whole.holds_alone(len(members)) else assessment.unanswered.parts(_cases(members))
+    shared = common_facts(members, assessment)
+    parts = () if shared and shared.holds_alone(len(members)) else assessment.unanswered.parts(_cases(members))
     for part in parts:
-        inside = [member for member in members if member.record.case in part.cases]
-        shared = common_facts(inside, assessment)
-        if shared is not None and shared.holds_alone(len(inside)):
-            # Invalid calls have no features that a condition could be on; the facts hold for them too.
-            inside = [member for member in members if shared.holds(assessment.facts[member.record.case])]
-        taken = {member.record.case for member in inside}
-        members = tuple(member for member in members if member.record.case not in taken)
-        yield group.part(inside, part)
+        inside = _inside(part, members, assessment)
+        if inside:
+            yield group.part(inside, part)
+        cases = set(_cases(inside))
+        members = tuple(member for member in members if member.record.case not in cases)
     if members:
         yield Group(group.key, members, group.learnt)
+
+
+def _inside(part: Unanswered, members: Sequence[RecordStatus], assessment: Assessment) -> list[RecordStatus]:
+    """Return the members of a part; where these share facts, others with the same facts too.
+
+    Invalid calls have no features that a condition could be on, but they have facts.
+    """
+    inside = [member for member in members if member.record.case in part.cases]
+    shared = common_facts(inside, assessment)
+    if shared is None or not shared.holds_alone(len(inside)):
+        return inside
+    return [member for member in members if shared.holds(assessment.facts[member.record.case])]
 
 
 def _cases(members: Sequence[RecordStatus]) -> list[str]:
