@@ -17,7 +17,6 @@ from tconv.gate.status import OF_CELLS, Status, status_of, with_better_causes
 from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
-from tconv.learning import UnansweredCalls
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from tconv.gate.status import RecordStatus
     from tconv.gate.waiver_uses import FactsOf
     from tconv.gate.waivers import Waiver, WaiverFile
-    from tconv.learning import Lesson, Misread, Symptom
+    from tconv.learning import Lesson, Misread, Symptom, UnansweredCalls
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
     from tconv.records.record_file import Run
@@ -234,10 +233,8 @@ def assess(
     # Where agreement is only counted, in cells, it would be no evidence; nor are the values of answers that vary.
     explained = Explanations()
     if find is not None and failed and not run.cells:
-        explained = (where_answers_vary if vary else explanations)(run, failed, find)
-    unanswered = None
-    if find is not None and not run.cells and not vary:
-        unanswered = UnansweredCalls([member.record for member in statuses], find, run.dialect)
+        with_statuses = replace(run, records=[member.record for member in statuses])
+        explained = (where_answers_vary if vary else explanations)(with_statuses, failed, find)
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, statuses, active.waivers, facts, facts_of, own=own)
     return Assessment(
@@ -254,7 +251,6 @@ def assess(
             waivers_of_other_versions(waivers, dialect, backend, [(record, facts[record.case]) for record in failed])
         ),
         *explained,
-        unanswered,
         relative,
         waivers.digest if waivers else "",
         strict,

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.gate.varying_answers import may_vary
-from tconv.learning import JudgedCalls, denials, lessons, named_conditions, symptoms, without_misread, without_named
+from tconv.learning import (
+    JudgedCalls,
+    UnansweredCalls,
+    denials,
+    lessons,
+    named_conditions,
+    symptoms,
+    without_misread,
+    without_named,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -45,6 +54,7 @@ class Explanations(NamedTuple):
     denied: Mapping[Together, int] = {}
     misread: Mapping[Together, Misread] = {}
     varying: Varying | None = None
+    unanswered: UnansweredCalls | None = None
 
 
 def explanations(run: Run, failed: Sequence[Record], find: Callable[[str], Case | None]) -> Explanations:
@@ -64,7 +74,8 @@ def explanations(run: Run, failed: Sequence[Record], find: Callable[[str], Case 
         learnt = _without_accidents(learnt, misread, calls, failed, denied)
     rest = _left(failed, learnt, misread)
     denied = denials(run.records, rest, find, run.dialect)
-    return Explanations(learnt, symptoms(calls, rest, denied), denied, misread)
+    unanswered = UnansweredCalls(run.records, find, run.dialect)
+    return Explanations(learnt, symptoms(calls, rest, denied), denied, misread, unanswered=unanswered)
 
 
 def where_answers_vary(run: Run, failed: Sequence[Record], find: Callable[[str], Case | None]) -> Explanations:
