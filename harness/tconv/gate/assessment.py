@@ -17,6 +17,7 @@ from tconv.gate.status import OF_CELLS, Status, status_of, with_better_causes
 from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
+from tconv.learning import FactColumns
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -173,6 +174,11 @@ class Assessment:
         for cell in self.run.cells:
             counts[OF_CELLS[cell.kind]] += cell.cases
         return counts
+
+    @cached_property
+    def fact_columns(self) -> FactColumns:
+        """The facts of the cases of `statuses`, in their order."""
+        return FactColumns.of([self.facts[member.record.case] for member in self.statuses])
 
     @cached_property
     def notes(self) -> list[Noted]:

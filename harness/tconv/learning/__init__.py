@@ -1,6 +1,7 @@
 """A runtime's own rules, learnt from its answers: formulas for sizes and places, and what cases of a cause share."""
 
 from tconv.learning.denials import denials
+from tconv.learning.fact_columns import FactColumns
 from tconv.learning.judged_calls import Condition, JudgedCalls
 from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.lessons import lessons, without_named
@@ -13,6 +14,7 @@ from tconv.learning.unanswered import UNANSWERED, Unanswered, UnansweredCalls
 __all__ = [
     "UNANSWERED",
     "Condition",
+    "FactColumns",
     "JudgedCalls",
     "Lesson",
     "Misread",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tconv.cases.patterns import label
 from tconv.corpus.facts import NAMES
+from tconv.learning.fact_columns import NOT_WRITTEN, FactColumns
 from tconv.vocabulary import ATTRIBUTES
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ _MANY = 16
 """So many members have hardly a fact in common by chance."""
 IDENTITY = frozenset({"seed", "about", "name"})
 """Settings that say which case it is, and nothing about the call."""
-_NOT_WRITTEN = label(None)
-"""The value of an attribute that a case does not write, as waivers and patterns have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +68,14 @@ class Shared:
 
     def holds(self, facts: Mapping[str, str]) -> bool:
         """Return whether a case of these facts is covered."""
-        matches = (facts.get(name, _NOT_WRITTEN) in values for name, values in self.where.items())
+        matches = (facts.get(name, NOT_WRITTEN) in values for name, values in self.where.items())
         return all(matches) if self.all_of else any(matches)
 
 
 def shared_facts(
     members: Sequence[Mapping[str, str]],
-    others: Sequence[Mapping[str, str]],
-    apart: Sequence[Mapping[str, str]] = (),
+    others: Sequence[Mapping[str, str]] | FactColumns,
+    apart: Sequence[Mapping[str, str]] | FactColumns = (),
 ) -> Shared | None:
     """Return the shortest conjunction that holds for all members, and for the fewest others.
 
@@ -95,12 +93,13 @@ def shared_facts(
     Returns:
         The facts; None where they would hold for more other cases than members.
     """
-    if not members or not others:
+    if not members or not len(others):
         return None
-    conjunction = _conjunction(members, others, apart if len(members) >= _MANY else ())
+    beside, apart = (facts if isinstance(facts, FactColumns) else FactColumns.of(facts) for facts in (others, apart))
+    conjunction = _conjunction(members, beside, apart if len(members) >= _MANY else apart.chosen([]))
     if conjunction is not None and conjunction.holds_alone(len(members)):
         return conjunction
-    alternatives = _alternatives(members, others)
+    alternatives = _alternatives(members, beside)
     if alternatives is not None:
         return alternatives
     return conjunction if conjunction is not None and conjunction.others <= len(members) else None
@@ -128,10 +127,8 @@ class _Counted(NamedTuple):
         return halves or (apart and plain) or (not shorter.names and self.score < shorter.score)
 
 
-def _conjunction(
-    members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]], apart: Sequence[Mapping[str, str]]
-) -> Shared | None:
-    masks = _conditions(members, [*others, *apart])
+def _conjunction(members: Sequence[Mapping[str, str]], others: FactColumns, apart: FactColumns) -> Shared | None:
+    masks = _conditions(members, others, apart)
     values = {name: _values(members, name) for name in masks}
     costs = {name: _cost(name, values[name]) for name in masks}
 
@@ -160,7 +157,7 @@ def _cost(name: str, values: Sequence[str]) -> int:
     return 1 if name in NAMES and name not in _OPERAND_SIZES else _LABEL_COST
 
 
-def _alternatives(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> Shared | None:
+def _alternatives(members: Sequence[Mapping[str, str]], others: FactColumns) -> Shared | None:
     """Return facts of which every member has at least one, and no other case has any."""
     pairs = {pair for facts in members for pair in facts.items() if pair[0] not in IDENTITY}
     pure = pairs.difference(*(facts.items() for facts in others))
@@ -175,8 +172,10 @@ def _alternatives(members: Sequence[Mapping[str, str]], others: Sequence[Mapping
     return None if remaining else Shared({name: tuple(values) for name, values in chosen.items()}, 0, all_of=False)
 
 
-def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> dict[str, Mask]:
-    """Return, for each fact of all members, which others share its values: those that rule out most come first.
+def _conditions(members: Sequence[Mapping[str, str]], others: FactColumns, apart: FactColumns) -> dict[str, Mask]:
+    """Return, for each fact of all members, which others, and then which cases apart, share its values.
+
+    Those that rule out most come first.
 
     An attribute is a fact of all members where one writes it.
     """
@@ -186,7 +185,7 @@ def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[s
     for name in names:
         values = set(_values(members, name))
         if len(values) <= _MOST_VALUES:
-            mask = np.array([facts.get(name, _NOT_WRITTEN) in values for facts in others])
+            mask = np.concatenate([others.holding(name, values), apart.holding(name, values)])
             if not mask.all():
                 masks[name] = mask
     ordered = sorted(masks, key=lambda name: (int(masks[name].sum()), names.index(name)))
@@ -194,4 +193,4 @@ def _conditions(members: Sequence[Mapping[str, str]], others: Sequence[Mapping[s
 
 
 def _values(members: Sequence[Mapping[str, str]], name: str) -> tuple[str, ...]:
-    return tuple(sorted({facts.get(name, _NOT_WRITTEN) for facts in members}))
+    return tuple(sorted({facts.get(name, NOT_WRITTEN) for facts in members}))

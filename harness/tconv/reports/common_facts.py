@@ -19,17 +19,24 @@ if TYPE_CHECKING:
 
 def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Shared | None:
     """Return what the cases of a group have in common, and cases that agree have not."""
-    refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
-    agreeing = [other.record for other in assessment.statuses if other.status in AGREEING]
-    # Who is owed a refusal, and refuses, says nothing of why others are refused.
-    others = [assessment.facts[record.case] for record in agreeing if not (refused and _is_refusal(record))]
-    own = [member.record.case for member in members]
-    apart = {other.record.case for other in assessment.statuses if other.status is Status.FAILED}.difference(own)
     # Where agreement is only counted, in cells, there are others of which nothing is known.
     if len(members) < 2 or assessment.run.cells:  # noqa: PLR2004 - what they share
         return None
-    facts, facts_apart = ([assessment.facts[case] for case in cases] for cases in (own, sorted(apart)))
-    return shared_facts(facts, others, facts_apart)
+    refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
+    own, statuses = {member.record.case for member in members}, assessment.statuses
+    # Who is owed a refusal, and refuses, says nothing of why others are refused.
+    others = [
+        number
+        for number, other in enumerate(statuses)
+        if other.status in AGREEING and not (refused and _is_refusal(other.record))
+    ]
+    apart = [
+        number
+        for number, other in enumerate(statuses)
+        if other.status is Status.FAILED and other.record.case not in own
+    ]
+    facts, columns = [assessment.facts[member.record.case] for member in members], assessment.fact_columns
+    return shared_facts(facts, columns.chosen(others), columns.chosen(apart))
 
 
 def _is_refusal(record: Record) -> bool:
