@@ -26,7 +26,7 @@ from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
 from tconv.gate.waivers_of_run import active_entries
 from tconv.records.headers import WaiversHeader, header_line
-from tconv.records.record import Record, record_line
+from tconv.records.record import FreshAnswer, Record, record_line
 from tconv.reports import job_summary, junit, plain, terminal
 from tconv.reports.page import overview
 from tconv.reports.phrases import notes_on
@@ -333,6 +333,20 @@ def test_what_was_harmed_is_red_unless_a_waiver_knows_of_what_does() -> None:
     right = replace(harmed, records=[replace(r, verdict=AGREED) for r in harmed.records])
     reasons = assess(right, harming, facts).red
     assert any(text.endswith("of the cases that it was asked before none is known to deviate") for text in reasons)
+
+
+def test_a_harmed_process_may_hang_at_a_case_that_dies_alone() -> None:
+    """The waiver for the death covers the silence, and is not stale; a silence that nobody asked again is a failure."""
+    run = run_of({CASES[0]: ver.TimedOut(60.0), CASES[1]: AGREED, CASES[3]: AGREED})
+    (silent,) = (record for record in run.records if record.case == CASES[0])
+    file = waiver_file(waiver(harms=True, verdict={"kind": "died", "cause": "SIG*"}))
+    died = run.with_records([replace(silent, alone=FreshAnswer("died", same=False))])
+    assert assess(died, file, facts).red == []
+    answered = run.with_records([replace(silent, alone=FreshAnswer("agreed", same=False))])
+    for other in (run, answered):
+        assert assess(other, file, facts).counts[Status.FAILED] == 1
+    without_harm = waiver_file(waiver(verdict={"kind": "died", "cause": "SIG*"}))
+    assert assess(died, without_harm, facts).counts[Status.FAILED] == 1
 
 
 def test_a_waiver_that_harms_excuses_no_process_that_was_not_asked_its_cases() -> None:

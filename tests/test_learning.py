@@ -370,12 +370,12 @@ def test_what_all_cases_of_a_sweep_have_is_said_only_where_nothing_else_does() -
 
 def test_what_cases_of_other_causes_have_too_is_not_what_many_cases_share() -> None:
     """Where no right answer tells facts apart, failures do that have another cause; a few cases share too much."""
-    right = [{"empty": "none", "beyond_reach": "false"}] * 30
-    members, apart = ([{"empty": empty, "beyond_reach": "true"}] * 40 for empty in ("spatial", "none"))
+    right = [{"empty": "none", "output_shape_beyond_reach": "false"}] * 30
+    members, apart = ([{"empty": empty, "output_shape_beyond_reach": "true"}] * 40 for empty in ("spatial", "none"))
     assert str(shared_facts(members, right, apart)) == "empty=spatial"
-    right.append({"empty": "spatial", "beyond_reach": "false"})
-    assert str(shared_facts(members[:20], right, apart)) == "empty=spatial and beyond_reach=true"
-    assert str(shared_facts(members[:2], right, apart)) == "beyond_reach=true"
+    right.append({"empty": "spatial", "output_shape_beyond_reach": "false"})
+    assert str(shared_facts(members[:20], right, apart)) == "empty=spatial and output_shape_beyond_reach=true"
+    assert str(shared_facts(members[:2], right, apart)) == "output_shape_beyond_reach=true"
 
 
 def test_an_attribute_that_is_not_written_is_a_fact_beside_its_values() -> None:

@@ -23,7 +23,7 @@ from tconv.errors import joined
 from tconv.gate.scope import Options, Scope
 from tconv.nearest_word import nearest
 from tconv.records.headers import WaiversHeader
-from tconv.verdict.kinds import KINDS, Disputed, RefusedValid
+from tconv.verdict.kinds import KINDS, Disputed, RefusedValid, TimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +106,8 @@ class Waiver(Scope):
         because: what the backend does, in a sentence.
         example: the id of a case that it covers, as small as can be.
         harms: whether the case harms the process, so that a later case may die in it, though not alone: deaths are
-            excused in processes that were asked such a case before, where it deviates as the waiver says.
+            excused in processes that were asked such a case before, where it deviates as the waiver says. A harmed
+            process may hang instead of dying: the case's own silence is waived where it dies alone.
         intermittent: whether the deviation depends on what the process did before, such as on what memory holds that is
             never written: where its example agrees, the waiver is not stale, so that its versions must have a last one.
         link: the thread about it, where there is one.
@@ -161,9 +162,12 @@ class Waiver(Scope):
         """Return whether the record is this deviation: the case is covered and the verdict is equal in every key.
 
         In a text `*` stands for anything. A waiver for a refusal with this message also waives it where a reading of
-        the text would refuse: the message shows that the runtime refuses for another reason.
+        the text would refuse: the message shows that the runtime refuses for another reason. A waiver for a death that
+        harms the process also waives a silence, where the case died when it was asked again alone.
         """
         verdict = record.verdict
+        if isinstance(verdict, TimedOut) and self.harms and self.verdict["kind"] == "died":
+            return record.alone is not None and record.alone.kind == "died" and self.covers(record.case, facts)
         if isinstance(verdict, Disputed):
             if verdict.message is None or "message" not in self.verdict:
                 return False
