@@ -301,7 +301,7 @@ def test_wrong_answers_come_before_what_nobody_declared(page: Callable[..., _Pag
     unsupported = [_record(f"groups/x[n={n}]", ver.Unsupported("no symbols")) for n in range(5)]
     waived = [_record("padding/grow[strides=3]", EXACT), _record("bias/all", ver.Agreed("exact"))]
     written = page(_assessment([*unsupported, *wrong, *waived], [_waiver()]))
-    answer = "Red : 2 failures, one cause: all are s=0|1"
+    answer = "Red : 2 failures, one cause: differed, all are s=0|1"
     assert f"{answer}; and 5 unsupported that are not declared, one cause" in written.words
     assert "Causes 3 (2 red) What is unsupported and not declared so" in written.words
     assert [row.cause for row in written.rows() if row.case == "padding/x[s=0]"] == [1]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tconv.gate.status import UNDECLARED, Status
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
+from tconv.verdict.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,8 @@ _OWED = re.compile(r", the text says .*?(?=; |$)")
 """The end of a learnt rule: the formula of the text."""
 _FORMULA = re.compile(r"(\w+) is .*?(?=; \w+ is |$)")
 """A quantity with its formulas."""
+_KINDS = re.compile(r"[a-z-]+(?: or [a-z-]+)*(?=[: ])")
+"""Kinds of verdict at the beginning of a cause."""
 
 
 def is_red(assessments: Sequence[Assessment], comparisons: Sequence[Comparison]) -> bool:
@@ -95,7 +98,16 @@ def _named(line: CauseLine) -> str:
         return _of_rule(line.words)
     if not line.shares:
         return shortened(line.words.removeprefix(UNDECLARED), _LONGEST)
-    return f"where {line.shares}" if line.conditional else f"all are {line.shares}"
+    kinds = _kinds(line.words)
+    if line.conditional:
+        return f"{kinds} where {line.shares}".lstrip()
+    return f"{kinds}, all are {line.shares}" if kinds else f"all are {line.shares}"
+
+
+def _kinds(words: str) -> str:
+    """Return the kinds of verdict that the words of a cause begin with; empty where they begin otherwise."""
+    beginning = _KINDS.match(words)
+    return beginning[0] if beginning and KINDS.keys() >= set(beginning[0].split(" or ")) else ""
 
 
 def _of_rule(words: str) -> str:
