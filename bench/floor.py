@@ -1,10 +1,11 @@
 """What a case costs through the harness, as a multiple of the floor: make_model, session and run, and nothing else.
 
 Floor, harness alone and harness in company have a process each and take turns, a chunk of cases at a time; which is
-first rotates. Each process comes to each case once, in the order of the tier, as a worker does: what is remembered from
-other cases is what a worker remembers, and not what the case itself left there a moment ago. The harness does what a
-worker does: the cases from the bytes of its message, expectation, operands, model, session, run, judging, the records
-as JSON. The floor builds the same graphs with onnx.helper from finished operands. All is repeated with new processes.
+first rotates. What counts is the processor's time of each. Each process comes to each case once, in the order of the
+tier, as a worker does: what is remembered from other cases is what a worker remembers, and not what the case itself
+left there a moment ago. The harness does what a worker does: the cases from the bytes of its message, expectation,
+operands, model, session, run, judging, the records as JSON. The floor builds the same graphs with onnx.helper from
+finished operands. All is repeated with new processes.
 
 What whole runs cost, with the parent, the gate and the page, is measured by bench/whole.py.
 
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
@@ -191,7 +193,8 @@ def take_turns(connection: Connection, chunks: Sequence[Sequence[Case]], size: i
     connection.send(None)
     for work in works:
         connection.recv()
-        connection.send(timed(work))
+        # Of the processor: on a busy machine a process waits for it longer than a chunk takes.
+        connection.send(timed(work, process_time))
 
 
 class Bench:
