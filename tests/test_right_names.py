@@ -205,7 +205,7 @@ ZERO = {
     "subnormal-results-are-zero",
     "last-column-dropped", "last-tap-dropped", "first-tap-dropped", "one-too-early", "one-too-late", "bias-ignored",
     "strides-for-dilations", "output-padding-is-zero", "last-position-dropped", "data-bounded-by-the-kernel",
-    "last-position-of-the-first-axis-dropped", "begin-of-the-first-axis", "strides-in-the-size-alone",
+    "last-position-of-the-first-axis-dropped", "begin-of-the-first-axis",
 }  # fmt: skip
 """Misreadings under which nothing may be left of a small output but zeros."""
 
@@ -232,7 +232,7 @@ def test_what_no_one_would_do_has_no_name(odd: str, plain: list[Case], monkeypat
     ] == []
     # An output of one element, or of zeros, may be what some misreading gives.
     with_name = [record for record in wrong if record.diagnosis]
-    assert len(with_name) <= (0.16 if odd == "zeros" else 0.05) * len(wrong), [
+    assert len(with_name) <= (0.15 if odd == "zeros" else 0.05) * len(wrong), [
         (record.case, record.diagnosis) for record in with_name
     ]
     if odd == "zeros":

@@ -85,7 +85,9 @@ def _begin_within_the_kernel(geometry: Geometry, _: Signature) -> Geometry:
 
 
 def _not_spread(geometry: Geometry, _: Signature) -> Geometry:
-    return replace(geometry, strides=(1,) * len(geometry.strides))
+    dense = replace(geometry, strides=(1,) * len(geometry.strides))
+    # Where pads crop all that is computed, the output is zeros, which many mistakes give.
+    return dense if all(begin < size for begin, size in zip(dense.pads_begin, dense.full, strict=True)) else geometry
 
 
 def _output_padding_times_stride(geometry: Geometry, signature: Signature) -> Geometry:
