@@ -17,7 +17,7 @@ import pytest
 from made_records import DIALECT, waiver
 from small_corpus import CASES, HEAD, environment, record_file, tconv, written
 from tconv import __version__
-from tconv.cli import COMMANDS
+from tconv.cli import COMMANDS, GROUPS
 from tconv.cli.limits import refuse_too_little
 from tconv.errors import UsageError
 from tconv.execution.selection import name_of_cases
@@ -167,7 +167,7 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("rnu",), "tconv: a command must be one of run, list, "),
+        (("rnu",), "tconv: a command must be one of run, report, "),
         (("rnu",), "(got 'rnu'); did you mean 'run'?; see 'tconv --help'"),
         (("--nope",), "tconv: No such option '--nope'"),
         (("run", "--tire", "gate"), "tconv: No such option '--tire'; did you mean '--tier'?; see"),
@@ -322,8 +322,11 @@ def test_the_help_has_a_line_for_each_command_and_imports_none() -> None:
     assert {"numpy", "pydantic", "rich", "yaml", "tconv.corpus", "tconv.errors"} & set(done.stderr.split()) == {
         "tconv.errors"
     }
-    lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines[lines.index("Commands:") + 1 :]] == list(COMMANDS)
+    titles = "|".join(GROUPS)
+    listed = re.split(rf"^(?:{titles}):\n", done.stdout, flags=re.MULTILINE)[1:]
+    assert [[line.split()[0] for line in part.splitlines() if line] for part in listed] == list(
+        map(list, GROUPS.values())
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -22,30 +22,41 @@ from tconv.errors import FileError, Invalid, TconvError
 from tconv.nearest_word import nearest
 from tconv.shown_texts import one_line
 
-COMMANDS = {
-    "run": "Run cases on a backend, judge every answer, report.",
-    "list": "Print the ids of cases.",
-    "new": "Write a first case file, with comments.",
-    "schema": "Print the JSON Schema of a kind of file.",
-    "show": "Print a case in each dialect, and what is owed.",
-    "check": "Check case files and waiver files.",
-    "coverage": "Print which values and combinations of values a tier covers.",
-    "backends": "Print the installed backends and their dialects.",
-    "resolve": "Print what each dialect makes of sizes and attributes.",
-    "port": "Print what to write in another dialect so that the output stays.",
-    "report": "Make the HTML page of records, and print their totals.",
-    "gate": "Judge records by the waivers.",
-    "compare": "Print what became of every case between two runs.",
-    "atlas": "Write which answer each backend gives where the texts differ.",
-    "mutants": "Print which misreadings the corpus notices.",
-    "shrink": "Find the smallest case that fails as another does.",
-    "fuzz": "Ask a backend what no case file asks.",
-    "diagnose": "Tell which misreading explains what a backend does.",
-    "learn": "Print the formulas by which a runtime computes sizes and pads.",
-    "history": "Tell since which release a runtime does what it does.",
-    "export": "Write a case as a model with a script, or as a bug report.",
+GROUPS = {
+    "Judge a runtime": {
+        "run": "Run cases on a backend, judge every answer, report.",
+        "report": "Make the HTML page of records, and print their totals.",
+        "gate": "Judge records by the waivers.",
+        "compare": "Print what became of every case between two runs.",
+        "atlas": "Write which answer each backend gives where the texts differ.",
+    },
+    "Find out why": {
+        "show": "Print a case in each dialect, and what is expected.",
+        "resolve": "Print what each dialect makes of sizes and attributes.",
+        "diagnose": "Tell which misreading explains what a backend does.",
+        "learn": "Print the formulas by which a runtime computes sizes and pads.",
+        "shrink": "Find the smallest case that fails as another does.",
+        "fuzz": "Ask a backend what no case file asks.",
+        "history": "Tell since which release a runtime does what it does.",
+    },
+    "Take a model or a case elsewhere": {
+        "port": "Print what to write in another dialect so that the output stays.",
+        "export": "Write a case as a model with a script, or as a bug report.",
+    },
+    "Keep cases and waivers": {
+        "list": "Print the ids of cases.",
+        "check": "Check case files and waiver files.",
+        "coverage": "Print which values and combinations of values a tier covers.",
+        "backends": "Print the installed backends and their dialects.",
+        "new": "Write a first case file, with comments.",
+        "schema": "Print the JSON Schema of a kind of file.",
+        "mutants": "Print which misreadings the corpus notices.",
+    },
 }
-"""Every command, and the line for it in `tconv --help`, which must not import them all."""
+"""Every command by the question that it answers, and its line in `tconv --help`, which must not import them all."""
+COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+MOVED: dict[str, str] = {}
+"""Earlier names of commands, and what to call now."""
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
 _WHOLE_PROCESS = object()
@@ -72,12 +83,17 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        widest = max(map(len, COMMANDS))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                # Every line begins at one column, whichever group it is in.
+                formatter.write_dl([(name.ljust(widest), line) for name, line in group.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] in MOVED:
+            raise click.UsageError(f"{args[0]} is now `tconv {MOVED[args[0]]}`")
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             known = ", ".join(COMMANDS)
             raise click.UsageError(f"a command must be one of {known} (got {args[0]!r}){nearest(args[0], COMMANDS)}")
