@@ -92,10 +92,6 @@ SCHEMAS: Final[dict[Path, Callable[[], Schema]]] = {
 """Where each schema ships, and what makes it."""
 
 
-NAMED: Final = {path.name.partition("-")[0]: path for path in SCHEMAS}
-"""Where each schema ships, by what its files hold: case, waiver or record."""
-
-
 def text(schema: Schema) -> str:
     """Return a schema as its file has it."""
     return json.dumps(schema, indent=2) + "\n"
