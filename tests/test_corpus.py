@@ -337,7 +337,7 @@ def test_no_files_and_equal_stems_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_with_the_name_of_its_folder_is_not_named_in_ids(tmp_path: Path) -> None:
-    """It would say a word twice. Another file of the folder is named, and so is one with the name of the whole folder."""
+    """It would say a word twice. Another file of the folder is named, and so is one with the corpus folder's name."""
     for name in ("topic/topic.yaml", "topic/other.yaml", "a/topic/topic/topic.yaml", f"{tmp_path.name}.yaml"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(CASES)
