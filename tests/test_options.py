@@ -153,7 +153,6 @@ def test_a_backend_is_asked_against_itself_with_other_options(command: Command) 
         (("run", "--option", "pads"), "--option must be KEY=VALUE (got 'pads'); 'tconv backends' shows the keys"),
         (("run", "--option", "a=1", "--option", "a=2"), "--option must give 'a' once (got '1' and '2')"),
         (("run", "bias", "--backend", SPEC, "--option", "pad=x"), f"an option of {SPEC} must be one of pads, threads"),
-        (("gate", "x.jsonl", "--option", "a=1"), "--backend and --option must be beside --prove-waivers"),
         (("export", "bias/bias/alone", "x", "--option", "a=1"), "--option must be beside --issue"),
         (("fuzz", "--against-option", "a=1"), "--against-dialect and --against-option must be beside --against"),
     ],
@@ -254,7 +253,7 @@ def test_proofs_run_with_the_options(command: Command, tmp_path: Path) -> None:
     settings = waiver(cases="small/*", example="small/padded", options={"pads": "swapped"})
     file = tmp_path / "own.yaml"
     file.write_text(json.dumps({"format": 1, "backend": "PadsAsChosen", "waivers": [settings]}))
-    words = ("gate", "--prove-waivers", "--cases", str(written(tmp_path)), "--waivers", str(file))
+    words = ("waivers", "prove", "--cases", str(written(tmp_path)), "--waivers", str(file))
     stands = command(*words, *SWAPPED)
     assert stands.stdout.startswith("stands ")
     assert "PadsAsChosen 1.0 pads=swapped" in stands.stdout

@@ -25,9 +25,7 @@ from tconv.shown_texts import one_line
 GROUPS = {
     "Judge a runtime": {
         "run": "Run cases on a backend, judge every answer, report.",
-        "report": "Make the HTML page of records, and print their totals.",
-        "gate": "Judge records by the waivers.",
-        "compare": "Print what became of every case between two runs.",
+        "report": "Judge records, compare them with older ones, make the page.",
         "atlas": "Write which answer each backend gives where the texts differ.",
     },
     "Find out why": {
@@ -44,6 +42,7 @@ GROUPS = {
         "export": "Write a case as a model with a script, or as a bug report.",
     },
     "Keep cases and waivers": {
+        "waivers": "Propose waivers for failures, prove those that there are.",
         "list": "Print the ids of cases.",
         "check": "Check case files and waiver files.",
         "coverage": "Print which values and combinations of values a tier covers.",
@@ -55,7 +54,10 @@ GROUPS = {
 }
 """Every command by the question that it answers, and its line in `tconv --help`, which must not import them all."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
-MOVED: dict[str, str] = {}
+MOVED: dict[str, str] = {
+    "gate": "report RECORDS`, or `tconv waivers",
+    "compare": "report NEW --baseline OLD",
+}
 """Earlier names of commands, and what to call now."""
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
