@@ -25,7 +25,7 @@ def read_selected(path: Path, corpus: Corpus) -> Run:
     """
 
     def selected(header: RunHeader) -> frozenset[str] | None:
-        if header.corpus != corpus.digest or header.tier == "exhaustive":
+        if header.corpus != corpus.digest:
             return None
         try:
             shard = Shards.parse(header.shard) if header.shard else None
