@@ -153,7 +153,7 @@ def test_a_backend_is_asked_against_itself_with_other_options(command: Command) 
         (("run", "--option", "pads"), "--option must be KEY=VALUE (got 'pads'); 'tconv backends' shows the keys"),
         (("run", "--option", "a=1", "--option", "a=2"), "--option must give 'a' once (got '1' and '2')"),
         (("run", "bias", "--backend", SPEC, "--option", "pad=x"), f"an option of {SPEC} must be one of pads, threads"),
-        (("export", "bias/bias/alone", "x", "--option", "a=1"), "--option must be beside --issue"),
+        (("export", "bias/alone", "x", "--option", "a=1"), "--option must be beside --issue"),
         (("fuzz", "--against-option", "a=1"), "--against-dialect and --against-option must be beside --against"),
     ],
     ids=str,
