@@ -17,7 +17,7 @@ from tconv.errors import UsageError
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.execution.starting import prepare
-from tconv.gate.selected_records import read_selected
+from tconv.gate.record_files import read_selected
 from tconv.learning import sheet
 from tconv.learning.axis_terms import LEGEND
 from tconv.records.shards import merged

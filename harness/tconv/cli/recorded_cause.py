@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.errors import FileError
 from tconv.gate.assessment import assess_with_corpus
-from tconv.gate.selected_records import read_selected
+from tconv.gate.record_files import read_selected
 from tconv.gate.status import Status
 from tconv.records.record_file import header_in
 from tconv.reports.causes import causes
