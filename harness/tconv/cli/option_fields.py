@@ -30,7 +30,8 @@ def option_field(option: str | Callable[..., Any], *names: str, **settings: Any)
 def with_options(options: type[DataclassInstance]) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
     """Return a decorator that adds the options of a dataclass to a command, which gets an instance of it.
 
-    Values of options that other decorators add are passed to the command by name.
+    Values of options that other decorators add are passed to the command by name. With several dataclasses the command
+    gets their instances in the order of the decorators.
 
     Args:
         options: a dataclass; every field is made with `option_field`, and --help has the options in their order.
@@ -39,8 +40,8 @@ def with_options(options: type[DataclassInstance]) -> Callable[[Callable[..., _R
 
     def decorated(command: Callable[..., _Result]) -> Callable[..., _Result]:
         @wraps(command)
-        def called(**chosen: Any) -> _Result:  # noqa: ANN401 - of each option's type
-            return command(options(**{name: chosen.pop(name) for name in names}), **chosen)
+        def called(*others: DataclassInstance, **chosen: Any) -> _Result:  # noqa: ANN401 - of each option's type
+            return command(*others, options(**{name: chosen.pop(name) for name in names}), **chosen)
 
         for option in reversed(fields(options)):
             called = option.metadata["option"](called)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from click.decorators import FC
 
-    from tconv.reports.terminal import Detail
-
 
 class _Seconds(click.FloatRange):
     """Seconds from a twentieth to a day; what is no number, or endless, would be no limit."""
@@ -97,23 +95,6 @@ baseline = click.option(
 )
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-
-
-def detail(command: FC) -> FC:
-    """Add the options that say how much is printed."""
-    command = click.option("-v", "--verbose", is_flag=True, help="Print every cause, not a screen of them.")(command)
-    return click.option("-q", "--quiet", is_flag=True, help="Print a line for each run, and why it is red.")(command)
-
-
-def detail_of(*, quiet: bool, verbose: bool) -> Detail:
-    """Return how much is printed.
-
-    Raises:
-        UsageError: both more and less are asked for.
-    """
-    if quiet and verbose:
-        raise UsageError("there must be --quiet or --verbose (got both)")
-    return "quiet" if quiet else "verbose" if verbose else "screen"
 
 
 def _chosen(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tconv.cli import options
+from tconv.cli.option_fields import with_options
 from tconv.cli.output import json_text, refuse_unwritable, write_output
 from tconv.cli.record_files import STANDARD_INPUT, argument, cases_of, record_files
-from tconv.cli.reporting import Reporting, baseline_runs, reporting
+from tconv.cli.reporting import Reporting, baseline_runs
 from tconv.gate.record_files import assess_files
 from tconv.reports import between_runs, html, plain
 from tconv.reports.page.answer import is_red
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     help="The file of the HTML page; default: index.html beside the first records, none for standard input.",
 )
 @click.option("--badge", type=options.FILE, default=None, help="Write the JSON of a shields.io badge.")
-@reporting
+@with_options(Reporting)
 def command(
+    report: Reporting,
     records: tuple[Path, ...],
     cases: Path | None,
     waivers: str | None,
@@ -41,7 +43,6 @@ def command(
     badge: Path | None,
     *,
     strict: bool,
-    **reports: Any,  # noqa: ANN401 - the options of `reporting`
 ) -> int:
     """Judge RECORDS by the waivers, print the result, and make the HTML page.
 
@@ -51,7 +52,6 @@ def command(
 
     Exit with 1 if the gate is red, or if a case is worse than in the baseline; with 2 if the baseline has no such run.
     """
-    report = Reporting.of(**reports)
     if page is None and records[0] != STANDARD_INPUT:
         page = (records[0] if records[0].is_dir() else records[0].parent) / "index.html"
     refuse_unwritable([page, badge])

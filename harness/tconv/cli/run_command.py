@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,7 @@ from tconv.cli import options
 from tconv.cli.finished_run import finished_run
 from tconv.cli.option_fields import option_field, with_options
 from tconv.cli.progress import showing
-from tconv.cli.reporting import Reporting, baseline_runs, reporting
+from tconv.cli.reporting import Reporting, baseline_runs
 from tconv.cli.stopping import Resumable
 from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
@@ -91,8 +91,8 @@ class RunArguments:
 
 @click.command(name="run", cls=Resumable)
 @with_options(RunArguments)
-@reporting
-def command(arguments: RunArguments, **reports: Any) -> int:  # noqa: ANN401 - the options of `reporting`
+@with_options(Reporting)
+def command(arguments: RunArguments, report: Reporting) -> int:
     """Run cases on a backend, judge every answer, and say whether the gate is green.
 
     PATTERN is a glob over case ids, `*` within a segment and `**` across, with conditions where wanted:
@@ -100,7 +100,6 @@ def command(arguments: RunArguments, **reports: Any) -> int:  # noqa: ANN401 - t
     """
     backends = _backends(arguments)
     _refuse_contradictions(arguments)
-    report = Reporting.of(**reports)
     with writing(arguments.output, "folder"):
         arguments.output.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=arguments.output).close()
@@ -119,7 +118,7 @@ def command(arguments: RunArguments, **reports: Any) -> int:  # noqa: ANN401 - t
     assessments, parts = [], CaseParts()
     for backend in backends:
         settings = _settings(arguments, backend, dialect, parts)
-        assessments += _run(arguments, settings, selection, waiver_files[backend], quiet=report.detail == "quiet")
+        assessments += _run(arguments, settings, selection, waiver_files[backend], quiet=report.quiet)
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
     page = arguments.output / f"{selection.name or 'index'}.html"
