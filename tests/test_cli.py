@@ -446,7 +446,7 @@ def test_records_of_other_cases_are_beside_those_of_tconvs_own(command: Command,
 
 
 @pytest.mark.parametrize(
-    "judging", ["gate", "report --format json", "learn", "compare out", "atlas", "history --records"]
+    "judging", ["gate", "report --format json", "explain", "compare out", "atlas", "history --records"]
 )
 def test_records_of_one_s_own_cases_alone_are_judged_by_these_cases(
     judging: str, command: Command, tmp_path: Path

@@ -56,7 +56,7 @@ _WIDTH = max(map(len, Standing))
     multiple=True,
     help="With --prove-waivers: whose waivers; default: the backend of --waivers, or all that are there.",
 )
-@options.backend_options()
+@options.backend_options
 @options.timeout(text="With --prove-waivers: seconds for one example.")
 @options.isolate
 def command(

@@ -1,4 +1,4 @@
-"""Drawn cases on one or two backends: the kinds of deviations, each with its first case shrunk."""
+"""Drawn cases on a backend: the kinds of deviations, each with its first case shrunk."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MOST_SHRUNK = 40
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A case that failed, its record of each backend, and what makes two failures the same."""
+    """A case that failed, its record, and what makes two failures the same."""
 
     case: Case
-    records: tuple[Record, ...]
+    record: Record
     failure: Failure
 
 
@@ -78,7 +78,7 @@ def looking(
         for case in cases:
             keep(case, records[case.id])
         return [
-            Deviation(case, (record,), new)
+            Deviation(case, record, new)
             for case, record in ((case, records[case.id]) for case in cases)
             if not known(case, record) and (new := failure(record)) is not None
         ]
@@ -134,7 +134,7 @@ class Fuzzing:
         """Return the kinds of deviations, the most frequent first; what is not shrunk is as it was drawn."""
         findings: dict[object, Finding] = {}
         order = {deviation.case.id: number for number, deviation in enumerate(self.deviations)}
-        doubts = self.right.doubts(((member.case, member.records[0]) for member in self.deviations), self.dialect)
+        doubts = self.right.doubts(((member.case, member.record) for member in self.deviations), self.dialect)
         for kind, members in _grouped(self.deviations).items():
             smallest = self.smallest.get(kind, members[0])
             what, like = _in_words(kind, smallest.failure, doubts), _similar_waiver(smallest.failure, self.familiar)
@@ -190,5 +190,4 @@ def _similar_waiver(failure: Failure, familiar: Mapping[str, Failure]) -> str | 
 
 def _renamed(deviation: Deviation, number: int) -> Deviation:
     name = f"findings/{deviation.failure.kind}-{number}"
-    records = tuple(replace(record, case=name) for record in deviation.records)
-    return replace(deviation, case=replace(deviation.case, id=name), records=records)
+    return replace(deviation, case=replace(deviation.case, id=name), record=replace(deviation.record, case=name))

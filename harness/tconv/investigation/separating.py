@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
 from tconv.investigation.mutants import mutated
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.execution.worker import Assignment
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
 
@@ -65,25 +64,15 @@ class Reasoning:
     left: tuple[str, ...]
 
 
-def separate(
-    case: Case,
-    others: Iterable[Case],
-    dialect: Dialect | None,
-    backend: str,
-    timeout: float,
-    most: int = 12,
-    options: Mapping[str, str] = MappingProxyType({}),
-) -> Reasoning:
+def separate(case: Case, others: Iterable[Case], assignment: Assignment, timeout: float, most: int = 12) -> Reasoning:
     """Return which misreading a backend follows, by running a case and others that separate the candidates.
 
     Args:
         case: the case that fails.
         others: cases to choose from.
-        dialect: the dialect; None for the backend's first.
-        backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
+        assignment: the backend, its dialect and its options.
         timeout: seconds that one case may take.
         most: how many other cases may be run that are evidence.
-        options: values of the backend's options, by name.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -91,8 +80,7 @@ def separate(
     # A probe is a call before the case, which it may spoil: there is none of types that are not asked.
     unprobed: dict[str, str | None] = {dtype: None for dtype in PROBED if dtype != case.x.dtype}
     others = (other for other in others if other.x.dtype not in unprobed)
-    assignment = Assignment(backend, dialect, None, "", REPEAT, options=dict(options), accumulates=unprobed)
-    with Pool(assignment, 1, timeout) as pool:
+    with Pool(replace(assignment, repeat=REPEAT, accumulates=unprobed), 1, timeout) as pool:
         first = pool.record(case)
         remaining = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []
