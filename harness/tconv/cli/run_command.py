@@ -84,7 +84,9 @@ class RunArguments:
         help=f"Ask so many valid cases in one model; default: 1, and {WORTHWHILE} in the tiers full and exhaustive.",
     )
     shard: str | None = option_field(
-        "--shard", metavar="I/N", help="Run the I-th of N parts; 'tconv report' joins the records of all."
+        "--shard",
+        metavar="I/N",
+        help="Run the I-th of N parts; 'tconv report' joins the records of all. The exhaustive tier needs it.",
     )
     exclude: tuple[str, ...] = option_field(
         "--exclude", multiple=True, metavar="PATTERN", help="Leave out the cases of this pattern; repeatable."
