@@ -105,7 +105,7 @@ def records_of_sizes(corpus: Corpus, telling: list[Case], part: list[str], by_te
 
 def test_one_case_that_agrees_against_many_is_as_before_in_a_part(corpus: Corpus, telling: list[Case]) -> None:
     """The whole run says that it is inconsistent; alone it agrees, by the same record."""
-    odd = "porting/porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
+    odd = "porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
     whole, part = records_of_sizes(corpus, telling, [odd], odd)
     assert [judged.record.verdict for judged in whole.statuses if judged.record.case == odd] == [
         ver.Inconsistent((), "negative_sized", "truncate")
@@ -118,7 +118,7 @@ def test_one_case_that_agrees_against_many_is_as_before_in_a_part(corpus: Corpus
 
 def test_readings_that_a_part_cannot_tell_apart_are_as_before(corpus: Corpus, telling: list[Case]) -> None:
     """The whole run names the one reading that is followed, and the part several: the answer is the same."""
-    asked = "porting/porting/asked[shape=reach,auto_pad=same_upper,output_shape=full+1,output_padding=none]"
+    asked = "porting/asked[shape=reach,auto_pad=same_upper,output_shape=full+1,output_padding=none]"
     whole, part = records_of_sizes(corpus, telling, [asked])
     (verdict,) = (judged.record.verdict for judged in part.statuses)
     assert verdict == ver.Disputed(("negative-sized-appended",), "exact", alike=("negative-sized-truncated",))

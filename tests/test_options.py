@@ -145,7 +145,7 @@ def test_the_commands_for_one_case_take_options_too(command: Command, tmp_path: 
         (("run", "--option", "a=1", "--option", "a=2"), "--option must give 'a' once (got '1' and '2')"),
         (("run", "bias", "--backend", SPEC, "--option", "pad=x"), f"an option of {SPEC} must be one of pads, threads"),
         (("gate", "x.jsonl", "--option", "a=1"), "--backend and --option must be beside --prove-waivers"),
-        (("export", "bias/bias/alone", "x", "--option", "a=1"), "--option must be beside --issue"),
+        (("export", "bias/alone", "x", "--option", "a=1"), "--option must be beside --issue"),
     ],
     ids=str,
 )

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from small_corpus import Command
 
-CASE = "groups/groups/ranks[shape=line,auto_pad=explicit,strides=1,dilations=1,bias=true,shapes=symbolic]"
+CASE = "groups/ranks[shape=line,auto_pad=explicit,strides=1,dilations=1,bias=true,shapes=symbolic]"
 BACKEND = ("--backend", "wrong_backends:BiasOfTheFirstGroup")
 
 

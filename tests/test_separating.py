@@ -51,7 +51,7 @@ def test_what_fails_for_another_reason_is_no_evidence(corpus: Corpus) -> None:
 
 def test_cases_that_say_nothing_are_not_asked(corpus: Corpus) -> None:
     """An empty output is the same under every candidate: with such cases alone they stay undecided."""
-    case, others = corpus.case(TWO_WAYS), list(corpus.cases("gate", ["empty/empty/batch"]))
+    case, others = corpus.case(TWO_WAYS), list(corpus.cases("gate", ["empty/batch"]))
     reasoning = separate(case, others, asked("PadsSwapped"), 10.0)
     assert reasoning.further == ()
     assert reasoning.left == tuple(map(str, reasoning.record.diagnosis))
@@ -59,14 +59,14 @@ def test_cases_that_say_nothing_are_not_asked(corpus: Corpus) -> None:
 
 def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
     """What is plain at once is said at once."""
-    reasoning = separate(corpus.case("bias/bias/alone"), [], asked("BiasDoubled"), 10.0)
+    reasoning = separate(corpus.case("bias/alone"), [], asked("BiasDoubled"), 10.0)
     assert (reasoning.further, reasoning.left) == ((), ("bias-doubled",))
 
 
 def test_no_other_call_comes_before_the_case(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A probe might spoil it, and none is needed for single precision."""
     monkeypatch.setenv("WRONG_BACKENDS_LOG", str(tmp_path / "log"))
-    separate(corpus.case("bias/bias/alone"), [], asked("Right"), 10.0)
+    separate(corpus.case("bias/alone"), [], asked("Right"), 10.0)
     assert len((tmp_path / "log").read_text().splitlines()) == 3
 
 

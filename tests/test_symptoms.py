@@ -232,9 +232,7 @@ def test_chance_has_no_condition() -> None:
 
 def test_calls_that_do_not_differ_have_no_condition(gate_cases: tuple[Case, ...], corpus: Corpus) -> None:
     """Where only the numbers in an operand part right answers from wrong ones, nothing is said of the calls."""
-    of_numbers = [
-        case for case in gate_cases if case.id.startswith("special-values/special-values/one-operand[where=w")
-    ]
+    of_numbers = [case for case in gate_cases if case.id.startswith("special-values/one-operand[where=w")]
     same = [case for case in of_numbers if case.id.endswith("strides=1,groups=1,dtype=f32,bias=false,data_format=NCX]")]
     assert len(same) > 3
 
