@@ -16,7 +16,7 @@ from tconv.corpus.writing import settings
 from tconv.dialects import dialect_named
 from tconv.errors import BackendLost
 from tconv.investigation import fuzzing
-from tconv.investigation.named_findings import RightAnswers
+from tconv.investigation.fuzzing import RightAnswers
 from tconv.records.record import Record
 
 if TYPE_CHECKING:

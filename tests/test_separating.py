@@ -9,7 +9,7 @@ import pytest
 from small_corpus import written
 from tconv.dialects import DIALECTS
 from tconv.execution.worker import Assignment
-from tconv.investigation.separating import separate
+from tconv.investigation.further_cases import separate
 
 if TYPE_CHECKING:
     from pathlib import Path

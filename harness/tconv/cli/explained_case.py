@@ -12,8 +12,7 @@ from tconv.errors import FileError
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.selected_records import read_selected
 from tconv.gate.status import Status
-from tconv.investigation.own_rule import own_rule
-from tconv.investigation.separating import REPEAT, separate
+from tconv.investigation.further_cases import REPEAT, own_rule, separate
 from tconv.learning.axis_terms import LEGEND
 from tconv.records.record_file import header_in
 from tconv.reports.causes import causes
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.execution.worker import Assignment
-    from tconv.investigation.separating import Reasoning
+    from tconv.investigation.further_cases import Reasoning
     from tconv.learning import Lesson
     from tconv.records.headers import RunHeader
     from tconv.reports.causes import Cause

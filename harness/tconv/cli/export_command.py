@@ -19,7 +19,7 @@ from tconv.expectation.problem import expressed
 from tconv.export.asking import DEFAULT, FIRST_DIALECT
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
-from tconv.investigation.separating import separate
+from tconv.investigation.further_cases import separate
 from tconv.records import artifacts
 from tconv.reports.phrases import headline
 from tconv.verdict import kinds as ver
