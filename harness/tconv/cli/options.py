@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tconv.backends.machine import cores
-from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
+from tconv.corpus.corpus import TIERS
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
 from tconv.execution.isolation import required
@@ -42,9 +42,6 @@ cases = click.option(
 )
 tier = click.option(
     "--tier", type=click.Choice(TIERS), default="gate", show_default=True, help="How much of the corpus."
-)
-tier_to_full = click.option(
-    "--tier", type=click.Choice(TIERS_TO_FULL), default="gate", show_default=True, help="How much of the corpus."
 )
 waivers = click.option(
     "--waivers", default=None, metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
