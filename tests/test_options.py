@@ -144,7 +144,6 @@ def test_the_commands_for_one_case_take_options_too(command: Command, tmp_path: 
         (("run", "--option", "pads"), "--option must be KEY=VALUE (got 'pads'); 'tconv backends' shows the keys"),
         (("run", "--option", "a=1", "--option", "a=2"), "--option must give 'a' once (got '1' and '2')"),
         (("run", "bias", "--backend", SPEC, "--option", "pad=x"), f"an option of {SPEC} must be one of pads, threads"),
-        (("gate", "x.jsonl", "--option", "a=1"), "--backend and --option must be beside --prove-waivers"),
         (("export", "bias/alone", "x", "--option", "a=1"), "--option must be beside --issue"),
     ],
     ids=str,
@@ -235,7 +234,7 @@ def test_proofs_run_with_the_options(command: Command, tmp_path: Path) -> None:
     settings = waiver(cases="small/*", example="small/padded", options={"pads": "swapped"})
     file = tmp_path / "own.yaml"
     file.write_text(json.dumps({"format": 1, "backend": "PadsAsChosen", "waivers": [settings]}))
-    words = ("gate", "--prove-waivers", "--cases", str(written(tmp_path)), "--waivers", str(file))
+    words = ("waivers", "prove", "--cases", str(written(tmp_path)), "--waivers", str(file))
     stands = command(*words, *SWAPPED)
     assert stands.stdout.startswith("stands ")
     assert "PadsAsChosen 1.0 pads=swapped" in stands.stdout

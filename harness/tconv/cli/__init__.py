@@ -25,9 +25,7 @@ from tconv.shown_texts import one_line
 GROUPS = {
     "Judge a runtime": {
         "run": "Run cases on a backend, judge every answer, report.",
-        "report": "Make the HTML page of records, and print their totals.",
-        "gate": "Judge records by the waivers.",
-        "compare": "Print what became of every case between two runs.",
+        "report": "Judge records, compare them with older ones, make the page.",
         "atlas": "Write which answer each backend gives where the texts differ.",
     },
     "Find out why": {
@@ -42,6 +40,7 @@ GROUPS = {
         "export": "Write a case as a model with a script, or as a bug report.",
     },
     "Keep cases and waivers": {
+        "waivers": "Propose waivers for failures, prove those that there are.",
         "list": "Print the ids of cases.",
         "check": "Check case files and waiver files, or print what cases cover.",
         "backends": "Print the installed backends and their dialects.",
@@ -50,6 +49,8 @@ GROUPS = {
 """Every command by the question that it answers, and its line in `tconv --help`, which must not import them all."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
 MOVED = {
+    "gate": "report` or `tconv waivers",
+    "compare": "report NEW --baseline OLD",
     "resolve": "show",
     "diagnose": "explain",
     "learn": "explain",

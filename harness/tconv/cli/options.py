@@ -32,6 +32,8 @@ class _Seconds(click.FloatRange):
         return number if isfinite(number) else self.fail(f"{value!r} is not a number of seconds.", param, ctx)
 
 
+FILE = click.Path(path_type=Path, dir_okay=False)
+"""A file that is written."""
 SECONDS = _Seconds(min=0.05, max=86_400)
 
 cases = click.option(
@@ -60,10 +62,6 @@ def folder(text: str) -> Callable[[FC], FC]:
 
 
 output = folder("The folder of records, artifacts and the page.")
-junit = click.option(
-    "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
-)
-
 jobs = click.option(
     "-j", "--jobs", type=click.IntRange(1, 256), default=None, help="Worker processes; default: one for each core."
 )
@@ -88,10 +86,12 @@ isolate = click.option(
 )
 
 
-def baseline(text: str) -> Callable[[FC], FC]:
-    """Return the option that names the records to compare with, with its help."""
-    return click.option("--baseline", multiple=True, type=click.Path(path_type=Path, exists=True), help=text)
-
+baseline = click.option(
+    "--baseline",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, allow_dash=True),
+    help="Records to compare with: exit with 1 too if a case became worse; repeatable.",
+)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 

@@ -33,14 +33,10 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
-    from tconv.records.headers import BackendHeader, WaiversHeader
+    from tconv.records.headers import WaiversHeader
     from tconv.records.record import Line
     from tconv.records.record_file import Run
     from tconv.records.shards import Shards
-
-
-LAST_FAILED = "--last-failed"
-"""What stands among the patterns of a run of those cases that failed before: it is a part of the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +56,6 @@ class RunSettings:
         options: values of the backend's options, by name.
         waivers: returns what the header says of the waivers for a backend of this name.
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
-        ends_after: returns whether the run ends after this line of the backend; it can be resumed then.
         precompute: works out what reports will ask of a case after the run, while the workers work.
         asks_again: whether failures will be asked again when the run has ended.
     """
@@ -77,7 +72,6 @@ class RunSettings:
     options: Mapping[str, str] = field(default_factory=dict)
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
     isolate: bool | None = field(default_factory=required)
-    ends_after: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
     precompute: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
     asks_again: bool = False
 
@@ -92,7 +86,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
 def running(
     selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]
 ) -> Iterator[Path]:
-    """Run a selection and give the record file, complete unless it had to end early; no other run may write it then.
+    """Run a selection and give the record file, which is complete; no other run may write it then.
 
     Args:
         selection: the cases.
@@ -157,8 +151,6 @@ def _write(
                 _precompute(case, pool.dialect)
                 settings.precompute(case, pool.dialect)
             progress(number, total, line)
-            if settings.ends_after(line, pool.backend):
-                break
 
 
 def _precompute(case: Case, dialect: Dialect) -> None:
@@ -230,7 +222,7 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         backend=pool.backend,
         dialect=pool.dialect.name,
         tier=selection.tier,
-        patterns=(*selection.patterns, *(() if selection.only is None else (LAST_FAILED,))),
+        patterns=selection.patterns,
         corpus=selection.corpus.digest,
         path=selection.path,
         cases=cases,

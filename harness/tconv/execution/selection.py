@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
 from math import ceil
@@ -41,7 +41,6 @@ class Selection:
         patterns: any of which a case must match, none means all; and those after a `!`, whose cases are left out.
         path: the path of the corpus as the user wrote it; empty for tconv's own.
         shard: which part of the selection is run; None for all of it.
-        only: ids of cases, of which no others are run; None for no such choice.
     """
 
     corpus: Corpus
@@ -49,7 +48,6 @@ class Selection:
     patterns: tuple[str, ...] = ()
     path: str = ""
     shard: Shards | None = None
-    only: frozenset[str] | None = None
     _made: dict[str, Case] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -59,7 +57,7 @@ class Selection:
         It tells apart folders of cases by where they are, and not by what is in them: who changes a case and runs again
         wants the new records in the place of the old ones.
         """
-        words = "|".join((*self.patterns, *sorted(self.only or ())))
+        words = "|".join(self.patterns)
         parts = (
             name_of_cases(self.path) if self.path else "",
             f"selection-{_digest(words)}" if words else "",
@@ -74,10 +72,7 @@ class Selection:
         Raises:
             UsageError: a pattern matches none, or the tier or the shard has none.
         """
-        counts = (self.corpus.count(tier, patterns) for tier, patterns in self._parts)
-        count = sum(counts) if self.only is None else sum(1 for _ in self._chosen())
-        if not count and self.only is not None:
-            raise UsageError("a case that failed last must be in this selection (got none); leave --last-failed out")
+        count = sum(self.corpus.count(tier, patterns) for tier, patterns in self._parts)
         if not count:
             chosen = (
                 " that no --exclude leaves out" if any(text.startswith(EXCLUDING) for text in self.patterns) else ""
@@ -109,8 +104,6 @@ class Selection:
         """
         parts = (self.corpus.makers(tier, patterns) for tier, patterns in self._parts)
         makers: Iterable[Callable[[], Case]] = chain.from_iterable(parts)
-        if self.only is not None:
-            makers = (partial(self.corpus.case, case) for case in self._chosen())
         for make in makers if self.shard is None else self.shard.of(makers):
             case = make()
             if len(self._made) < _REMEMBERED:
@@ -132,8 +125,7 @@ class Selection:
             UsageError: a pattern matches none, or the tier has none.
         """
         parts = self._parts if self.count else ()
-        all_ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
-        ids = all_ids if self.only is None else self._chosen()
+        ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
         return iter(ids if self.shard is None else self.shard.of(ids))
 
     @property
@@ -148,11 +140,6 @@ class Selection:
             UsageError: a pattern matches none, or the tier has none.
         """
         return list(self.stream()) if self.count else []
-
-    def _chosen(self) -> Iterator[str]:
-        """Yield the ids of `only` that are in the selection."""
-        ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in self._parts)
-        return (case for case in ids if case in (self.only or ()))
 
     @cached_property
     def _parts(self) -> list[tuple[Tier, tuple[str, ...]]]:

@@ -190,7 +190,7 @@ class Assessment:
         if undeclared:
             failures.append(
                 f"{undeclared} {'case is' if undeclared == 1 else 'cases are'} unsupported, and not declared so; "
-                "declare them: tconv gate RECORDS --propose-waivers FILE"
+                "declare them: tconv waivers propose RECORDS --output FILE"
             )
         return [*failures, *self.other_reasons]
 

@@ -100,12 +100,9 @@ class Comparison:
         counts = ", ".join(f"{self.count(transition):,} {transition}" for transition in Transition)
         # With these the numbers, those gone aside, are all cases of the new run.
         added = f", {self.added:,} not asked before" if self.added else ""
-        return f"{became_worse(self.worse)} ({counts}, {self.same:,} as before{added})"
-
-
-def became_worse(count: int) -> str:
-    """Return in words how many cases became worse."""
-    return f"{count:,} {'case' if count == 1 else 'cases'} became worse" if count else "no case became worse"
+        worse = f"{self.worse:,}" if self.worse else "no"
+        cases = "cases" if self.worse > 1 else "case"
+        return f"{worse} {cases} became worse ({counts}, {self.same:,} as before{added})"
 
 
 def regressions(assessment: Assessment, comparisons: Iterable[Comparison]) -> list[str]:
