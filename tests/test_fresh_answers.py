@@ -78,7 +78,7 @@ def test_an_answer_that_earlier_calls_spoil_is_explained_by_that_alone(
     assert f"     2  {MESSAGE}: " in printed
     # Alone it would agree.
     assert "tconv run --backend wrong_backends:RemembersPads --dialect onnx/ConvTranspose-22 --tier gate" in printed
-    assert "tconv diagnose" not in printed
+    assert "tconv explain" not in printed
     assert "exchanged" not in printed + Path("junit.xml").read_text(encoding="utf-8")
     assert Path("junit.xml").read_text(encoding="utf-8").count("after other calls, and agreed alone") == 2
 

@@ -16,6 +16,7 @@ from small_corpus import BARE_HEAD, written
 from strategies import case, every, examples
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
+from tconv.datafiles import data_folder
 from tconv.diagnosis import Diagnosis
 from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.diagnosis.placement import placed
@@ -409,17 +410,21 @@ def test_a_name_that_siblings_deny_is_doubted(valid: list[Case], corpus: Corpus)
 
 def test_the_command_prints_a_rule_sheet(command: Command) -> None:
     """Of a runtime that is asked, with a star where it computes something else than the text says."""
-    done = command("learn", "--backend", "onnxruntime", "--tier", "smoke", "-j", "1")
+    done = command("explain", "--backend", "onnxruntime", "--cases", str(data_folder("cases") / "padding"))
     assert done.returncode == 0
     assert "* same_*: size is min(X*s, (X-1)*s + (K-1)*d + 1 + op), the text says X*s;" in done.stdout
     assert "  valid: pads_begin is 0, as the text says;" in done.stdout
 
 
-def test_the_command_wants_records_or_a_backend(command: Command) -> None:
-    """One of the two, and says so in one line."""
-    done = command("learn")
-    assert done.returncode == 2
-    assert "RECORDS must be given, or --backend" in done.stderr
+def test_the_command_says_what_it_can_explain(command: Command) -> None:
+    """In one line: a case, records, a backend or arrays; and what a name that is nothing of these may be."""
+    for arguments, must in (
+        ((".", "--backend", "onnxruntime"), "--backend, --option and --dialect must be without RECORDS alone"),
+        (("small",), "'small' is no file or folder of records; as a case: a pattern must match a case"),
+    ):
+        done = command("explain", *arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert must in done.stderr
 
 
 def test_a_run_tells_the_rule(command: Command) -> None:
@@ -559,7 +564,7 @@ def test_what_an_entry_declares_besides_is_called_unsupported_too(command: Comma
 def test_diagnose_prints_the_rule(command: Command) -> None:
     """Of one failing case: what the backend computes there, learnt from cases of the same padding mode."""
     case = "padding/pads/one-side-written[side=begin,strides=1,filter_format=IOX]"
-    done = command("diagnose", case, "--backend", "wrong_backends:PadsSwapped")
+    done = command("explain", case, "--backend", "wrong_backends:PadsSwapped")
     assert done.returncode == 0
     assert "its own rule, learnt from cases of this kind: under explicit: pads_begin is pads_end" in done.stdout
 

@@ -259,17 +259,17 @@ def test_advice_names_the_cases_where_the_reader_has_them(run: Command, command:
     done = command("report", "out", "--cases", "elsewhere/small.yaml")
     assert command("waivers", "propose", "out", "--cases", "elsewhere/small.yaml", "--output", "w.yaml").returncode == 0
     backend = f"--backend {TROUBLED} --dialect {DIALECT} --cases elsewhere/small.yaml"
-    assert f"tconv diagnose small/padded {backend}" in done.stdout
+    assert f"tconv explain small/padded {backend}" in done.stdout
     assert f"tconv shrink small/padded {backend}\n" in (tmp_path / "w.yaml").read_text(encoding="utf-8")
     assert "name its cases with --cases small.yaml, or run it again" in " ".join(
         command("report", "out").stdout.split()
     )
 
 
-def test_learn_reads_a_folder(run: Command, command: Command) -> None:
+def test_explain_reads_a_folder(run: Command, command: Command) -> None:
     """As report does."""
     run("Right")
-    done = command("learn", "out", "--cases", "small.yaml")
+    done = command("explain", "out", "--cases", "small.yaml")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"Right 1.0  {DIALECT}  6 records\n")
 

@@ -30,8 +30,7 @@ GROUPS = {
     },
     "Find out why": {
         "show": "Print what each dialect expects of a case, or of sizes.",
-        "diagnose": "Tell which misreading explains what a backend does.",
-        "learn": "Print the formulas by which a runtime computes sizes and pads.",
+        "explain": "Say why a case fails, and what a runtime computes instead.",
         "shrink": "Find the smallest case that fails as another does.",
         "fuzz": "Ask a backend what no case file asks.",
         "history": "Tell since which release a runtime does what it does.",
@@ -53,6 +52,8 @@ MOVED = {
     "gate": "report` or `tconv waivers",
     "compare": "report NEW --baseline OLD",
     "resolve": "show",
+    "diagnose": "explain",
+    "learn": "explain",
     "coverage": "check --coverage",
 }
 """Earlier names of commands, and what to call now."""

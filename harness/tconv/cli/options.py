@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tconv.backends.machine import cores
-from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
+from tconv.corpus.corpus import TIERS
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
 from tconv.execution.isolation import required
@@ -42,9 +42,6 @@ cases = click.option(
 )
 tier = click.option(
     "--tier", type=click.Choice(TIERS), default="gate", show_default=True, help="How much of the corpus."
-)
-tier_to_full = click.option(
-    "--tier", type=click.Choice(TIERS_TO_FULL), default="gate", show_default=True, help="How much of the corpus."
 )
 waivers = click.option(
     "--waivers", default=None, metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
@@ -97,38 +94,30 @@ baseline = click.option(
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-def _chosen(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """Return options of a backend by their names.
 
     Raises:
         UsageError: a text is not KEY=VALUE, or a key comes twice.
     """
-    option, chosen = parameter.opts[0], dict[str, str]()
+    chosen: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise UsageError(f"{option} must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
+            raise UsageError(f"--option must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
         if name in chosen:
-            raise UsageError(f"{option} must give {name!r} once (got {chosen[name]!r} and {value!r})")
+            raise UsageError(f"--option must give {name!r} once (got {chosen[name]!r} and {value!r})")
         chosen[name] = value
     return chosen
 
 
-def backend_options(flag: str = "--option", of: str = "--backend") -> Callable[[FC], FC]:
-    """Return the option that takes the options of a backend.
-
-    Args:
-        flag: how it is called.
-        of: the option that names the backend.
-    """
-    return click.option(
-        flag,
-        flag.strip("-").replace("-", "_"),
-        multiple=True,
-        metavar="KEY=VALUE",
-        callback=_chosen,
-        help=f"An option of {of}, as 'tconv backends' lists them; repeatable.",
-    )
+backend_options = click.option(
+    "--option",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_chosen,
+    help="An option of --backend, as 'tconv backends' lists them; repeatable.",
+)
 
 
 def dialect(name: str | None) -> Dialect | None:

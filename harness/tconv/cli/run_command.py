@@ -52,7 +52,7 @@ class RunArguments:
         show_default=True,
         help="The backend to judge; 'all' for all that are installed.",
     )
-    option: dict[str, str] = option_field(options.backend_options())
+    option: dict[str, str] = option_field(options.backend_options)
     dialect: str | None = option_field(options.spoken)
     tier: Tier = option_field(options.tier)
     cases: Path | None = option_field(options.cases)

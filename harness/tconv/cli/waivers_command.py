@@ -63,7 +63,7 @@ def propose(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
     multiple=True,
     help="Whose waivers; default: the backend of --waivers, or all that are there.",
 )
-@options.backend_options()
+@options.backend_options
 @options.cases
 @options.waivers
 @options.timeout(text="Seconds for one example.")

@@ -189,5 +189,5 @@ def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -
     header = assessment.run.header
     words = ["tconv", "show", case]
     if status is Status.FAILED:
-        words = ["tconv", "diagnose", case, *header.arguments, "--dialect", header.dialect]
+        words = ["tconv", "explain", case, *header.arguments, "--dialect", header.dialect]
     return shlex.join([*words, *cases_option(header.path)])
