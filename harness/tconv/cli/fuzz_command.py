@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli import options
-from tconv.cli.option_fields import option_field, with_options
+from tconv.cli.options import option_field, with_options
 from tconv.cli.output import refuse_unwritable
 from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus

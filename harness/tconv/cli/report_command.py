@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli import options
-from tconv.cli.option_fields import with_options
+from tconv.cli.options import with_options
 from tconv.cli.output import json_text, refuse_unwritable, write_output
 from tconv.cli.record_files import STANDARD_INPUT, argument, cases_of, record_files
 from tconv.cli.reporting import Reporting, baseline_runs

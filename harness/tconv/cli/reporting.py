@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli import options
-from tconv.cli.option_fields import option_field
+from tconv.cli.options import option_field
 from tconv.cli.output import json_text, printing, refuse_unwritable
 from tconv.cli.record_files import record_files
 from tconv.datafiles import data_folder

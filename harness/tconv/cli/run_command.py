@@ -12,7 +12,7 @@ import click
 from tconv.backends import names
 from tconv.cli import options
 from tconv.cli.finished_run import finished_run
-from tconv.cli.option_fields import option_field, with_options
+from tconv.cli.options import option_field, with_options
 from tconv.cli.progress import showing
 from tconv.cli.reporting import Reporting, baseline_runs
 from tconv.cli.stopping import Resumable
