@@ -20,8 +20,8 @@ from tconv.errors import DialectError, FileError
 from tconv.execution.lock import exclusive
 from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
+from tconv.gate.explanations import NOT_ASKED
 from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
-from tconv.gate.varying_answers import NOT_ASKED
 from tconv.gate.waivers_of_run import ActiveEntries
 from tconv.investigation import fresh_answers
 from tconv.records.record import FreshAnswer, Record

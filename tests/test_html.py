@@ -35,7 +35,7 @@ from tconv.reports.between_runs import compared
 from tconv.reports.causes import causes
 from tconv.reports.page import arrays as page_arrays
 from tconv.reports.page.answer import answer
-from tconv.reports.page.array_blocks import MOST
+from tconv.reports.page.arrays import MOST
 from tconv.reports.page.blocks import table_block
 from tconv.reports.page.cause_lines import CauseLine
 from tconv.reports.page.overview import overviews

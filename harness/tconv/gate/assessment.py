@@ -8,11 +8,17 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from tconv.comparison.siblings import settled
-from tconv.gate.explanations import Explanations, explanations, where_answers_vary
+from tconv.gate.explanations import (
+    Explanations,
+    answers_vary,
+    explanations,
+    may_vary,
+    where_answers_vary,
+    without_explanations,
+)
 from tconv.gate.notes import notes_of
 from tconv.gate.reasons import incomplete, other_reasons
 from tconv.gate.status import Status, status_of, with_better_causes
-from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, declaration_uses, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
 from tconv.learning import FactColumns

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
+from tconv.gate.explanations import NOT_ASKED, may_vary
 from tconv.gate.status import Status
-from tconv.gate.varying_answers import NOT_ASKED, may_vary
 from tconv.learning import UNANSWERED, Lesson
 from tconv.records.failure import group_of
 from tconv.reports.common_facts import common_facts

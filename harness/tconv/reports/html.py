@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tconv.reports import atomic_write
 from tconv.reports.page import answer, overview
-from tconv.reports.page.array_blocks import MOST, array_blocks
+from tconv.reports.page.arrays import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.records import record_blocks
 from tconv.reports.page.since_baseline import since_baseline, transitions
