@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.reports import atomic_write
+from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.page import answer, overview
 from tconv.reports.page.arrays import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.records import record_blocks
-from tconv.reports.page.since_baseline import since_baseline, transitions
 from tconv.reports.phrases import inconsistency
 from tconv.reports.scripts import joined, policy
 from tconv.reports.statuses import STATUSES
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tconv.reports.page.problems import CaseParts
     from tconv.reports.page.records import RecordBlocks
 
+_MOST_SINCE = 12
+"""Causes of what became of cases since a baseline; the terminal has all."""
 PAGE_LIMIT = 24 * 2**20
 """The largest number of characters of a page; arrays that would exceed it are left in their artifacts."""
 
@@ -113,7 +115,15 @@ def _page(
     assessments = sorted(assessments, key=lambda assessment: assessment.run.path.name)
     runs = overview.overviews(assessments)
     lines = cause_lines(assessments)
-    blocks = record_blocks(runs, lines, find, transitions(runs, comparisons), parts)
+    of_cases = {
+        (number, case): group.transition
+        for number, run in enumerate(runs)
+        for comparison in comparisons
+        if comparison.new is run.assessment
+        for group in comparison.groups
+        for case in group.cases
+    }
+    blocks = record_blocks(runs, lines, find, of_cases, parts)
     empty = _render(runs, lines, blocks, [], comparisons)
     arrays = array_blocks(assessments, lines, PAGE_LIMIT - len(empty))
     return _render(runs, lines, blocks, arrays, comparisons)
@@ -134,7 +144,9 @@ def _render(
         lines=lines,
         red=answer.is_red(assessments, comparisons),
         answer=answer.answer(assessments, lines, comparisons),
-        since=since_baseline(runs, comparisons),
+        since={run.key: each for run in runs for each in comparisons if each.new is run.assessment},
+        most_since=_MOST_SINCE,
+        transitions=Transition,
         totals=answer.totals(assessments),
         runs_short={run.key: run.short for run in runs},
         summary=overview.summary(runs),

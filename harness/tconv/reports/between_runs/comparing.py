@@ -112,7 +112,7 @@ def regressions(assessment: Assessment, comparisons: Iterable[Comparison]) -> li
 
 
 def compared(old: Assessment, new: Assessment) -> Comparison:
-    """Return what became of the cases of one run in another; the two may be of different backends or dialects."""
+    """Return what became of the cases of one run in another."""
     before, after = _states(old), _states(new)
     groups: dict[tuple[Transition, str], list[tuple[str, CaseState | None]]] = defaultdict(list)
     same = added = 0
