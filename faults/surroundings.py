@@ -46,7 +46,7 @@ def outputs() -> Tally:
         "a file above the folder": (lambda folder: (folder / "out").touch(), (*RUN, "--output", "out/below")),
         "a path that is too long": (lambda _: None, (*RUN, "--output", "o" * 300)),
         "cases at a path that is too long": (lambda _: None, ("check", "c" * 300)),
-        "records at a path that is too long": (lambda _: None, ("gate", "r" * 300)),
+        "records at a path that is too long": (lambda _: None, ("report", "r" * 300)),
         "waivers at a path that is too long": (lambda _: None, (*RUN[:3], "--waivers", "w" * 300)),
         "a full disk": (
             lambda folder: _linked(folder / "out" / _records(folder), "/dev/full"),

@@ -169,6 +169,8 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
     [
         (("rnu",), "tconv: a command must be one of run, report, "),
         (("rnu",), "(got 'rnu'); did you mean 'run'?; see 'tconv --help'"),
+        (("resolve", "--spatial", "3"), "tconv: resolve is now `tconv show`; see 'tconv --help'"),
+        (("mutants",), "tconv: mutants is no command any more: tests/"),
         (("--nope",), "tconv: No such option '--nope'"),
         (("run", "--tire", "gate"), "tconv: No such option '--tire'; did you mean '--tier'?; see"),
         (("run", "--tier", "gat"), "tconv: Invalid value for '--tier': 'gat' is not one of 'smoke', 'gate', 'full'"),
@@ -212,42 +214,43 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("list", "nothing"), NO_MATCH),
         (("show", "nothing"), NO_MATCH),
         (("show", "small/plain", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
-        (("coverage", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
-        (("show",), "tconv: Missing argument 'CASE'; see 'tconv show --help'"),
-        (
-            ("gate",),
-            "tconv: RECORDS must be given, files or folders of runs (got none); or --prove-waivers, which runs the",
-        ),
+        (("check", "--coverage", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
+        (("check", "--coverage", "--all"), "tconv: --coverage must be without --write-tiers, --all and --cases"),
+        (("check", "--tier", "full"), "tconv: --tier and --dialect must be beside --coverage"),
+        (("show",), "tconv: there must be CASE, or --spatial and --kernel (got no --spatial and no --kernel)"),
+        (("show", "small/plain", "--strides", "2"), "CASE, or sizes and attributes (got 'small/plain' and --strides)"),
+        (("gate", "out"), "tconv: gate is now `tconv report` or `tconv waivers`; see 'tconv --help'"),
+        (("compare", "old", "new"), "tconv: compare is now `tconv report NEW --baseline OLD`; see 'tconv --help'"),
         (("report",), "tconv: Missing argument 'RECORDS...'; see 'tconv report --help'"),
-        (("resolve", "--spatial", "3"), "tconv: Missing option '--kernel'; see 'tconv resolve --help'"),
+        (("show", "--spatial", "3"), "tconv: there must be CASE, or --spatial and --kernel (got no --kernel)"),
+        (("show", "--spatial", "3", "--kernel", "3", "--cases", "small.yaml"), "--cases must stand beside CASE"),
         (
-            ("resolve", "--spatial", "a", "--kernel", "3"),
+            ("show", "--spatial", "a", "--kernel", "3"),
             "tconv: Invalid value for '--spatial': must be integers such as",
         ),
         (
-            ("resolve", "--spatial", "1000000000000", "--kernel", "3"),
+            ("show", "--spatial", "1000000000000", "--kernel", "3"),
             "tconv: Invalid value for '--spatial': must be integers of at most 9 digits (got '1000000000000')",
         ),
         (
-            ("resolve", "--spatial", "28", "28", "--kernel", "3"),
-            "tconv: Got unexpected extra argument (28); the sizes of all axes must be one word, --spatial 28,28; see",
+            ("show", "--spatial", "28", "28", "--kernel", "3"),
+            "tconv: the sizes of all axes must be one word, --spatial 28,28 (got 28 28); see 'tconv show --help'",
         ),
         (
             ("port", "--to", "geometry/1", "--spatial", "8", "8", "7", "--kernel", "3"),
-            "tconv: Got unexpected extra arguments (8 7); the sizes of all axes must be one word, --spatial 8,8,7",
+            "tconv: the sizes of all axes must be one word, --spatial 8,8,7 (got 8 8 7); see 'tconv port --help'",
         ),
-        (("resolve", "--spatial", "3", "x", "--kernel", "3"), "tconv: Got unexpected extra argument (x); see"),
         (
-            ("resolve", "--spatial", "3,3", "--kernel", "3,3,3"),
+            ("show", "--spatial", "3,3", "--kernel", "3,3,3"),
             "tconv: --kernel must have 2 sizes, as --spatial (got 3)",
         ),
         (("run", "--cases", "nowhere"), "nowhere: must be a case file or a folder of case files (got nothing there)"),
         (("check", "nowhere"), "nowhere: must be a case file or a folder of case files (got nothing there)"),
         (("check", "empty"), "empty: must have a case file, *.yaml (got none)"),
         (("run", "--waivers", "nowhere"), "nowhere: must be a file that can be read (got: No such file or directory)"),
-        (("gate", "nowhere"), "nowhere: must be a readable file of records (got: No such file or directory)"),
+        (("report", "nowhere"), "nowhere: must be a readable file of records (got: No such file or directory)"),
         (("report", "empty"), "empty: must be a folder with record files, *.jsonl (got none)"),
-        (("gate", "small.yaml"), "small.yaml:1: must start with a header of format 1 (got: "),
+        (("report", "small.yaml"), "small.yaml:1: must start with a header of format 2 (got: "),
         (("run", "--output", "small.yaml"), "tconv: Invalid value for '--output': Directory 'small.yaml' is a file"),
         (
             ("run", "--output", "small.yaml/deep"),
@@ -262,7 +265,7 @@ def test_a_wrong_command_line_is_one_line(
     """What must be, what it got, the nearest right word; exit 2."""
     written(tmp_path)
     (tmp_path / "empty").mkdir()
-    reads_cases = {"run", "list", "show", "coverage"} & {arguments[0]} and "--cases" not in arguments
+    reads_cases = {"run", "list", "show"} & {arguments[0]} and not {"--cases", "--spatial"} & {*arguments}
     cases = ("--cases", "small.yaml") if reads_cases and arguments[-1] != "--tier" else ()
     assert message in complaint(*arguments, *cases)
 
@@ -441,7 +444,7 @@ def test_records_of_other_cases_are_beside_those_of_tconvs_own(command: Command,
 
 
 @pytest.mark.parametrize(
-    "judging", ["gate", "report --format json", "learn", "compare out", "atlas", "history --records"]
+    "judging", ["report", "waivers propose --output w.yaml", "explain", "atlas", "history --records"]
 )
 def test_records_of_one_s_own_cases_alone_are_judged_by_these_cases(
     judging: str, command: Command, tmp_path: Path
@@ -462,11 +465,11 @@ def test_records_of_one_s_own_cases_are_red_where_a_case_is_missing_or_changed(
     (path,) = (tmp_path / "out").glob("*.jsonl")
     whole = path.read_text(encoding="utf-8")
     path.write_text("".join(whole.splitlines(keepends=True)[:-1]), encoding="utf-8")
-    done = command("gate", "out")
+    done = command("report", "out")
     assert (done.returncode, "red: 6 cases must have a record (got 5)" in done.stdout) == (1, True)
     path.write_text(whole, encoding="utf-8")
     written(tmp_path, CASES.replace("strides: 3", "strides: 4"))
-    done = command("gate", "out")
+    done = command("report", "out")
     assert (done.returncode, "red: the records must be of this corpus" in done.stdout) == (1, True)
     assert f"name its cases with --cases {tmp_path / 'small.yaml'}" in " ".join(done.stdout.split())
     assert "note: judged by" not in done.stderr
@@ -486,7 +489,7 @@ def test_waivers_of_a_backend_of_one_s_own_turn_red_green(command: Command, tmp_
 def test_a_full_standard_output_is_named() -> None:
     """The system's words alone do not say which file is full."""
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        command = [sys.executable, "-m", "tconv", "list", "--facts"]
+        command = [sys.executable, "-m", "tconv", "list"]
         done = subprocess.run(command, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("tconv: standard output")

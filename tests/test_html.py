@@ -289,7 +289,7 @@ def test_a_cause_has_one_example_in_all_reports(page: Callable[..., _Page]) -> N
     assert "differed as if pads-exchanged: 349 of 528 elements" in written.words
     (cause,) = causes(assessment, Status.FAILED)
     assert cause.example == shown
-    assert f"tconv diagnose '{shown}'" in job_summary.markdown([assessment])
+    assert f"tconv explain '{shown}'" in job_summary.markdown([assessment])
     assert f"example: {shown}" in proposed(assessment)
     ambiguous = _assessment(records[:2])
     assert causes(ambiguous, Status.FAILED)[0].example == "invalid/x"
@@ -308,7 +308,7 @@ def test_wrong_answers_come_before_what_nobody_declared(page: Callable[..., _Pag
     alone = page(_assessment(unsupported))
     assert "Red : 5 unsupported that are not declared, one cause: no symbols 5" in alone.words
     declared = page(_assessment([*wrong, *waived], [_waiver()]))
-    assert "tconv gate RECORDS --propose-waivers" not in declared.words
+    assert "tconv waivers propose RECORDS" not in declared.words
 
 
 @pytest.mark.parametrize(

@@ -220,8 +220,8 @@ def test_the_command_parts_a_run_and_joins_it(command: Command, tmp_path: Path) 
     some = command("report", "--cases", "small.yaml", paths[1])
     assert some.returncode == 1
     assert "red: all 2 shards must be there (missing: 1); give the records of every shard" in some.stdout
-    assert command("gate", "--cases", "small.yaml", *paths).returncode == 0
-    assert command("gate", "--cases", "small.yaml", paths[0]).returncode == 1
+    assert command("report", "--cases", "small.yaml", *paths).returncode == 0
+    assert command("report", "--cases", "small.yaml", paths[0]).returncode == 1
 
 
 def test_a_shard_is_resumed_as_itself(command: Command, tmp_path: Path) -> None:

@@ -25,16 +25,12 @@ from tconv.shown_texts import one_line
 GROUPS = {
     "Judge a runtime": {
         "run": "Run cases on a backend, judge every answer, report.",
-        "report": "Make the HTML page of records, and print their totals.",
-        "gate": "Judge records by the waivers.",
-        "compare": "Print what became of every case between two runs.",
+        "report": "Judge records, compare them with older ones, make the page.",
         "atlas": "Write which answer each backend gives where the texts differ.",
     },
     "Find out why": {
-        "show": "Print a case in each dialect, and what is expected.",
-        "resolve": "Print what each dialect makes of sizes and attributes.",
-        "diagnose": "Tell which misreading explains what a backend does.",
-        "learn": "Print the formulas by which a runtime computes sizes and pads.",
+        "show": "Print what each dialect expects of a case, or of sizes.",
+        "explain": "Say why a case fails, and what a runtime computes instead.",
         "shrink": "Find the smallest case that fails as another does.",
         "fuzz": "Ask a backend what no case file asks.",
         "history": "Tell since which release a runtime does what it does.",
@@ -44,19 +40,29 @@ GROUPS = {
         "export": "Write a case as a model with a script, or as a bug report.",
     },
     "Keep cases and waivers": {
+        "waivers": "Propose waivers for failures, prove those that there are.",
         "list": "Print the ids of cases.",
-        "check": "Check case files and waiver files.",
-        "coverage": "Print which values and combinations of values a tier covers.",
+        "check": "Check case files and waiver files, or print what cases cover.",
         "backends": "Print the installed backends and their dialects.",
-        "new": "Write a first case file, with comments.",
-        "schema": "Print the JSON Schema of a kind of file.",
-        "mutants": "Print which misreadings the corpus notices.",
     },
 }
 """Every command by the question that it answers, and its line in `tconv --help`, which must not import them all."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
-MOVED: dict[str, str] = {}
+MOVED = {
+    "gate": "report` or `tconv waivers",
+    "compare": "report NEW --baseline OLD",
+    "resolve": "show",
+    "diagnose": "explain",
+    "learn": "explain",
+    "coverage": "check --coverage",
+}
 """Earlier names of commands, and what to call now."""
+GONE = {
+    "new": "docs/cases.md has a first case file",
+    "schema": "`tconv check --help` says where the schemas are",
+    "mutants": "tests/test_misreadings.py asks which misreadings the corpus notices",
+}
+"""Earlier commands in whose place there is none, and what there is."""
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
 _WHOLE_PROCESS = object()
@@ -94,6 +100,8 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] in MOVED:
             raise click.UsageError(f"{args[0]} is now `tconv {MOVED[args[0]]}`")
+        if args and args[0] in GONE:
+            raise click.UsageError(f"{args[0]} is no command any more: {GONE[args[0]]}")
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             known = ", ".join(COMMANDS)
             raise click.UsageError(f"a command must be one of {known} (got {args[0]!r}){nearest(args[0], COMMANDS)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tconv.backends.machine import cores
-from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
+from tconv.corpus.corpus import TIERS
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
 from tconv.execution.isolation import required
@@ -32,6 +32,8 @@ class _Seconds(click.FloatRange):
         return number if isfinite(number) else self.fail(f"{value!r} is not a number of seconds.", param, ctx)
 
 
+FILE = click.Path(path_type=Path, dir_okay=False)
+"""A file that is written."""
 SECONDS = _Seconds(min=0.05, max=86_400)
 
 cases = click.option(
@@ -42,9 +44,6 @@ cases = click.option(
 )
 tier = click.option(
     "--tier", type=click.Choice(TIERS), default="gate", show_default=True, help="How much of the corpus."
-)
-tier_to_full = click.option(
-    "--tier", type=click.Choice(TIERS_TO_FULL), default="gate", show_default=True, help="How much of the corpus."
 )
 waivers = click.option(
     "--waivers", default=None, metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
@@ -63,10 +62,6 @@ def folder(text: str) -> Callable[[FC], FC]:
 
 
 output = folder("The folder of records, artifacts and the page.")
-junit = click.option(
-    "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
-)
-
 jobs = click.option(
     "-j", "--jobs", type=click.IntRange(1, 256), default=None, help="Worker processes; default: one for each core."
 )
@@ -91,10 +86,12 @@ isolate = click.option(
 )
 
 
-def baseline(text: str) -> Callable[[FC], FC]:
-    """Return the option that names the records to compare with, with its help."""
-    return click.option("--baseline", multiple=True, type=click.Path(path_type=Path, exists=True), help=text)
-
+baseline = click.option(
+    "--baseline",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, allow_dash=True),
+    help="Records to compare with: exit with 1 too if a case became worse; repeatable.",
+)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -116,38 +113,30 @@ def detail_of(*, quiet: bool, verbose: bool) -> Detail:
     return "quiet" if quiet else "verbose" if verbose else "screen"
 
 
-def _chosen(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """Return options of a backend by their names.
 
     Raises:
         UsageError: a text is not KEY=VALUE, or a key comes twice.
     """
-    option, chosen = parameter.opts[0], dict[str, str]()
+    chosen: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise UsageError(f"{option} must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
+            raise UsageError(f"--option must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
         if name in chosen:
-            raise UsageError(f"{option} must give {name!r} once (got {chosen[name]!r} and {value!r})")
+            raise UsageError(f"--option must give {name!r} once (got {chosen[name]!r} and {value!r})")
         chosen[name] = value
     return chosen
 
 
-def backend_options(flag: str = "--option", of: str = "--backend") -> Callable[[FC], FC]:
-    """Return the option that takes the options of a backend.
-
-    Args:
-        flag: how it is called.
-        of: the option that names the backend.
-    """
-    return click.option(
-        flag,
-        flag.strip("-").replace("-", "_"),
-        multiple=True,
-        metavar="KEY=VALUE",
-        callback=_chosen,
-        help=f"An option of {of}, as 'tconv backends' lists them; repeatable.",
-    )
+backend_options = click.option(
+    "--option",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_chosen,
+    help="An option of --backend, as 'tconv backends' lists them; repeatable.",
+)
 
 
 def dialect(name: str | None) -> Dialect | None:

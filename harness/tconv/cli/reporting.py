@@ -1,4 +1,4 @@
-"""What a command makes of runs that are judged: the terminal or JSON, JUnit XML, a job's summary, a badge."""
+"""What `run` and `report` make of runs that are judged: the terminal or JSON, JUnit XML, a summary, annotations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tconv.cli import options
-from tconv.cli.output import json_text, printing, refuse_unwritable, write_output
+from tconv.cli.output import json_text, printing, refuse_unwritable
+from tconv.cli.record_files import record_files
 from tconv.datafiles import data_folder
 from tconv.errors import writing
+from tconv.gate.record_files import assess_files
 from tconv.reports import between_runs, job_summary, junit, plain, terminal
 from tconv.reports.annotations import workflow_commands
 
@@ -21,13 +23,11 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.reports.between_runs import Comparison
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
 _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
-    options.junit,
-    click.option("--summary", type=_FILE, default=None, help="Add a summary in Markdown to this file."),
-    click.option("--badge", type=_FILE, default=None, help="Write the JSON of a shields.io badge."),
+    click.option("--junit", "junit_file", type=options.FILE, default=None, help="Write JUnit XML too."),
+    click.option("--summary", type=options.FILE, default=None, help="Add a summary in Markdown to this file."),
     click.option("--annotate", is_flag=True, help="Print GitHub's annotations at the lines of case and waiver files."),
-    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of as text."),
+    options.as_json,
     options.detail,
 )
 
@@ -45,7 +45,6 @@ class Reporting:
 
     junit_file: Path | None
     summary: Path | None
-    badge: Path | None
     annotate: bool
     as_json: bool
     detail: terminal.Detail = field(default="screen")
@@ -57,7 +56,7 @@ class Reporting:
         Raises:
             FileError: one cannot.
         """
-        refuse_unwritable([chosen["junit_file"], chosen["summary"], chosen["badge"]])
+        refuse_unwritable([chosen["junit_file"], chosen["summary"]])
         return cls(**chosen, detail=options.detail_of(quiet=quiet, verbose=verbose))
 
     def report(
@@ -79,15 +78,13 @@ class Reporting:
         """
         if self.junit_file is not None:
             junit.write(assessments, self.junit_file, comparisons)
-        if self.badge is not None:
-            write_output(json_text(plain.badge(assessments, comparisons)), self.badge)
         if self.summary is not None:
             # GitHub gives all steps of a job one file.
             with writing(self.summary), self.summary.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(job_summary.markdown(assessments, comparisons))
         with printing():
             if self.as_json:
-                click.echo(json_text(result(assessments, comparisons)), nl=False)
+                click.echo(json_text(plain.results(assessments, comparisons)), nl=False)
             else:
                 for assessment in assessments:
                     terminal.show(assessment, page, self.detail, between_runs.regressions(assessment, comparisons))
@@ -97,10 +94,16 @@ class Reporting:
                 _annotate(assessments, cases, waivers, comparisons)
 
 
-def result(assessments: Sequence[Assessment], comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Return what --json and --format json print: the runs, and what became of their cases since a baseline."""
-    runs = {"runs": [plain.result(assessment, comparisons) for assessment in assessments]}
-    return runs | ({"comparisons": between_runs.as_json(comparisons)} if comparisons else {})
+def baseline_runs(paths: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool) -> list[Assessment]:
+    """Return the runs to compare with, judged as those that are compared with them.
+
+    Args:
+        paths: the values of --baseline.
+        cases: the cases that the new runs are judged by.
+        waivers: the value of --waivers.
+        strict: the value of --strict.
+    """
+    return assess_files(record_files(paths, cases), cases, waivers, strict=strict)[0] if paths else []
 
 
 def _annotate(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 
 
 _LONGEST_NAME = 40
-_MOST_COMPARED = 200_000
-"""Cases of which the ids are compared; what has more are runs of the exhaustive tier."""
+MOST_CASES = 100_000
+"""Cases of a run. All its records are in memory at the end, for the gate and the page: a gigabyte for so many."""
+_OF_A_SHARD = 18_600
+"""Cases of a shard of the size that is advised: its run takes at most 250 MB."""
 _REMEMBERED = 2**16
-"""How many cases are kept for the gate and the reports: all of the tier full, and the first ones of a larger tier."""
+"""How many cases are kept for the gate and the reports."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,6 @@ class Selection:
         patterns: any of which a case must match, none means all; and those after a `!`, whose cases are left out.
         path: the path of the corpus as the user wrote it; empty for tconv's own.
         shard: which part of the selection is run; None for all of it.
-        only: ids of cases, of which no others are run; None for no such choice.
     """
 
     corpus: Corpus
@@ -46,7 +48,6 @@ class Selection:
     patterns: tuple[str, ...] = ()
     path: str = ""
     shard: Shards | None = None
-    only: frozenset[str] | None = None
     _made: dict[str, Case] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -56,7 +57,7 @@ class Selection:
         It tells apart folders of cases by where they are, and not by what is in them: who changes a case and runs again
         wants the new records in the place of the old ones.
         """
-        words = "|".join((*self.patterns, *sorted(self.only or ())))
+        words = "|".join(self.patterns)
         parts = (
             name_of_cases(self.path) if self.path else "",
             f"selection-{_digest(words)}" if words else "",
@@ -71,10 +72,7 @@ class Selection:
         Raises:
             UsageError: a pattern matches none, or the tier or the shard has none.
         """
-        counts = (self.corpus.count(tier, patterns) for tier, patterns in self._parts)
-        count = sum(counts) if self.only is None else sum(1 for _ in self._chosen())
-        if not count and self.only is not None:
-            raise UsageError("a case that failed last must be in this selection (got none); leave --last-failed out")
+        count = sum(self.corpus.count(tier, patterns) for tier, patterns in self._parts)
         if not count:
             chosen = (
                 " that no --exclude leaves out" if any(text.startswith(EXCLUDING) for text in self.patterns) else ""
@@ -86,16 +84,26 @@ class Selection:
             return part
         raise UsageError(f"--shard i/n must have a case (got {self.shard} of {count} cases); take a smaller n")
 
+    def refuse_too_many(self) -> None:
+        """Refuse more cases than a run may have.
+
+        Raises:
+            UsageError: there are too many, or `count` raises it.
+        """
+        if self.count <= MOST_CASES:
+            return
+        shards = ceil(self.count / _OF_A_SHARD) * (self.shard.count if self.shard else 1)
+        must = f"a run must have at most {MOST_CASES:,} cases (got {self.count:,})"
+        raise UsageError(f"{must}; run its shards one by one: --shard 1/{shards} to --shard {shards}/{shards}")
+
     def stream(self) -> Iterator[Case]:
-        """Yield the cases; those of a cell follow each other.
+        """Yield the cases.
 
         Raises:
             UsageError: a pattern matches none.
         """
         parts = (self.corpus.makers(tier, patterns) for tier, patterns in self._parts)
         makers: Iterable[Callable[[], Case]] = chain.from_iterable(parts)
-        if self.only is not None:
-            makers = (partial(self.corpus.case, case) for case in self._chosen())
         for make in makers if self.shard is None else self.shard.of(makers):
             case = make()
             if len(self._made) < _REMEMBERED:
@@ -117,14 +125,13 @@ class Selection:
             UsageError: a pattern matches none, or the tier has none.
         """
         parts = self._parts if self.count else ()
-        all_ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
-        ids = all_ids if self.only is None else self._chosen()
+        ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
         return iter(ids if self.shard is None else self.shard.of(ids))
 
     @property
-    def known_ids(self) -> frozenset[str] | None:
-        """The ids of the cases, which their records are held against; None where they are too many to be compared."""
-        return frozenset(self.ids()) if self.count <= _MOST_COMPARED else None
+    def known_ids(self) -> frozenset[str]:
+        """The ids of the cases, which their records are held against."""
+        return frozenset(self.ids())
 
     def cases(self) -> list[Case]:
         """Return the cases of a selection that is not large.
@@ -133,11 +140,6 @@ class Selection:
             UsageError: a pattern matches none, or the tier has none.
         """
         return list(self.stream()) if self.count else []
-
-    def _chosen(self) -> Iterator[str]:
-        """Yield the ids of `only` that are in the selection."""
-        ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in self._parts)
-        return (case for case in ids if case in (self.only or ()))
 
     @cached_property
     def _parts(self) -> list[tuple[Tier, tuple[str, ...]]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.errors import FileError, UsageError
-from tconv.execution.run import LAST_FAILED
 from tconv.execution.selection import Selection
 from tconv.records.record_file import read
 from tconv.records.shards import Shards
@@ -26,8 +25,7 @@ def read_selected(path: Path, corpus: Corpus) -> Run:
     """
 
     def selected(header: RunHeader) -> frozenset[str] | None:
-        if header.corpus != corpus.digest or header.tier == "exhaustive" or LAST_FAILED in header.patterns:
-            # Which cases failed before is not known here.
+        if header.corpus != corpus.digest:
             return None
         try:
             shard = Shards.parse(header.shard) if header.shard else None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tconv.reports.page.overview import Overview
 
 _MOST = 12
-"""Causes of a comparison on the page; `tconv compare` has all."""
+"""Causes of a comparison on the page; `tconv report --verbose` has all."""
 
 
 @dataclass(frozen=True, slots=True)
