@@ -13,8 +13,10 @@ from tconv.cases.case import Case, Operand
 from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing, ClusterError, DialectError, OptionError, UsageError
 from tconv.records import machine_facts
-from tconv.records.header_differences import flat
-from tconv.records.headers import BackendHeader  # noqa: TC001 - pydantic reads the annotation
+from tconv.records.headers import (
+    BackendHeader,
+    flat,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,8 +20,7 @@ from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import shared_problem
-from tconv.records.header_differences import differences
-from tconv.records.headers import RunHeader, header_line
+from tconv.records.headers import RunHeader, differences, header_line
 from tconv.records.record_file import read
 from tconv.records.rewriting import rewrite
 
@@ -147,7 +146,7 @@ def _write(
         cases = _Stream(_remaining(selection, recorded), total - done)
         for number, line in enumerate(pool.run(cases), start=done + 1):
             _append(path, file, f"{line.text}\n")
-            if (case := selection.streamed(line.case)) is not None:
+            if (case := selection.find(line.case)) is not None:
                 _precompute(case, pool.dialect)
                 settings.precompute(case, pool.dialect)
             progress(number, total, line)
@@ -261,7 +260,7 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
         remedy = "repeat it with what it had, or choose another --output: a run without --resume replaces these records"
         raise FileError(path, f"must be of the same run to be resumed (got another: {said}); {remedy}")
     _cut(path, data[: data.rfind(b"\n") + 1], None if before.resumed(header) == before else before.resumed(header))
-    return read(path, lambda _: selection.known_ids)
+    return read(path, lambda _: frozenset(selection.ids()))
 
 
 def _cut(path: Path, whole: bytes, header: RunHeader | None) -> None:

@@ -27,8 +27,6 @@ MOST_CASES = 100_000
 """Cases of a run. All its records are in memory at the end, for the gate and the page: a gigabyte for so many."""
 _OF_A_SHARD = 18_600
 """Cases of a shard of the size that is advised: its run takes at most 250 MB."""
-_REMEMBERED = 2**16
-"""How many cases are kept for the gate and the reports."""
 
 
 @dataclass(frozen=True)
@@ -106,17 +104,12 @@ class Selection:
         makers: Iterable[Callable[[], Case]] = chain.from_iterable(parts)
         for make in makers if self.shard is None else self.shard.of(makers):
             case = make()
-            if len(self._made) < _REMEMBERED:
-                self._made[case.id] = case
+            self._made[case.id] = case
             yield case
 
     def find(self, case_id: str) -> Case | None:
         """Return the case of that id, or None; one that was streamed is not made again."""
-        return self.streamed(case_id) or self.corpus.find(case_id)
-
-    def streamed(self, case_id: str) -> Case | None:
-        """Return the case of that id where it was streamed and is remembered."""
-        return self._made.get(case_id)
+        return self._made.get(case_id) or self.corpus.find(case_id)
 
     def ids(self) -> Iterator[str]:
         """Return the ids of the cases, without making them.
@@ -127,11 +120,6 @@ class Selection:
         parts = self._parts if self.count else ()
         ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
         return iter(ids if self.shard is None else self.shard.of(ids))
-
-    @property
-    def known_ids(self) -> frozenset[str]:
-        """The ids of the cases, which their records are held against."""
-        return frozenset(self.ids())
 
     def cases(self) -> list[Case]:
         """Return the cases of a selection that is not large.
