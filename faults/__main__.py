@@ -19,7 +19,6 @@ CAMPAIGNS = (
     "records",
     "strings",
     "soak",
-    "cluster",
     "environments",
 )
 LONG = ("soak_gate",)
