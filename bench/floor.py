@@ -31,7 +31,7 @@ import onnxruntime as ort
 from onnx import helper, numpy_helper
 
 from command import run
-from figures import Curve, Figure, Findings
+from figures import Figure, Findings
 from measure import timed
 from tconv.backends.onnx_model import build
 from tconv.backends.onnxruntime import OnnxRuntime
@@ -146,12 +146,7 @@ def measured(arguments: argparse.Namespace) -> Findings:
             f"{tier} tier, in company": Figure.of([company / floor for floor, _, company in rounds], band=IN_COMPANY),
             f"{tier} tier, floor": Figure.of([floor * 1e6 for floor, *_ in rounds], "us"),
         }
-    if arguments.small:
-        return Findings(figures)
-    floor, *costs = sums(bench.chunks("exhaustive", PARTS["exhaustive"], 16 * CHUNK), (FLOOR, *SIZES))
-    line = [(float(size), cost / floor) for size, cost in zip(SIZES, costs, strict=True)]
-    curve = Curve("cases in company", "floors a case", {"exhaustive tier, onnxruntime": line})
-    return Findings(figures, {"cost of a case by the size of its company": curve})
+    return Findings(figures)
 
 
 def sums(chunks: Sequence[Sequence[Case]], sizes: Sequence[int]) -> list[float]:

@@ -1,7 +1,8 @@
 """Whether two installations of tconv say the same: records, causes, exit codes, operands, and what commands print.
 
-Run `python bench/installations.py OLD NEW`, with the path of the command `tconv` of each. Both run every backend that
-both have, the wrong backends of tests/, and the commands below. Each difference is a line, and makes the exit code 1.
+`python bench/installations.py TCONV ANSWERS` asks the command TCONV of one installation and keeps its answers in the
+folder ANSWERS. Called again with the command of another installation, it prints a line for each answer that differs,
+and ends with 1 if one does. Every backend is asked, the wrong backends of tests/, and the commands below.
 
 Times, paths and the order of records do not count, and figures may differ by a billionth of themselves: another order
 of summation does that. An id that says the name of a folder twice counts as the id that says it once.
@@ -44,16 +45,15 @@ COMMANDS = (
     ),
     ("port --from onnx/ConvTranspose-22 --to openvino/ConvolutionBackpropData-1 --spatial 8 --kernel 3 --strides 2",),
     ("explain padding/output-shape/odd-unit-by-hand", "diagnose padding/output-shape/odd-unit-by-hand"),
-    (
-        "explain --backend wrong_backends:PadsSwapped --tier smoke",
-        "learn --backend wrong_backends:PadsSwapped --tier smoke",
-    ),
+    ("explain --backend wrong_backends:PadsSwapped", "learn --backend wrong_backends:PadsSwapped"),
     ("shrink examples/onnx/pad --backend wrong_backends:PadsSwapped",),
     ("fuzz --examples 50 --backend wrong_backends:PadsSwapped",),
     ("export examples/onnx/pad exported",),
     ("run examples/** --backend nobody",),
 )
 """What is called; if an installation does not know the first spelling, the next one."""
+PROGRESS = re.compile(r": \d+ of \d+ cases$")
+"""Lines of which there are more on a slower machine."""
 UNKNOWN = re.compile("a command must be one of|No such option|Got unexpected extra")
 NOT_COMPARED = frozenset({"seconds", "artifact", "alone", "harmed", "earlier", "records", "format"})
 """Keys of records and results that vary from run to run, or are paths."""
@@ -77,53 +77,54 @@ class OperandDigests:
 
 
 def main() -> int:
-    """Run both, print a line for each difference, and return 1 if there is one."""
+    """Ask an installation, print a line for each difference, and return 1 if there is one."""
     parser = argparse.ArgumentParser(description="Whether two installations of tconv say the same.")
-    parser.add_argument("old", type=Path, help="the command tconv of one installation")
-    parser.add_argument("new", type=Path, help="the command tconv of the other one")
+    parser.add_argument("tconv", type=Path, help="the command tconv of an installation")
+    parser.add_argument(
+        "answers", type=Path, help="the folder of the answers of another one; what is missing is kept there"
+    )
     parser.add_argument("--tier", action="append", help="of the runs; repeatable; default: gate and full")
     parser.add_argument("--only", action="append", metavar="TEXT", help="leave out what has none of these in its name")
-    parser.add_argument("--old-run", default="", metavar="OPTIONS", help="more options of the old `tconv run`")
     parser.add_argument("--small", action="store_true", help="a few questions of each kind, a few cases each, for CI")
     arguments = parser.parse_args()
     tiers = ["smoke"] if arguments.small else arguments.tier or ["gate", "full"]
-    patterns = ["examples/**", "padding/output-shape/**"] if arguments.small else []
-    questions = dict(_questions(arguments.old, arguments.new, tiers, patterns))
-    found = 0
-    for name, (spellings, more) in questions.items():
+    arguments.answers.mkdir(parents=True, exist_ok=True)
+    kept, equal, different = 0, 0, 0
+    for name, spellings, more in questions(arguments.tconv, tiers, small=arguments.small):
         if arguments.only and not any(text in name for text in arguments.only):
             continue
-        old = answer(arguments.old, spellings, f"{more} {arguments.old_run if more else ''}".split())
-        new = answer(arguments.new, spellings, more.split())
-        lines = list(differences(old, new))
+        new = answer(arguments.tconv, spellings, more.split())
+        file = arguments.answers / f"{re.sub('[^A-Za-z0-9]+', '-', name)}.json"
+        if not file.exists():
+            file.write_text(json.dumps(new), "utf-8")
+            kept += 1
+            print(f"{name}: kept, {size(new)}", flush=True)
+            continue
+        lines = list(differences(json.loads(file.read_text("utf-8")), new))
         print(f"{name}: {f'{len(lines)} differences' if lines else f'equal, {size(new)}'}", flush=True)
         for line in lines[:20]:
             print(f"    {line}")
-        found += bool(lines)
-    print(f"{len(questions)} questions, {found} answered differently")
-    return int(bool(found))
+        equal, different = equal + (not lines), different + bool(lines)
+    print(f"{kept} answers kept, {equal} equal, {different} different")
+    return int(bool(different))
 
 
-def _questions(
-    old: Path, new: Path, tiers: Sequence[str], patterns: Sequence[str]
-) -> Iterator[tuple[str, tuple[Sequence[str], str]]]:
-    """Yield a name, the spellings of a command, and what a run is given too; with patterns, a few of each kind."""
-    few = slice(0, 3 if patterns else None)
+def questions(tconv: Path, tiers: Sequence[str], *, small: bool) -> Iterator[tuple[str, Sequence[str], str]]:
+    """Yield a name, the spellings of a command, and what a run is given too; few of each kind if `small`."""
+    few = slice(0, 3 if small else None)
+    patterns = "examples/** padding/output-shape/**" if small else ""
     for spellings in COMMANDS[few]:
-        yield spellings[0], (spellings, "")
-    here = [
-        {line.split()[0] for line in printed(tconv, ["backends"]).splitlines() if usable(line)} for tconv in (old, new)
-    ]
-    backends = sorted(here[0] & here[1])
+        yield spellings[0], spellings, ""
+    listed = answer(tconv, ["backends"], [])["printed"]
+    backends = sorted(line.split()[0] for line in listed if line and usable(line))
     for tier in tiers:
         for backend in backends[few]:
-            yield f"run {backend}, {tier}", (["run"], " ".join([*patterns, "--backend", backend, "--tier", tier]))
+            yield f"run {backend}, {tier}", ["run"], f"{patterns} --backend {backend} --tier {tier}"
     for name in played()[few]:
-        more = f"--backend wrong_backends:{name} --tier smoke"
-        yield f"played {name}", (["run"], " ".join([*patterns, more]))
+        yield f"played {name}", ["run"], f"{patterns} --backend wrong_backends:{name} --tier smoke"
     for dialect in DIGESTS[few]:
         more = f"--backend installations:OperandDigests --dialect {dialect} --tier {tiers[-1]}"
-        yield f"operands of {dialect}", (["run"], " ".join([*patterns, more]))
+        yield f"operands of {dialect}", ["run"], f"{patterns} {more}"
 
 
 def usable(line: str) -> bool:
@@ -135,11 +136,6 @@ def played() -> list[str]:
     """Return the names of wrong backends whose answers depend on the call alone."""
     sources = [(HERE.parent / "tests" / "wrong_backends" / f"{module}.py").read_text("utf-8") for module in PLAYED]
     return sorted(name for source in sources for name in re.findall(r"^class ([A-Z]\w+)\(", source, re.MULTILINE))
-
-
-def printed(tconv: Path, arguments: Sequence[str]) -> str:
-    """Return the standard output of a command."""
-    return subprocess.run([tconv, *arguments], capture_output=True, text=True, check=False).stdout
 
 
 def answer(tconv: Path, spellings: Sequence[str], more: Sequence[str]) -> dict[str, Any]:
@@ -159,7 +155,8 @@ def answer(tconv: Path, spellings: Sequence[str], more: Sequence[str]) -> dict[s
                 result |= {"result": comparable(json.loads(done.stdout or "null")), "records": records(Path(folder))}
             else:
                 texts = (done.stdout, done.stderr, *map(read, sorted(Path(folder).rglob("*.*"))))
-                result["printed"] = [comparable(line) for text in texts for line in text.splitlines()]
+                lines = [line for text in texts for line in text.splitlines() if not PROGRESS.search(line)]
+                result["printed"] = [comparable(line) for line in lines]
             return result
     raise AssertionError
 

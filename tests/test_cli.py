@@ -187,6 +187,8 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         ),
         (("run", "-j", "two"), "tconv: Invalid value for '-j' / '--jobs': 'two' is no integer; see 'tconv run --help'"),
         (("run", "--timeout", "0"), "tconv: Invalid value for '--timeout': 0.0 is not in the range"),
+        (("run", "--timeout", "nan"), "tconv: Invalid value for '--timeout': 'nan' is not a number of seconds"),
+        (("run", "--timeout", "inf"), "tconv: Invalid value for '--timeout': inf is not in the range"),
         (("run", "-j", "0"), "tconv: Invalid value for '-j' / '--jobs': 0 is not in the range"),
         (
             ("run", "--dialect", "onnx/ConvTranspose-2"),

@@ -14,9 +14,7 @@ from small_corpus import record_file, written
 from tconv.backends import Option, create, names, options_of
 from tconv.backends.options import checked, not_default
 from tconv.errors import BackendMissing, OptionError
-from tconv.execution.cluster_messages import Order, order_of
 from tconv.execution.run import record_name
-from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.records.headers import BackendHeader
@@ -192,13 +190,6 @@ def test_two_values_never_have_one_record_file() -> None:
     values = ("AUTO:CPU,GPU", "AUTO_CPU_GPU", "AUTO%3ACPU,GPU")
     files = {record_name(chosen(device=value).header) for value in values}
     assert len(files) == 3
-
-
-def test_a_cluster_is_given_the_options() -> None:
-    """They travel with the order, and workers with others would not judge alike."""
-    order = order_of(Assignment(SPEC, None, None, "", options={"pads": "swapped"}), 1.0)
-    settings = Order.model_validate_json(order.model_dump_json()).settings
-    assert Assignment(dialect=None, folder=None, log="", **settings).options == {"pads": "swapped"}
 
 
 @pytest.mark.parametrize(

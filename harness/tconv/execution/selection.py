@@ -15,10 +15,11 @@ from tconv.corpus.corpus import EXCLUDING
 from tconv.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
+    from tconv.corpus.corpus import Deal
     from tconv.records.shards import Shards
 
 
@@ -27,8 +28,6 @@ MOST_CASES = 100_000
 """Cases of a run. All its records are in memory at the end, for the gate and the page: a gigabyte for so many."""
 _OF_A_SHARD = 18_600
 """Cases of a shard of the size that is advised: its run takes at most 250 MB."""
-_REMEMBERED = 2**16
-"""How many cases are kept for the gate and the reports."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Selection:
             raise UsageError(f"the {self.tier} tier must have a case{chosen} (got none); choose another with --tier")
         if self.shard is None:
             return count
-        if part := sum(1 for _ in self.shard.of(range(count))):
+        if part := int(self.shard.deal()(count).sum()):
             return part
         raise UsageError(f"--shard i/n must have a case (got {self.shard} of {count} cases); take a smaller n")
 
@@ -102,21 +101,14 @@ class Selection:
         Raises:
             UsageError: a pattern matches none.
         """
-        parts = (self.corpus.makers(tier, patterns) for tier, patterns in self._parts)
-        makers: Iterable[Callable[[], Case]] = chain.from_iterable(parts)
-        for make in makers if self.shard is None else self.shard.of(makers):
-            case = make()
-            if len(self._made) < _REMEMBERED:
-                self._made[case.id] = case
+        dealt = self._dealt()
+        for case in chain.from_iterable(self.corpus.cases(tier, patterns, *dealt) for tier, patterns in self._parts):
+            self._made[case.id] = case
             yield case
 
     def find(self, case_id: str) -> Case | None:
         """Return the case of that id, or None; one that was streamed is not made again."""
-        return self.streamed(case_id) or self.corpus.find(case_id)
-
-    def streamed(self, case_id: str) -> Case | None:
-        """Return the case of that id where it was streamed and is remembered."""
-        return self._made.get(case_id)
+        return self._made.get(case_id) or self.corpus.find(case_id)
 
     def ids(self) -> Iterator[str]:
         """Return the ids of the cases, without making them.
@@ -124,14 +116,8 @@ class Selection:
         Raises:
             UsageError: a pattern matches none, or the tier has none.
         """
-        parts = self._parts if self.count else ()
-        ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
-        return iter(ids if self.shard is None else self.shard.of(ids))
-
-    @property
-    def known_ids(self) -> frozenset[str]:
-        """The ids of the cases, which their records are held against."""
-        return frozenset(self.ids())
+        parts, dealt = self._parts if self.count else (), self._dealt()
+        return chain.from_iterable(self.corpus.ids(tier, patterns, *dealt) for tier, patterns in parts)
 
     def cases(self) -> list[Case]:
         """Return the cases of a selection that is not large.
@@ -140,6 +126,10 @@ class Selection:
             UsageError: a pattern matches none, or the tier has none.
         """
         return list(self.stream()) if self.count else []
+
+    def _dealt(self) -> tuple[Deal, ...]:
+        """Return what deals out the cases of all parts to the shard; nothing without a shard."""
+        return (self.shard.deal(),) if self.shard else ()
 
     @cached_property
     def _parts(self) -> list[tuple[Tier, tuple[str, ...]]]:

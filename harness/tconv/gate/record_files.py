@@ -59,7 +59,7 @@ def read_selected(path: Path, corpus: Corpus) -> Run:
             return None
         try:
             shard = Shards.parse(header.shard) if header.shard else None
-            return Selection(corpus, header.tier, header.patterns, "", shard).known_ids
+            return frozenset(Selection(corpus, header.tier, header.patterns, "", shard).ids())
         except UsageError as error:
             raise FileError(path, str(error), 1) from None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tconv.gate.examples import Rank, rank
 from tconv.gate.notes import NO_VALUES, NOTE_MEANINGS, noted
 from tconv.gate.status import Status
-from tconv.records.header_differences import differences
+from tconv.records.headers import differences
 from tconv.reports.between_runs.transitions import CaseState, Transition, answered_alike, transition
 from tconv.reports.causes import causes
 from tconv.reports.phrases import other_waivers, unasked
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
-    from tconv.records.header_differences import Difference
+    from tconv.records.headers import Difference
     from tconv.reports.causes import Cause
 
 _CAUSELESS = {Status.PASSED, Status.INEXPRESSIBLE}
