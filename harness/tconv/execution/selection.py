@@ -15,10 +15,11 @@ from tconv.corpus.corpus import EXCLUDING
 from tconv.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
+    from tconv.corpus.corpus import Deal
     from tconv.records.shards import Shards
 
 
@@ -78,7 +79,7 @@ class Selection:
             raise UsageError(f"the {self.tier} tier must have a case{chosen} (got none); choose another with --tier")
         if self.shard is None:
             return count
-        if part := sum(1 for _ in self.shard.of(range(count))):
+        if part := int(self.shard.deal()(count).sum()):
             return part
         raise UsageError(f"--shard i/n must have a case (got {self.shard} of {count} cases); take a smaller n")
 
@@ -100,10 +101,8 @@ class Selection:
         Raises:
             UsageError: a pattern matches none.
         """
-        parts = (self.corpus.makers(tier, patterns) for tier, patterns in self._parts)
-        makers: Iterable[Callable[[], Case]] = chain.from_iterable(parts)
-        for make in makers if self.shard is None else self.shard.of(makers):
-            case = make()
+        dealt = self._dealt()
+        for case in chain.from_iterable(self.corpus.cases(tier, patterns, *dealt) for tier, patterns in self._parts):
             self._made[case.id] = case
             yield case
 
@@ -117,9 +116,8 @@ class Selection:
         Raises:
             UsageError: a pattern matches none, or the tier has none.
         """
-        parts = self._parts if self.count else ()
-        ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
-        return iter(ids if self.shard is None else self.shard.of(ids))
+        parts, dealt = self._parts if self.count else (), self._dealt()
+        return chain.from_iterable(self.corpus.ids(tier, patterns, *dealt) for tier, patterns in parts)
 
     def cases(self) -> list[Case]:
         """Return the cases of a selection that is not large.
@@ -128,6 +126,10 @@ class Selection:
             UsageError: a pattern matches none, or the tier has none.
         """
         return list(self.stream()) if self.count else []
+
+    def _dealt(self) -> tuple[Deal, ...]:
+        """Return what deals out the cases of all parts to the shard; nothing without a shard."""
+        return (self.shard.deal(),) if self.shard else ()
 
     @cached_property
     def _parts(self) -> list[tuple[Tier, tuple[str, ...]]]:
