@@ -4,7 +4,7 @@ The cases are of the gate tier, in float32. The floor is that of bench/floor.py:
 the model, load it, run it. What each way does besides:
 
 - tconv makes operands, expectation and model, runs it, computes the value and judges by the bound, writes a record. It
-  is measured inside a worker, alone and in company, and through a pool of one worker process.
+  is measured inside a worker, and through a pool of one worker process.
 - onnx's ReferenceEvaluator gets a model that is made as for the floor, and computes values, of a few cases. Nothing is
   compared.
 - onnx's backend test runner, with onnxruntime's backend, gets models and expected values that were made before, loads,
@@ -48,11 +48,9 @@ from figures import Figure, Findings
 from floor import Bench, Floor
 from measure import in_turn, ratios, timed
 from tconv.cases.operands import make_operands
-from tconv.execution.company import WORTHWHILE
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
-from tconv.records.record import record_line
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -120,17 +118,10 @@ def ways_of(
     bench: Bench, cases: list[Case], pieces: list[Floor], expected: list[Array]
 ) -> dict[str, Callable[[], object]]:
     """Return each way to treat the cases, the floor first."""
-    message = pickle.dumps(cases)
-
-    def tconv(size: int) -> None:
-        for _, record in bench.companions[size].records(pickle.loads(message)):  # noqa: S301 - it was made above
-            record_line(record)
-
     suite = suite_of(pieces, expected)
     ways: dict[str, Callable[[], object]] = {
         "floor": lambda: [piece.run(bench.options) for piece in pieces],
-        "tconv, in a worker, alone": partial(tconv, 1),
-        "tconv, in a worker, in company": partial(tconv, WORTHWHILE),
+        "tconv, in a worker": bench.harness(cases),
         "onnx's backend test runner over onnxruntime": lambda: passed(suite),
     }
     if by_torch := [*torch_calls(cases, bench.dialect)]:

@@ -18,7 +18,6 @@ from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.errors import BackendLost, UsageError, writing
-from tconv.execution.company import WORTHWHILE
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, status_of
@@ -211,9 +210,7 @@ class _Target:
 @contextmanager
 def _target(arguments: FuzzArguments, backend: _Backend) -> Iterator[_Target]:
     waivers, dialect = chosen_waivers(arguments.waivers, backend.spec), options.dialect(backend.dialect_name)
-    assignment = Assignment(
-        backend.spec, dialect, None, "", together=WORTHWHILE, options=backend.options, isolate=arguments.isolate
-    )
+    assignment = Assignment(backend.spec, dialect, None, "", options=backend.options, isolate=arguments.isolate)
     with Pool(assignment, options.jobs_of(arguments.jobs), arguments.timeout) as pool:
         if ":" in backend.spec:
             waivers = chosen_waivers(arguments.waivers, pool.backend.name)

@@ -9,19 +9,14 @@ import click
 
 from tconv.cli import options
 from tconv.corpus import Corpus
-from tconv.diagnosis.misreadings import misreadings_of
 from tconv.dialects import dialect_named
 from tconv.investigation.mutants import measure
-from tconv.investigation.mutants_in_company import killed
 from tconv.reports.listing import console, folded, print_line, show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from tconv.cases.case import Case
     from tconv.corpus import Tier
-    from tconv.dialects import Dialect
     from tconv.investigation.mutants import Measured
 
 _MISREADINGS = ("misreading", "changes", "noticed by", "smallest example")
@@ -34,11 +29,8 @@ _TOPICS = ("topic, weakest first", "cases", "notice", "redundant", "noticed by t
 @click.option(
     "--dialect", "dialect_name", default="onnx/ConvTranspose-22", show_default=True, help="The dialect that is misread."
 )
-@click.option(
-    "--in-company", is_flag=True, help="Ask alone and in company, and print misreadings whose cases are not the same."
-)
 @click.option("--redundant", is_flag=True, help="Print each case that another one of its topic makes redundant.")
-def command(tier: Tier, cases: Path | None, dialect_name: str, in_company: bool, redundant: bool) -> int:  # noqa: FBT001 - click's flags
+def command(tier: Tier, cases: Path | None, dialect_name: str, redundant: bool) -> int:  # noqa: FBT001 - click's flags
     """Run each misreading as if it were a backend, and print which cases notice it.
 
     Exits with 1 where no case notices a misreading. A case is redundant where one other case of its topic notices all
@@ -46,8 +38,6 @@ def command(tier: Tier, cases: Path | None, dialect_name: str, in_company: bool,
     types too, and a misreading does not.
     """
     dialect = dialect_named(dialect_name)
-    if in_company:
-        return _alone_and_in_company(list(Corpus.load(cases).cases(tier)), dialect)
     measured = measure(Corpus.load(cases).cases(tier), dialect)
     if redundant:
         for topic in measured.topics:
@@ -72,23 +62,6 @@ def command(tier: Tier, cases: Path | None, dialect_name: str, in_company: bool,
     for line in lines:
         print_line(out, "\n".join(folded(line, out.width, indent="  ")))
     return int(bool(survivors))
-
-
-def _alone_and_in_company(cases: Sequence[Case], dialect: Dialect) -> int:
-    """Print which misreadings are noticed by other cases in company than alone; return 1 where there are any."""
-    misreadings = [misreading for misreading in misreadings_of(dialect) if misreading.playable]
-    noticed, differing = 0, 0
-    for misreading in misreadings:
-        alone, together = killed(cases, dialect, misreading, 1), killed(cases, dialect, misreading)
-        noticed += len(alone)
-        differing += alone != together
-        for case in sorted(alone ^ together):
-            click.echo(f"{misreading.name}: {case} notices it {'alone' if case in alone else 'in company'} only")
-    click.echo(
-        f"{len(misreadings) - differing} of {len(misreadings)} misreadings are noticed by the same cases alone and in "
-        f"company: {noticed:,} times, by {len(cases):,} cases in {dialect.name}"
-    )
-    return int(bool(differing))
 
 
 def _misreadings(measured: Measured) -> list[tuple[str, ...]]:

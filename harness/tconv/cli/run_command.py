@@ -23,7 +23,6 @@ from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
 from tconv.corpus.literals import refuse_contradicted
 from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
-from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, running
 from tconv.execution.selection import Selection
 from tconv.gate.record_files import assess_files
@@ -77,11 +76,6 @@ class RunArguments:
         default=1,
         show_default=True,
         help="Ask each case so often; answers that differ are unstable.",
-    )
-    together: int | None = option_field(
-        "--together",
-        type=click.IntRange(1, 1000),
-        help=f"Ask so many valid cases in one model; default: 1, and {WORTHWHILE} in the tiers full and exhaustive.",
     )
     shard: str | None = option_field(
         "--shard", metavar="I/N", help="Run the I-th of N parts; 'tconv report' joins the records of all."
@@ -161,8 +155,6 @@ def _refuse_contradictions(arguments: RunArguments) -> None:
     """Refuse options that must not go together, before anything is written."""
     if arguments.last_failed and (arguments.resume or arguments.shard):
         raise UsageError("--last-failed must be without --resume and --shard: it is a selection of its own")
-    if arguments.together is not None and arguments.together > 1 and arguments.repeat > 1:
-        raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {arguments.together})")
     if arguments.dask is not None and arguments.jobs is not None:
         raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
 
@@ -231,7 +223,6 @@ def _settings(
         output=arguments.output,
         resume=arguments.resume,
         repeat=arguments.repeat,
-        together=_company(arguments),
         dask=arguments.dask,
         options=arguments.option,
         waivers=lambda name: header_of(
@@ -280,10 +271,3 @@ def _ends_after(
         return failed >= maxfail
 
     return ends_after
-
-
-def _company(arguments: RunArguments) -> int:
-    """Return how many cases are asked in company: none in the gate, so that a failure there is the case's own."""
-    if arguments.together is not None:
-        return arguments.together
-    return WORTHWHILE if arguments.tier in {"full", "exhaustive"} and arguments.repeat == 1 else 1

@@ -21,6 +21,7 @@ from tconv.errors import ClusterError, TconvError
 from tconv.execution.cluster_messages import Introduction, Order, Reply, cases_of, differences, machine_name
 from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
+from tconv.execution.waiting import CHUNK
 from tconv.execution.worker import Assignment
 from tconv.records import artifacts
 
@@ -65,8 +66,8 @@ class LocalPool:
         """Run cases, as many as the artifacts of one reply allow, and return their lines and artifacts."""
         lines: list[tuple[str, str]] = []
         arrays: dict[str, bytes] = {}
-        # A part is what fills companies. After each the artifacts are weighed.
-        for start in range(0, len(cases), part := self._pool.chunk):
+        # After each part the artifacts are weighed.
+        for start in range(0, len(cases), part := CHUNK):
             for line in self._pool.run(cases[start : start + part]):
                 if ended():
                     raise ClusterError("the run has ended")

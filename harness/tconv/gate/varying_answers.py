@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 _SAID_ONCE = ver.WrongOutput | ver.WrongDtype | ver.RefusedValid | ver.Broke
-"""Verdicts on an answer that was given once. Deaths, and what differs in company, were confirmed by repetition."""
+"""Verdicts on an answer that was given once. Deaths were confirmed by repetition."""
 NOT_ASKED = "not asked again: others that were asked again, alone in a fresh process, have other answers there"
 """What is said of a failure of which it is not known whether its answer depends on the calls before it."""
 
